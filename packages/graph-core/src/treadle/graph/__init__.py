@@ -55,7 +55,7 @@ from treadle.graph.errors import (
     VectorizeError,
 )
 from treadle.graph.ir.apply import Apply, new_serial
-from treadle.graph.ir.arguments import as_count, as_flag, as_list
+from treadle.graph.ir.arguments import as_count, as_flag, as_list, check_name
 from treadle.graph.ir.composition import composed, composing, is_composing
 from treadle.graph.ir.decorated import reduce_by_place
 from treadle.graph.ir.encoding import ENCODERS, digest, encode, encode_dataclass, tagged
@@ -228,6 +228,7 @@ __all__ = [
     "as_string",
     "call_infer_shape",
     "carried",
+    "check_name",
     "clone",
     "clone_get_equiv",
     "clone_node_and_cache",

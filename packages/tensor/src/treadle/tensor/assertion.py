@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import alias, text_of
 from treadle.graph import Apply, Form, GraphTypeError, GraphValueError, Op, Variable
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.reduction import all_
@@ -172,4 +172,4 @@ class Assert(CheckAndRaise):
     __repr__ = __str__
 
 
-assert_op = Assert()
+assert_op = alias(Assert(), "assert_op")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import VECTORIZERS, IfElse, Variable
+from treadle.graph import VECTORIZERS, IfElse, Variable, check_name
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -68,6 +68,7 @@ def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str 
     >>> float(ifelse(x > 0, log(x), -1.0).eval({x: 0.0}))
     -1.0
     """
+    check_name("ifelse", name)
     many = isinstance(then_branch, list | tuple), isinstance(else_branch, list | tuple)
     first = list(then_branch) if many[0] else [then_branch]
     second = list(else_branch) if many[1] else [else_branch]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import config, text_of
-from treadle.graph import as_flag, composed
+from treadle.graph import as_count, as_flag, composed
 from treadle.tensor.arguments import as_choice, as_integer, as_items, known_integer
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import as_tensor_variable
@@ -37,16 +37,20 @@ __all__ = [
 ]
 
 
-def as_numbers(what: str, value: object, ndim: int, least: int) -> Numbers:
+def as_numbers(what: str, value: object, ndim: int, least: int, most: int | None = None) -> Numbers:
     """Return an argument for each spatial dimension: one number stands for all."""
     number = known_integer(value)
     if number is not None:
-        return (as_integer(what, number, least),) * ndim
+        return (_bounded(what, number, least, most),) * ndim
     items: list[object] = as_items(what, value)  # type: ignore[arg-type]  # refuses what is none
     if len(items) != ndim:
         msg = f"{what} must be a number, or {ndim} of them, got {text_of(value)}."
         raise TensorTypeError(msg)
-    return tuple(as_integer(what, item, least) for item in items)
+    return tuple(_bounded(what, item, least, most) for item in items)
+
+
+def _bounded(what: str, value: object, least: int, most: int | None) -> int:
+    return as_integer(what, value, least) if most is None else as_count(what, value, least, most)
 
 
 _PADDINGS = ("valid", "same", "full", "half")

@@ -367,7 +367,7 @@ def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[T
 
 def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return scalars as vectors of length 1, anything else unchanged (as numpy.atleast_1d)."""
-    return _each(arys, lambda x: atleast_Nd(x, n=1, left=left))
+    return _each(arys, lambda x: atleast_Nd(x, n=1, left=as_flag("atleast_1d: left", left)))
 
 
 @overload
@@ -380,7 +380,8 @@ def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[T
 
 def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
     """Put dimensions of length 1 in front, or at the end, until the rank is 2 (as numpy.atleast_2d)."""
-    return _each(arys, lambda x: atleast_Nd(x, n=2, left=left))
+    in_front = as_flag("atleast_2d: left", left)
+    return _each(arys, lambda x: atleast_Nd(x, n=2, left=in_front))
 
 
 @overload

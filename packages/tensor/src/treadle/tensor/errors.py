@@ -57,7 +57,7 @@ class NotScalarConstantError(GraphError, ValueError):
     """A tensor is not known to be one number in every element."""
 
 
-class DisconnectedInputError(GraphError, ValueError):
+class DisconnectedInputError(CallError, ValueError):
     """A gradient was asked for with respect to something the cost does not depend on."""
 
 

@@ -42,13 +42,17 @@ _NORMS = ("backward", "ortho", "forward", None)
 _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: "forward"}
 
 
-def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariable:
-    """Return the number of elements to transform: that which is asked for, or all."""
-    given = [shape_i(x, axis)] if n is None else as_lengths(f"{what}: n", n)
+def _samples(what: str, n: TensorLike) -> TensorVariable:
+    given = as_lengths(f"{what}: n", n)
     if len(given) != 1:
         msg = f"{what}: n must be one number of points, got {text_of(n)}. Pass an integer or an integer scalar."
         raise TensorTypeError(msg)
-    (result,) = given
+    return given[0]
+
+
+def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariable:
+    """Return the number of elements to transform: that which is asked for, or all."""
+    result = shape_i(x, axis) if n is None else _samples(what, n)
     known = known_integer(result)
     if known is not None and known < 1:
         msg = f"{what}: the number of points must be 1 or more, got {known} for {x} of type {x.type}. Pass another n."
@@ -316,7 +320,7 @@ def irfft2(
 @composed
 def fftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
     """Return the frequencies of the elements of `fft` of n samples, d apart (as numpy.fft.fftfreq)."""
-    count = checked_length(as_lengths("fftfreq: n", n)[0], "negative dimensions are not allowed")
+    count = checked_length(_samples("fftfreq", n), "negative dimensions are not allowed")
     half = floor_div(add(count, 1), 2)
     at = concatenate([arange(half), arange(neg(floor_div(count, 2)), 0)])
     result: TensorVariable = true_div(at, mul(count, d))
@@ -326,7 +330,7 @@ def fftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
 @composed
 def rfftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
     """Return the frequencies of the elements of `rfft` of n samples, d apart (as numpy.fft.rfftfreq)."""
-    count = as_lengths("rfftfreq: n", n)[0]
+    count = _samples("rfftfreq", n)
     result: TensorVariable = true_div(arange(add(floor_div(count, 2), 1)), mul(count, d))
     return result
 

@@ -21,7 +21,7 @@ from treadle.tensor.errors import DtypeError
 from treadle.tensor.joining import arange, eye
 from treadle.tensor.jvp import defined, jvp
 from treadle.tensor.plain_loops import scan_with_carry
-from treadle.tensor.reverse_mode import as_constants, grad, missing, refuse_function, remembered
+from treadle.tensor.reverse_mode import as_constants, check_options, grad, missing, refuse_function, remembered
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import eq
@@ -209,6 +209,7 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     exact multiplication by the Hessian", 1994).
     """
     refuse_function("hessian_vector_product", cost)
+    check_options("hessian_vector_product", grad_kwargs)
     targets = variables("hessian_vector_product", wrt)
     slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
     vectors = matched("hessian_vector_product: p", targets, p)

@@ -170,6 +170,7 @@ def concatenate(
         If other lengths are known and differ.
     """
     variables = [as_tensor_variable(t) for t in as_items("concatenate: the tensors", tensor_list)]
+    rule = as_choice("concatenate: casting", casting, _CASTING)
     if axis is None:
         variables, axis = [x.flatten() for x in variables], 0
     if not variables or variables[0].ndim == 0:
@@ -178,7 +179,6 @@ def concatenate(
     at = normalize_axis("concatenate", axis, variables[0].ndim)
     if dtype is not None:
         wanted = TensorType(dtype).numpy_dtype
-        rule = as_choice("concatenate: casting", casting, _CASTING)
         for x in variables:
             if not np.can_cast(x.type.numpy_dtype, wanted, rule):
                 msg = f"concatenate: {x} of type {x.type} cannot be cast to {wanted} by the rule {casting!r}. Cast it."

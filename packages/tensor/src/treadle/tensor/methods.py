@@ -216,15 +216,17 @@ class FurtherMethods(Methods):
         """
         return self._array("tolist").tolist()
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """Return a constant's array.
+    if not TYPE_CHECKING:  # to whom NumPy's functions would return arrays for it, where they build expressions
 
-        Raises
-        ------
-        TensorTypeError
-            If the tensor is no constant: an array of it would hold variables.
-        """
-        return np.array(self._array("array"), dtype, copy=copy)
+        def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+            """Return a constant's array.
+
+            Raises
+            ------
+            TensorTypeError
+                If the tensor is no constant: an array of it would hold variables.
+            """
+            return np.array(self._array("array"), dtype, copy=copy)
 
     def __int__(self) -> int:
         """Return a constant of one element as an integer."""

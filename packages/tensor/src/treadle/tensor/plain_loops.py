@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
-from treadle.graph import Constant, GraphTypeError, GraphValueError, Variable, composed, truncated_graph_inputs
+from treadle.graph import (
+    Constant,
+    GraphTypeError,
+    GraphValueError,
+    Variable,
+    as_flag,
+    check_name,
+    composed,
+    truncated_graph_inputs,
+)
 from treadle.tensor.arguments import as_callable, known_integer
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -182,6 +191,7 @@ def while_loop(
     """
     as_callable("while_loop: cond", cond)
     as_callable("while_loop: body", body)
+    check_name("while_loop", name)
     values = leaves_of(init)
     starts = _starts(values)
 
@@ -331,12 +341,18 @@ def scan_with_carry(
     else:
         msg = "scan_with_carry: the number of steps is not known. Pass sequences, or length."
         raise GraphValueError(msg)
-    if sequences and (length is not None or reverse):
+    backwards = as_flag("scan_with_carry: reverse", reverse)
+    if sequences and (length is not None or backwards):
         sequences = [x[:steps] for x in sequences]
-    if reverse:
+    if backwards:
         sequences = [x[::-1] for x in sequences]
     last, stacked = _built("scan_with_carry", fn, init, filled(xs, sequences), steps, name, recomputes)
-    return last, filled(stacked, [x[::-1] for x in leaves_of(stacked)]) if reverse else stacked
+    return last, filled(stacked, [x[::-1] for x in leaves_of(stacked)]) if backwards else stacked
+
+
+def _check_options(subject: str, name: object, recomputes: object = False) -> None:
+    check_name(subject, name)
+    as_flag(f"{subject}: recomputes", recomputes)
 
 
 def _built(
@@ -344,6 +360,7 @@ def _built(
     recomputes: bool = False,
 ) -> tuple[Tree, Tree]:  # fmt: skip
     """Return the last carry and the stacked results of a loop."""
+    _check_options(subject, name, recomputes)
     values = leaves_of(init)
     starts = _starts(values, leaves_of(xs))
     while True:

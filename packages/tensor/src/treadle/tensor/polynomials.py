@@ -252,10 +252,11 @@ def polyfit(
     coefficients = true_div(found, by_row)
     if has_all:
         return coefficients, residuals, rank, s, least
-    if not cov:
+    is_unscaled = isinstance(cov, str) and cov == "unscaled"
+    if not is_unscaled and not as_flag("polyfit: cov", cov):
         return coefficients
     base = true_div(linalg.inv(matmul(columns.T, columns)), outer(scale, scale))
-    if cov == "unscaled":
+    if is_unscaled:
         return coefficients, base if ys.ndim == 1 else expand_dims(base, -1)
     if n is not None and n <= degree + 1:
         msg = (

@@ -45,6 +45,10 @@ __all__ = [
 ]
 
 
+# The elements along each side of a window are combined one by one in the graph.
+_LONGEST = 10_000
+
+
 class _Windows:
     """How windows lie along the last dimensions of a tensor."""
 
@@ -57,7 +61,7 @@ class _Windows:
             raise ShapeError(msg)
         self.what = what
         self.x = x
-        self.sizes = as_numbers(f"{what}: kernel_size", size, ndim, 1)
+        self.sizes = as_numbers(f"{what}: kernel_size", size, ndim, 1, _LONGEST)
         self.strides = self.sizes if stride is None else as_numbers(f"{what}: stride", stride, ndim, 1)
         self.padding = as_numbers(f"{what}: padding", padding, ndim, 0)
         self.dilation = as_numbers(f"{what}: dilation", dilation, ndim, 1)

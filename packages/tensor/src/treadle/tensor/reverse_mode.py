@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
@@ -193,8 +193,30 @@ def value_and_grad(cost: TensorLike, wrt: Any = None, **grad_kwargs: Any) -> tup
     [2.0, -4.0]
     """
     refuse_function("value_and_grad", cost)
+    check_options("value_and_grad", grad_kwargs)
     value = as_tensor_variable(cost)
     return value, grad(value, wrt, **grad_kwargs)
+
+
+_OPTIONS = frozenset(
+    ("consider_constant", "disconnected_inputs", "add_names", "known_grads", "return_disconnected", "null_gradients")
+)
+
+
+def check_options(what: str, options: Iterable[str]) -> None:
+    """Refuse keywords that `grad` does not take.
+
+    Raises
+    ------
+    GraphTypeError
+        If there is one.
+    """
+    unknown = sorted(set(options) - _OPTIONS)
+    if unknown:
+        msg = (
+            f"{what}: unexpected keyword arguments, got {', '.join(unknown)}. There are {', '.join(sorted(_OPTIONS))}."
+        )
+        raise GraphTypeError(msg)
 
 
 def refuse_function(what: str, given: object) -> None:

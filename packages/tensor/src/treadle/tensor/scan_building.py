@@ -16,6 +16,7 @@ from treadle.graph import (
     Variable,
     ancestors,
     as_flag,
+    check_name,
     composed,
     new_serial,
     toposort,
@@ -380,6 +381,7 @@ def build_loop(
         As for `Scan`.
     """
     given_fn: object = fn
+    check_name(subject, name)
     if name:
         subject = f"{subject} {name!r}"
     if not callable(given_fn):

@@ -111,7 +111,10 @@ def scan(
     >>> fibonacci.eval().tolist()
     [1, 2, 3, 5, 8, 13]
     """
-    del mode, profile, allow_gc
+    del mode
+    as_flag("scan: profile", profile)
+    if allow_gc is not None:
+        as_flag("scan: allow_gc", allow_gc)
     loop = build_loop(
         "scan", fn, sequences, outputs_info, non_sequences, n_steps=n_steps, truncate_gradient=truncate_gradient,
         go_backwards=go_backwards, name=name, strict=strict,

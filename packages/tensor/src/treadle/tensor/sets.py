@@ -225,7 +225,7 @@ def isin(
     invert
         Whether to return which are not among them.
     """
-    del assume_unique
+    as_flag("isin: assume_unique", assume_unique)
     as_choice("isin: kind", kind, (None, "sort", "table"))
     x, given = as_tensor_variable(element), as_tensor_variable(test_elements)
     dtype = np.result_type(x.dtype, given.dtype)

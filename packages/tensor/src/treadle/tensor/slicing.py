@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import alias, text_of
 from treadle.graph import Apply, Constant, Op, Variable, static_op
 from treadle.tensor.arguments import as_integer, known_integer
 from treadle.tensor.batching import refuse_batched
@@ -75,7 +75,7 @@ class MakeSlice(Op):
         return [[False] for _ in node.inputs]
 
 
-make_slice = MakeSlice()
+make_slice = alias(MakeSlice(), "make_slice")
 
 
 def _refuse_batch(node: Apply, inputs: Sequence[Variable]) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Constant, Variable, as_flag, composed
-from treadle.tensor.arguments import as_choice, as_integer, known_integer
+from treadle.graph import Constant, Variable, as_count, as_flag, composed
+from treadle.tensor.arguments import as_choice, known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import ones_like
 from treadle.tensor.common_shapes import broadcast_arrays
@@ -205,8 +205,9 @@ def geomspace(
     if ends:
         found = switch(bitwise_and(eq(at, count - 1), gt(at, 0)), end, found)
     found = mul(found, turn)
-    if axis != 0:
-        found = moveaxis(found, 0, normalize_axis("geomspace", axis, found.ndim))
+    at_axis = normalize_axis("geomspace", axis, found.ndim)
+    if at_axis:
+        found = moveaxis(found, 0, at_axis)
     return cast(found, wanted)
 
 
@@ -298,7 +299,7 @@ def vander(x: TensorLike, N: TensorLike | None = None, increasing: bool = False)
     if var.ndim != 1:
         msg = f"vander: a vector is needed, got {var} of type {var.type}. Flatten it."
         raise ShapeError(msg)
-    given = var.type.shape[0] if N is None else as_integer("vander: N", N, 0)
+    given = var.type.shape[0] if N is None else as_count("vander: N", N)
     base = expand_dims(cast(var, np.promote_types(var.dtype, "int64")), 1)
     if given is None:
         rising = arange(var.shape[0])

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
-from treadle.graph import Apply, Form, composed, static_op
-from treadle.tensor.arguments import as_integer, known_integer
+from treadle.graph import Apply, Form, as_count, composed, static_op
+from treadle.tensor.arguments import known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -198,7 +198,7 @@ def split(
         return []
     sections = known_integer(given)
     if sections is not None:
-        count = as_integer("split: the number of parts", sections, 1)
+        count = as_count("split: the number of parts", sections, 1)
         n = shape_i(var, at)
         whole = known_integer(n)
         if whole is not None and whole % count:
@@ -210,7 +210,7 @@ def split(
         return array_split(var, indices_or_sections, at)
     sizes: TensorLike = given
     if n_splits is not None:
-        count = as_integer("split: n_splits", n_splits, 1)
+        count = as_count("split: n_splits", n_splits, 1)
         if not isinstance(given, list | tuple):
             vector = as_tensor_variable(given)
             sizes = [vector[i] for i in range(count)] if vector.type.shape == (None,) else vector
@@ -254,7 +254,7 @@ def array_split(ary: TensorLike, indices_or_sections: TensorLike, axis: int = 0)
         cuts: list[Number] = [number(n) for n in as_lengths("array_split", indices_or_sections)]
         bounds: list[Number | None] = [None, *cuts, None]
         return [var[(*(slice(None),) * at, slice(start, stop))] for start, stop in pairwise(bounds)]
-    count = as_integer("array_split: the number of parts", sections, 1)
+    count = as_count("array_split: the number of parts", sections, 1)
     n = number(shape_i(var, at))
     return _parts(var, at, [whole_quotient(plus(n, count - 1 - i), count) for i in range(count)])
 

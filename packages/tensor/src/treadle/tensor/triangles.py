@@ -89,12 +89,16 @@ def _matrices(what: str, m: TensorLike) -> TensorVariable:
     return var
 
 
+# Of larger matrices, the positions are computed when the program runs, and not kept in the graph.
+_MOST_ROWS = 5000
+
+
 @composed
 def _positions(what: str, upper: bool, n: TensorLike, k: TensorLike, m: TensorLike | None) -> Positions:
     """Return the rows and the columns of the elements of a triangle, in C order."""
     rows, columns = as_lengths(what, [n, n if m is None else m])
     known = [known_integer(x) for x in (n, k, n if m is None else m)]
-    if None not in known:
+    if None not in known and all(n is not None and n <= _MOST_ROWS for n in (known[0], known[2])):
         height, offset, width = (int(x) for x in known if x is not None)
         found = (np.triu_indices if upper else np.tril_indices)(height, max(min(offset, width), -height), width)
         return constant(found[0], dtype=LENGTH), constant(found[1], dtype=LENGTH)

@@ -142,9 +142,9 @@ class Signature:
         subset = kinds("output_subset", kinds.KEYWORD_ONLY, default=None)
         try:
             return inspect.Signature([*(self._parameter(self.inputs[i]) for i in self.open), subset])
-        except (TypeError, ValueError):
-            # An input without a name, with one that Python takes for none (class) or with another's, or one without
-            # default after one that has one.
+        except (TypeError, ValueError, IndexError):
+            # An input without a name, with an empty one (IndexError), with one that Python takes for none (class) or
+            # with another's, or one without default after one that has one.
             pass
         return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL), subset, kinds("kwargs", kinds.VAR_KEYWORD)])
 

@@ -391,7 +391,7 @@ class Function:
         """
         del share_memory
         spec = self.maker.specification.duplicated()
-        if swap:
+        if swap is not None:
             spec = spec.swapped(swap)
         if delete_updates:
             spec = spec.without_updates()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import UnknownInputError
+from treadle.config import text_of
 from treadle.graph import Container, Variable
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Slots:
         """Return the position of an input."""
         try:
             found = self.places.get(key)
-        except TypeError:  # what cannot be hashed is no key
+        except Exception:  # noqa: BLE001 - what cannot be hashed or compared, however that fails, is no key
             found = None
         title = self.function.signature.title
         if isinstance(found, Duplicate):
@@ -72,7 +73,7 @@ class Slots:
         if found is None:
             names = ", ".join(repr(k) for k in self.places if isinstance(k, str)) or "none"
             msg = (
-                f"{title}: no input or shared variable is {key if isinstance(key, Variable) else repr(key)}. "
+                f"{title}: no input or shared variable is {key if isinstance(key, Variable) else text_of(key)}. "
                 f"Named ones: {names}; positions: 0 to {len(self) - 1}."
             )
             raise UnknownInputError(msg)

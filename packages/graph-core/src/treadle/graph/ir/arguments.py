@@ -57,6 +57,19 @@ def as_count(what: str, value: object, least: int = 0, most: int = 10_000) -> in
     return number
 
 
+def check_name(what: str, name: object) -> None:
+    """Check that a name is a text, or None.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is something else.
+    """
+    if not (name is None or isinstance(name, str)):
+        msg = f"{what}: name must be a string, or None, got {text_of(name)}. Pass name='...' or leave it out."
+        raise GraphTypeError(msg)
+
+
 def as_list(value: Any) -> list[Any] | None:
     """Return what can be iterated over as a list; None for anything else."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -143,8 +143,17 @@ def supp_shape_from_ref_param_shape(
     ShapeError
         If the rank is not 1 or more, or the parameter has fewer dimensions.
     """
-    lengths = shape_tuple(dist_params[ref_param_idx]) if param_shapes is None else tuple(param_shapes[ref_param_idx])
-    if not 0 < ndim_supp <= len(lengths):
+    what = "supp_shape_from_ref_param_shape"
+    given: list[Any] = as_items(f"{what}: dist_params", dist_params)
+    if param_shapes is not None:
+        given = as_items(f"{what}: param_shapes", param_shapes)
+    at = as_integer(f"{what}: ref_param_idx", ref_param_idx)
+    if not -len(given) <= at < len(given):
+        msg = f"{what}: ref_param_idx must be the position of a parameter, got {at} of {len(given)}. Pass another."
+        raise ArgumentError(msg)
+    shape = given[at]
+    lengths = shape_tuple(as_tensor_variable(shape)) if param_shapes is None else tuple(as_items(what, shape))
+    if not 0 < as_integer(f"{what}: ndim_supp", ndim_supp) <= len(lengths):
         msg = (
             f"supp_shape_from_ref_param_shape: a draw of rank 1 to {len(lengths)}, the parameter's, is needed, got "
             f"{ndim_supp}."

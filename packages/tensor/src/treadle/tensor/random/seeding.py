@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import text_of
+from treadle.config import alias, text_of
 from treadle.graph import Apply, Op, Variable, static_op
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import TensorTypeError
@@ -135,5 +135,5 @@ class FoldIn(_GeneratorOp):
         output_storage[0][0] = rng.fold_in(int(data))
 
 
-default_rng = DefaultGeneratorMakerOp()
-portable_rng = DefaultGeneratorMakerOp(portable=True)
+default_rng = alias(DefaultGeneratorMakerOp(), "default_rng")
+portable_rng = alias(DefaultGeneratorMakerOp(portable=True), "portable_rng")
