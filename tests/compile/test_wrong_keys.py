@@ -32,8 +32,9 @@ def test_a_key_that_cannot_even_be_compared_is_no_key() -> None:
 def test_a_swap_that_is_no_mapping_is_refused() -> None:
     x = tt.dvector("x")
     f = function([x], x * 2, mode="VM")
+    wrong: Any = np.ones(2)
     with pytest.raises(TypeError, match="copy: swap must be a dict, got array"):
-        f.copy(swap=np.ones(2))
+        f.copy(swap=wrong)
 
 
 def test_an_input_with_an_empty_name_has_a_signature() -> None:
