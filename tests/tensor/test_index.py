@@ -27,7 +27,7 @@ V = tt.lvector("v")
         (np.int8(2), (At(2), Span(), Span())),
         (np.array(2), (At(2), Span(), Span())),
         ([0, 1], (Positions(), Span(), Span())),
-        (np.zeros((4, 3), bool), (Positions(), Positions(3), Span())),
+        (np.zeros((4, 3), bool), (Positions(4), Positions(3), Span())),
         (range(2), (Positions(), Span(), Span())),
         (slice(-(2**64), 2**64, 2**63), (Span(-(2**62), 2**62, 2**62), Span(), Span())),
     ],

@@ -101,7 +101,7 @@ def test_length_and_iteration_need_a_known_length() -> None:
 def test_known_length_is_a_constant() -> None:
     x = tt.tensor(dtype="float64", shape=(3, None))
     lengths: Any = [x.shape[0], x.shape[1]]
-    assert lengths[0].data == 3
+    assert tt.get_underlying_scalar_constant_value(lengths[0]) == 3
     assert lengths[1].owner.op == tt.ShapeI(1)
 
 

@@ -12,6 +12,7 @@ from treadle.config import TreadleError
 from treadle.graph import shared
 from treadle.tensor import lscalar, matrix, tensor3, vector
 from treadle.tensor.errors import ShapeError
+from treadle.tensor.shape import static_lengths
 
 same = np.testing.assert_array_equal
 
@@ -49,7 +50,7 @@ def test_lengths_of_draws_are_those_of_a_parameter() -> None:
     x = matrix(shape=(None, 7))
     length: Any
     (length,) = tr.supp_shape_from_ref_param_shape(ndim_supp=1, dist_params=[x], ref_param_idx=0)
-    assert length.data == 7
+    assert static_lengths([length]) == (7,)
     given = tr.supp_shape_from_ref_param_shape(ndim_supp=2, dist_params=[x], param_shapes=[(4, 5, 6)], ref_param_idx=0)
     assert given == (5, 6)
     with pytest.raises(ShapeError, match="rank 1 to 2"):

@@ -12,6 +12,7 @@ from treadle.graph import VectorizeError, as_index
 from treadle.tensor.broadcasting import alloc
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.known_values import known_value
 from treadle.tensor.scalar.arithmetic import floor_div, maximum, mul
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
@@ -60,28 +61,34 @@ def batch_lengths(pairs: Sequence[Pair]) -> list[TensorVariable]:
     batch = most_batch(pairs)
     result = []
     for back in range(batch, 0, -1):
-        found: list[tuple[int | None, TensorVariable]] = []
+        found: list[TensorVariable] = []
         for old, new in pairs:
             at = batch_ndim(old, new) - back
             if at >= 0:
-                found.append((new.type.shape[at], lengths(new)[at]))
+                found.append(lengths(new)[at])
         result.append(broadcast_length(found))
     return result
 
 
-def broadcast_length(found: Sequence[tuple[int | None, TensorVariable]]) -> TensorVariable:
-    """Return the length that dimensions have together, of each the known one and the variable.
+def broadcast_length(found: Sequence[TensorVariable]) -> TensorVariable:
+    """Return the length that dimensions of these lengths have together: each of them is that, or 1.
 
-    One that is known and not 1 decides.
+    A constant that is not 1 decides. Other lengths may change, though they be known now: those that are known and not
+    1 come first, so that the result is known too.
     """
-    for known, length in found:
-        if known not in {None, 1}:
+    distinct: dict[object, TensorVariable] = {}
+    for length in found:
+        known = as_index(length)
+        if known is not None and known != 1:
             return length
-    unknown = [length for known, length in found if known is None]
-    if not unknown:
+        if known is None:
+            node = length.owner
+            same = length if node is None or not isinstance(node.op, ShapeI) else (node.op, node.inputs[0])
+            distinct.setdefault(same, length)
+    if not distinct:
         return constant(1, dtype=LENGTH)
-    result = unknown[0]
-    for length in unknown[1:]:
+    result, *others = sorted(distinct.values(), key=lambda length: known_value(length) in {None, 1})
+    for length in others:
         result = switch(eq(result, 1), length, result)
     return result
 
@@ -153,21 +160,19 @@ def reshape_lengths(
 ) -> list[TensorVariable | int]:
     """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
     own = lengths(x)[batch_ndim(node.inputs[0], x) :]
-    kind = node.outputs[0].type
     given: list[TensorVariable | int] = list(checked_lengths(node, wanted))
     for at, length in enumerate(wanted):
         known = as_index(length)
         if (known is not None and known >= 0) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
             continue
-        meant: TensorVariable | int | None = kind.shape[at]
-        if meant is None:
-            others = [*wanted[:at], *wanted[at + 1 :]]
-            meant = floor_div(_product(own), maximum(_product(others), 1))
+        others = [*wanted[:at], *wanted[at + 1 :]]
+        meant = floor_div(product_of(own), maximum(product_of(others), 1)) if others else product_of(own)
         given[at] = meant if known == -1 else switch(eq(length, -1), meant, length)
     return given
 
 
-def _product(items: Sequence[TensorVariable]) -> Any:
+def product_of(items: Sequence[TensorVariable]) -> Any:
+    """Return how many elements dimensions of these lengths have together; 1 without dimensions."""
     known = [as_index(n) for n in items]
     result: Any = math.prod(n for n in known if n is not None)
     for item, n in zip(items, known, strict=True):

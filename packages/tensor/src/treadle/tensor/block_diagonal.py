@@ -81,10 +81,7 @@ class BlockDiagonal(MatrixOp):
         """Return zeros with the matrices written into them."""
         blocks = tensors(inputs)
         own = [lengths(x) for x in blocks]
-        batch = [
-            batching.broadcast_length([(x.type.shape[d], n[d]) for x, n in zip(blocks, own, strict=True)])
-            for d in range(blocks[0].ndim - 2)
-        ]
+        batch = [batching.broadcast_length([n[d] for n in own]) for d in range(blocks[0].ndim - 2)]
         places, rows, columns = _places(blocks)
         made = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
         for x, place in zip(blocks, places, strict=True):

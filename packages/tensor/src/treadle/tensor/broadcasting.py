@@ -222,12 +222,10 @@ def sum_array_to(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def sum_to(x: TensorLike, like: TensorLike) -> TensorVariable:
     """Sum a tensor back to the run-time shape of another, which broadcasts to it.
 
-    Nothing is added to the graph where the static shapes are known to be equal.
+    Rewriting takes the sum out where the shapes are certain to be equal: static shapes may change until then.
     """
     var, target = as_tensor_variable(x), as_tensor_variable(like)
-    if var.ndim == target.ndim and (
-        var.ndim == 0 or (None not in target.type.shape and var.type.shape == target.type.shape)
-    ):
+    if var is target or (var.ndim == 0 and target.ndim == 0):
         return var
     result: TensorVariable = SumTo()(var, *lengths(target))
     return result

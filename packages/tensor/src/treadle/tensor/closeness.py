@@ -53,10 +53,9 @@ def allclose(
 def array_equal(a1: TensorLike, a2: TensorLike, equal_nan: bool = False) -> TensorVariable:
     """Whether two tensors have one shape and equal elements (as numpy.array_equal)."""
     x, y = as_tensor_variable(a1), as_tensor_variable(a2)
-    pairs = list(zip(x.type.shape, y.type.shape, strict=False))
-    if x.ndim != y.ndim or any(n is not None and m is not None and n != m for n, m in pairs):
+    if x.ndim != y.ndim:
         return constant(False)
-    same = [eq(shape_i(x, d), shape_i(y, d)) for d, (n, m) in enumerate(pairs) if n is None or m is None]
+    same = [eq(shape_i(x, d), shape_i(y, d)) for d in range(x.ndim) if x is not y]
     if same:
         # Elements that stand at the same place in memory order: of tensors of one shape, all of them.
         x, y = flatten(x), flatten(y)
@@ -76,11 +75,6 @@ def array_equiv(a1: TensorLike, a2: TensorLike) -> TensorVariable:
     x, y = as_tensor_variable(a1), as_tensor_variable(a2)
     fits = []
     for d in range(1, min(x.ndim, y.ndim) + 1):
-        n, m = x.type.shape[-d], y.type.shape[-d]
-        if n == 1 or m == 1 or (n is not None and n == m):
-            continue
-        if n is not None and m is not None:
-            return constant(False)
         mine, its = shape_i(x, x.ndim - d), shape_i(y, y.ndim - d)
         fits.append(eq(mine, its) | eq(mine, 1) | eq(its, 1))
         # Of lengths that do not fit, some elements are compared all the same.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import as_flag
+from treadle.tensor.batching import broadcast_length
 from treadle.tensor.broadcasting import alloc
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.int_arithmetic import broadcast_number, number
-from treadle.tensor.shape import LENGTH, as_lengths, lengths, static_lengths
+from treadle.tensor.shape import as_lengths, lengths, static_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ __all__ = ["broadcast_arrays", "broadcast_shape", "broadcast_shapes"]
 
 
 def common_lengths(what: str, shapes: Sequence[Sequence[TensorVariable]]) -> list[TensorVariable]:
-    """Return the lengths that shapes broadcast to, as int64 scalars; where they are known, as constants.
+    """Return the lengths that shapes broadcast to, as int64 scalars; where all are constants, as constants.
 
     Raises
     ------
@@ -30,19 +30,15 @@ def common_lengths(what: str, shapes: Sequence[Sequence[TensorVariable]]) -> lis
     ndim = max(map(len, shapes), default=0)
     result = []
     for at in range(-ndim, 0):
-        given = [number(own[at]) for own in shapes if len(own) >= -at]
-        known = {n for n in given if isinstance(n, int)} - {1}
-        if len(known) > 1:
+        given = [own[at] for own in shapes if len(own) >= -at]
+        if len({*static_lengths(given)} - {None, 1}) > 1:
             shown = ", ".join(str(static_lengths(own)).replace("None", "?") for own in shapes)
             msg = (
                 f"{what}: shape mismatch, objects cannot be broadcast to a single shape, got {shown}. Make dimension "
                 f"{at} equal, or 1 in all but one."
             )
             raise ShapeError(msg)
-        # A known length that is not 1 is the result: the others can only be the same, or 1.
-        open_ = list(dict.fromkeys(n for n in given if not isinstance(n, int)))
-        length = known.pop() if known else (broadcast_number(open_) if open_ else 1)
-        result.append(constant(length, dtype=LENGTH) if isinstance(length, int) else length)
+        result.append(broadcast_length(given))
     return result
 
 
@@ -82,8 +78,4 @@ def broadcast_arrays(*args: TensorLike) -> tuple[TensorVariable, ...]:
     """
     variables = [as_tensor_variable(x) for x in args]
     wanted = common_lengths("broadcast_arrays", [lengths(x) for x in variables])
-    known = static_lengths(wanted)
-    return tuple(
-        x if x.ndim == len(wanted) and None not in known and x.type.shape == known else alloc(x, *wanted)
-        for x in variables
-    )
+    return tuple(alloc(x, *wanted) for x in variables)

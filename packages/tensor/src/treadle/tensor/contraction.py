@@ -322,7 +322,7 @@ def cross(
                 "their axis."
             )
             raise ShapeError(msg)
-    x, y = (specify_shape(v, (*[None] * (v.ndim - 1), 3)) if v.type.shape[-1] is None else v for v in (x, y))
+    x, y = (specify_shape(v, (*[None] * (v.ndim - 1), v.type.shape[-1] or 3)) for v in (x, y))
     (x0, x1, *x2), (y0, y1, *y2) = ([v[..., d] for d in range(v.type.shape[-1] or 0)] for v in (x, y))
     last = sub(mul(x0, y1), mul(x1, y0))
     if not x2 and not y2:

@@ -23,6 +23,7 @@ from treadle.tensor.scalar.complex_numbers import complex_, imag, real
 from treadle.tensor.scalar.logic import bitwise_and
 from treadle.tensor.searching import BinCount, SearchSorted
 from treadle.tensor.shape import LENGTH, flatten, lengths, reshape, shape_i
+from treadle.tensor.shape_specification import held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -390,7 +391,7 @@ def histogramdd(
         if points.ndim != 2 or points.type.shape[1] is None:
             msg = f"histogramdd: the number of coordinates must be known, got {points} of type {points.type}. Split it."
             raise ShapeError(msg)
-        columns = [subtensor(points, (slice(None), d)) for d in np.arange(points.type.shape[1]).tolist()]
+        columns = [subtensor(held(points, 1), (slice(None), d)) for d in np.arange(points.type.shape[1]).tolist()]
     each: list[Bins] = list(bins) if isinstance(bins, list | tuple) else [bins] * len(columns)
     limits = [None] * len(columns) if range is None else as_items("histogramdd: range", range)
     if len(each) != len(columns) or len(limits) != len(columns):

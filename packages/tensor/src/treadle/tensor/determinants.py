@@ -24,6 +24,7 @@ from treadle.tensor.scalar.comparison import eq, lt
 from treadle.tensor.scalar.complex_numbers import complex_
 from treadle.tensor.scalar.logic import bitwise_and, invert
 from treadle.tensor.shape import shape_i
+from treadle.tensor.shape_specification import held
 from treadle.tensor.svd import SVD
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ class Det(MatrixOp):
         has one, the cofactors come from singular values.
         """
         (a,), (ct,) = tensors(inputs), tensors(cotangents)
-        if a.type.shape[-1] in _SMALL or a.type.shape[-2] in _SMALL:
+        side = next((n for n in a.type.shape[-2:] if n in _SMALL), None)
+        if side is not None:
+            # The formula is that of this length.
+            a = held(a, *(d for d in (-2, -1) if a.type.shape[d] == side))
             return [mul(shape_padright(ct, 2), _cofactors(a).conj())]
         (value,) = tensors(outputs)
         regular = mul(shape_padright(mul(ct, value.conj()), 2), adjoint(MatrixInverse()(a)))

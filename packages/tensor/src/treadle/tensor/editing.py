@@ -25,7 +25,8 @@ from treadle.tensor.scalar.arithmetic import add, sub
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import ge, le, lt
 from treadle.tensor.scalar.logic import bitwise_and, invert
-from treadle.tensor.shape import LENGTH, flatten, lengths, shape_i
+from treadle.tensor.shape import LENGTH, flatten, lengths, shape_i, static_lengths
+from treadle.tensor.shape_specification import held
 from treadle.tensor.sorting import argsort
 
 if TYPE_CHECKING:
@@ -54,12 +55,10 @@ def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> Tens
 
 def _place(what: str, number: TensorLike, n: TensorVariable, end: int) -> TensorVariable:
     """Return a position counted from the start, checked to be less than n, or n itself too where `end` is 1."""
-    known, length = known_integer(number), known_integer(n)
-    if known is not None and length is not None:
-        if not -length <= known < length + end:
-            msg = f"{what}: position {known} is out of bounds for an axis of length {length}."
-            raise IndexingError(msg)
-        return constant(known + length if known < 0 else known, dtype=LENGTH)
+    known, (length,) = known_integer(number), static_lengths([n])
+    if known is not None and length is not None and not -length <= known < length + end:
+        msg = f"{what}: position {known} is out of bounds for an axis of length {length}."
+        raise IndexingError(msg)
     at = cast(number, LENGTH)
     at = switch(lt(at, 0), add(at, n), at)
     inside = bitwise_and(ge(at, 0), le(at, n) if end else lt(at, n))
@@ -109,7 +108,7 @@ def _known_part(var: TensorVariable, axis: int, kept: TensorVariable, obj: slice
     except IndexError as error:
         msg = f"delete: positions {text_of(obj)} are out of bounds for an axis of length {n}."
         raise IndexingError(msg) from error
-    return subtensor(var, _along(axis, constant(left)))
+    return subtensor(held(var, axis), _along(axis, constant(left)))
 
 
 def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: int | None = None) -> TensorVariable:
@@ -135,7 +134,7 @@ def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: i
         given = as_tensor_variable(obj)
         positions = nonzero(given)[0] if given.dtype == "bool" and given.ndim else as_positions("insert", obj)
     new = dimshuffle(new, *[NEW] * (var.ndim - new.ndim), *range(new.ndim))
-    if positions.ndim == 0 or positions.type.shape == (1,):
+    if positions.ndim == 0 or (isinstance(positions, Constant) and positions.data.size == 1):
         if positions.ndim == 0:
             new = moveaxis(new, 0, at)
         place = _place("insert", flatten(positions)[0], n, 1)

@@ -222,7 +222,7 @@ def _diagonal(at: int, x: TensorVariable, labels: Labels) -> _Term:
         msg = f"einsum: the dimensions {axes} of operand {at} have the label {twice}, and lengths {sorted(known)}."
         raise ShapeError(msg)
     rest = [d for d in range(x.ndim) if d not in axes]
-    side: TensorVariable = constant(known.pop(), dtype=LENGTH) if known else shape_i(x, axes[0])
+    side = shape_i(x, next((d for d in axes if x.type.shape[d] is not None), axes[0]))
     # Where its dimensions are one, elements of the diagonal are so many apart; other lengths do not fit the reshape.
     line = reshape(
         dimshuffle(x, *axes, *rest), [product_of_lengths([side] * len(axes)), *(shape_i(x, d) for d in rest)]

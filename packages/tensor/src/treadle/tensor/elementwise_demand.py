@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from treadle.graph import Constant
 from treadle.tensor.broadcasting import SumTo, sum_to
 from treadle.tensor.demand import ALWAYS, Conditions
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elemwise import Elemwise, never_broadcasts
 from treadle.tensor.scalar.cast import cast as converted
 from treadle.tensor.scalar.cast import second, switch
 from treadle.tensor.scalar.comparison import gt
@@ -151,8 +151,7 @@ class Masks(Conditions):
 
     def _spans(self, x: Variable, y: Variable) -> bool:
         """Whether a tensor is certain to be as large as another one of its rank that broadcasts with it."""
-        wide, narrow = cast("TensorVariable", x).type.shape, cast("TensorVariable", y).type.shape
-        if all(m == 1 or (n == m and n is not None) for n, m in zip(wide, narrow, strict=True)):
+        if never_broadcasts(cast("TensorVariable", y)):
             return True
         of_x, of_y = self._shaped_by(x), self._shaped_by(y)
         return of_x is not None and of_y is not None and of_y <= of_x
@@ -164,7 +163,7 @@ class Masks(Conditions):
         while pending:
             v = pending[-1]
             kind = v.type
-            if v in known or not isinstance(kind, TensorType) or all(n == 1 for n in kind.shape):
+            if v in known or not isinstance(kind, TensorType) or never_broadcasts(cast("TensorVariable", v)):
                 known.setdefault(v, frozenset())
                 pending.pop()
                 continue

@@ -38,6 +38,13 @@ else:
     numpy_functions = lazy_module("treadle.tensor.numpy_functions")
 
 
+def never_broadcasts(x: TensorVariable) -> bool:
+    """Whether a tensor broadcasts no other, whatever is put in place of the inputs: one number, or a constant one."""
+    if isinstance(x, Constant):
+        return bool(x.data.size == 1)
+    return x.ndim == 0 or (x.owner is not None and isinstance(x.owner.op, DimShuffle) and x.owner.inputs[0].ndim == 0)
+
+
 def _python_number(var: Variable) -> Any:
     """Return the Python number that an operand was given as, None if it was given otherwise."""
     if var.owner is not None and isinstance(var.owner.op, DimShuffle):
@@ -410,6 +417,8 @@ class Elemwise(TensorOp):
         dtypes = [getattr(x.type, "dtype", "") for x in node.inputs]
 
         def result(row: Sequence[int | None]) -> int | None:
+            if self.scalar_op.name == "switch" and row[0] is not None:
+                return row[1 if row[0] else 2]
             if None in row:
                 return None
             return int(self._results(node, [np.array(n, d) for n, d in zip(row, dtypes, strict=True)])[0])
@@ -553,16 +562,13 @@ class Elemwise(TensorOp):
             total = term if total is None else Elemwise(SCALAR_OPS["add"])(total, term)
         if total is None:
             return [None]
-        return [total if self._has_shape_of(out, total, xs, used) else Elemwise(SCALAR_OPS["second"])(out, total)]
+        return [total if self._has_shape_of(total, xs, used) else Elemwise(SCALAR_OPS["second"])(out, total)]
 
     @staticmethod
-    def _has_shape_of(out: TensorVariable, total: Variable, xs: Sequence[TensorVariable], used: Sequence[int]) -> bool:
+    def _has_shape_of(total: Variable, xs: Sequence[TensorVariable], used: Sequence[int]) -> bool:
         """Whether a sum of tangents of some inputs is as large as the result: no other input broadcasts them."""
-        shape = cast("TensorVariable", total).type.shape
-        if None not in shape and shape == out.type.shape:
-            return True
         beside = () if total.owner is None else total.owner.inputs
-        return all(i in used or x in beside or all(n == 1 for n in x.type.shape) for i, x in enumerate(xs))
+        return all(i in used or x in beside or never_broadcasts(x) for i, x in enumerate(xs))
 
     @staticmethod
     def _term(term: Variable, x: TensorVariable, inputs: Sequence[TensorVariable]) -> Variable | None:
@@ -572,13 +578,9 @@ class Elemwise(TensorOp):
         if isinstance(term.type, NullType):
             return term
         fitted = cotangent_of(x, term)  # type: ignore[arg-type]  # made of tensors
-        others = [v.type.shape for v in inputs if v is not x]
         # Through `grad`, inputs may come in ranks of their own.
-        if all(len(o) == x.ndim for o in others) and all(
-            n not in {1, None} or all(o[d] == 1 for o in others) for d, n in enumerate(x.type.shape)
-        ):
-            # No other input can have broadcast this one.
-            return fitted if fitted.ndim == x.ndim else sum_to(fitted, x)
+        if fitted.ndim == x.ndim and all(v is x or (v.ndim == x.ndim and never_broadcasts(v)) for v in inputs):
+            return fitted
         return sum_to(fitted, x)
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from treadle.tensor.rearrangement import roll
 from treadle.tensor.scalar.arithmetic import add, floor_div, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import sqrt
-from treadle.tensor.shape import as_lengths, checked_length, lengths, shape_i
+from treadle.tensor.shape import ShapeI, as_lengths, checked_length, lengths, shape_i, static_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def _samples(what: str, n: TensorLike) -> TensorVariable:
 def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariable:
     """Return the number of elements to transform: that which is asked for, or all."""
     result = shape_i(x, axis) if n is None else _samples(what, n)
-    known = known_integer(result)
+    (known,) = static_lengths([result])
     if known is not None and known < 1:
         msg = f"{what}: the number of points must be 1 or more, got {known} for {x} of type {x.type}. Pass another n."
         raise ShapeError(msg)
@@ -62,14 +62,11 @@ def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariabl
 
 def _resized(x: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:
     """Return a tensor with as many elements along an axis: cut off, or with zeros at the end."""
-    own, known = x.type.shape[axis], known_integer(n)
-    before = (slice(None),) * axis
-    if own is not None and own == known:
+    if n.owner is not None and n.owner.op == ShapeI(axis) and n.owner.inputs[0] is x:
         return x
-    if own is not None and known is not None and known < own:
-        return x[(*before, slice(known))]
-    kept = shape_i(x, axis) if own is not None and known is not None else minimum(shape_i(x, axis), n)
+    before = (slice(None),) * axis
     ns = lengths(x)
+    kept = minimum(ns[axis], n)
     ns[axis] = n
     inside = (*before, slice(kept))
     return set_subtensor(zeros(ns, dtype=x.dtype)[inside], x[inside])
@@ -171,11 +168,12 @@ def irfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = No
     """Return the inverse of `rfft`: n real numbers, by default 2 (m - 1) of m coefficients (as numpy.fft.irfft)."""
     x = _complex("irfft", a)
     at = normalize_axis("irfft", axis, x.ndim)
-    m = x.type.shape[at]
-    default: TensorLike = 2 * (m - 1) if m is not None else mul(2, sub(shape_i(x, at), 1))
-    count = _length("irfft", x, default if n is None else n, at)
+    own = shape_i(x, at)
+    count = _length("irfft", x, mul(2, sub(own, 1)) if n is None else n, at)
     known = known_integer(count)
-    half = as_lengths("irfft", add(floor_div(count, 2), 1) if known is None else known // 2 + 1)[0]
+    half: TensorVariable = (
+        own if n is None else as_lengths("irfft", add(floor_div(count, 2), 1) if known is None else known // 2 + 1)[0]
+    )
     y: TensorVariable = FourierTransform("irfft", at - x.ndim)(_resized(x, half, at), count)
     result = _scaled("irfft", y, count, norm, forward=False)
     # What comes of float16 is rounded to it, as in NumPy.

@@ -153,8 +153,9 @@ def put(a: TensorLike, ind: TensorLike, v: TensorLike, mode: str = "raise") -> T
     chosen = as_choice("put: mode", mode, MODES)
     flat = flatten(var)
     positions = flatten(in_bounds(as_positions("put", ind), shape_i(flat, 0), chosen))
-    values = flatten(as_tensor_variable(v))
-    if values.type.shape != (1,):
+    values = as_tensor_variable(v)
+    if values.ndim:
+        values = flatten(values)
         values = subtensor(values, mod(arange(shape_i(positions, 0)), shape_i(values, 0)))
     return reshape(set_subtensor(subtensor(flat, positions), cast(values, var.dtype)), var.shape)
 

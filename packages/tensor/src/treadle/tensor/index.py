@@ -12,6 +12,7 @@ from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.dimshuffle import NEW
 from treadle.tensor.errors import IndexingError, TensorTypeError
+from treadle.tensor.known_values import known_value
 from treadle.tensor.shape import lengths
 from treadle.tensor.type_other import NoneTypeT, SliceType
 from treadle.tensor.types import TensorType
@@ -199,6 +200,23 @@ def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[l
     return items
 
 
+def known_entries(entries: Sequence[Entry], parts: Sequence[Variable]) -> Sequence[Entry]:
+    """Return entries with the bounds of slices that are known for now: they decide the static shape."""
+    found = list(entries)
+    at = 0
+    for d, entry in enumerate(entries):
+        if isinstance(entry, Span) and (count := symbolic_count([entry])):
+            given = iter(parts[at : at + count])
+            bounds = [next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)]
+            known = [known_value(b) if isinstance(b, Variable) else b for b in bounds]
+            if all(n is not None or b is None for n, b in zip(known, bounds, strict=True)) and known[2] != 0:
+                found[d] = Span(*known)
+            at += count
+        else:
+            at += symbolic_count([entry])
+    return found
+
+
 def span_length(entry: Span, n: int | None) -> int | None:
     """Return the static length of a slice of a dimension, None where it is unknown."""
     if entry.is_full:
@@ -302,16 +320,14 @@ class _Parser:
         first = len(self.entries)
         for d, wanted in enumerate(mask.type.shape):
             self._checked_length(wanted, first + d)
-        own = self.x.type.shape[first : first + mask.ndim]
-        if None in own or own != mask.type.shape:
-            mask = searching.CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
+        mask = searching.CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
         return tensors(searching.Nonzero().make_node(mask).outputs)
 
     def _checked_length(self, wanted: int | None, dim: int) -> int | None:
-        """Return the length of a mask that is left to be checked at run time."""
+        """Return the length of a mask, which is checked at run time."""
         n = self.x.type.shape[dim]
         if wanted is None or n is None or n == wanted:
-            return wanted if n is None else None
+            return wanted
         msg = (
             f"indexing: a mask of length {wanted} is given for dimension {dim} of length {n} of {self.x}. Make them "
             "equal."

@@ -25,6 +25,7 @@ from treadle.tensor.index import (
     gather_plan,
     index_pieces,
     index_types,
+    known_entries,
     parse,
     picks_once,
     span_length,
@@ -58,8 +59,7 @@ __all__ = [
 
 def basic_shape(entries: Sequence[Entry], shape: Sequence[int | None]) -> tuple[int | None, ...]:
     """Return the static shape of ``x[entries]`` for slices and positions."""
-    spans = ((e, n) for e, n in zip(entries, shape, strict=True) if isinstance(e, Span))
-    return tuple(span_length(e, n) for e, n in spans)
+    return tuple(span_length(e, n) for e, n in zip(entries, shape, strict=True) if isinstance(e, Span))
 
 
 def advanced_shape(
@@ -67,8 +67,7 @@ def advanced_shape(
 ) -> tuple[int | None, ...]:
     """Return the static shape of ``x[entries]`` for slices and index arrays."""
     plan = gather_plan(entries, [t.ndim for t in arrays])
-    padded = [(1,) * (plan.array_ndim - t.ndim) + t.shape for t in arrays]
-    middle = broadcast_static("indexing", padded)
+    middle = broadcast_static("indexing", [(1,) * (plan.array_ndim - t.ndim) + t.shape for t in arrays])
     rest = basic_shape(entries, shape)
     return (*rest[: plan.place], *middle, *rest[plan.place :])
 
@@ -77,6 +76,7 @@ class _Indexed(TensorOp):
     """Base of the four index ops: static entries, symbolic parts as inputs."""
 
     entries: tuple[Entry, ...]
+    _output_type_depends_on_input_value = True
 
     @property
     def idx_list(self) -> tuple[Entry, ...]:
@@ -91,10 +91,10 @@ class _Indexed(TensorOp):
         if len(parts) != symbolic_count(self.entries):
             msg = f"{self}: {symbolic_count(self.entries)} index inputs are needed, got {len(parts)}."
             raise IndexingError(msg)
-        kinds = index_types(parts)
-        if not any(isinstance(e, Positions) for e in self.entries):
-            return basic_shape(self.entries, x.type.shape)
-        return advanced_shape(self.entries, x.type.shape, self._arrays(kinds))
+        kinds, entries = index_types(parts), known_entries(self.entries, parts)
+        if not any(isinstance(e, Positions) for e in entries):
+            return basic_shape(entries, x.type.shape)
+        return advanced_shape(entries, x.type.shape, self._arrays(kinds))
 
     def _arrays(self, kinds: Sequence[T]) -> list[T]:
         """Return those of the index inputs that are arrays of positions."""

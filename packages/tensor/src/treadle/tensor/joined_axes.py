@@ -285,7 +285,7 @@ def split_dims(x: TensorLike, shape: TensorLike, axis: int = 0) -> TensorVariabl
     var = as_tensor_variable(x)
     at = normalize_axis("split_dims", axis, var.ndim)
     wanted = as_lengths("split_dims", shape)
-    if len(wanted) == 1 and known_integer(wanted[0]) in {-1, var.type.shape[at]}:
+    if len(wanted) == 1 and known_integer(wanted[0]) == -1:
         return var
     result: TensorVariable = SplitDims(at)(var, *wanted)
     return result
@@ -350,9 +350,6 @@ def pack(*tensors: TensorLike, keep_axes: AxisLike = None) -> tuple[TensorVariab
 
 
 def _part_of_shape(x: TensorVariable, start: int, stop: int) -> TensorVariable:
-    known = [n for n in x.type.shape[start:stop] if n is not None]
-    if len(known) == stop - start:
-        return constant(np.array(known, LENGTH))
     return shape(x)[start:stop] if start or stop < x.ndim else shape(x)
 
 

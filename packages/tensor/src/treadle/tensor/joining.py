@@ -11,7 +11,7 @@ from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
 from treadle.tensor.arguments import as_choice, as_items
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.conversion import as_tensor_variable, constant, cotangent_of
+from treadle.tensor.conversion import as_tensor_variable, cotangent_of
 from treadle.tensor.conversion import tensors as as_tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.dtype_rules import check_conversion
@@ -236,13 +236,14 @@ class ARange(TensorOp):
         fix_dtypes(self, "dtype")
 
     def make_node(self, *inputs: object) -> Apply:
-        """Return the node; the length is known where all three inputs are constant."""
+        """Return the node; the length is known where all three inputs are."""
         variables = [self.as_input(x) for x in inputs]
         if len(variables) != 3 or any(getattr(v.type, "ndim", -1) != 0 for v in variables):
             msg = f"arange: start, stop and step must be scalars, got {', '.join(map(str, inputs))}."
             raise TensorTypeError(msg)
-        values = [v.data for v in variables if isinstance(v, Constant)]
-        length = range_length(*values) if len(values) == 3 else None
+        values = [v.data if isinstance(v, Constant) else known_value(v) for v in variables]
+        known = [v for v in values if v is not None]
+        length = range_length(*known) if len(known) == 3 else None
         return Apply(self, variables, [TensorType(self.dtype, (length,)).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
@@ -344,7 +345,7 @@ def arange(
         Dtype of the result; by default what NumPy makes it: int64 or float64, unless one is wider.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    variables = [_known_bound(as_tensor_variable(x)) for x in (first, last, step)]
+    variables = [as_tensor_variable(x) for x in (first, last, step)]
     # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
     numbers = [np.ones((), v.dtype) for v in variables]
     common = np.arange(*numbers).dtype  # type: ignore[call-overload]  # of rank 0
@@ -352,12 +353,6 @@ def arange(
     check_conversion("arange", common, kind.numpy_dtype)
     result: TensorVariable = ARange(kind.dtype)(*variables)
     return result
-
-
-def _known_bound(bound: TensorVariable) -> TensorVariable:
-    """Return a bound as a constant if it is known."""
-    found = known_value(bound)
-    return bound if found is None else constant(found, dtype=bound.dtype)
 
 
 @composed

@@ -15,7 +15,6 @@ import numpy as np
 from treadle.config import lazy_module, text_of
 from treadle.graph import (
     Apply,
-    Constant,
     FrozenFunctionGraph,
     GraphTypeError,
     GraphValueError,
@@ -32,6 +31,7 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.frozen_inner import HasFrozenGraph
+from treadle.tensor.known_values import known_value
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, ShapeI, lengths
 from treadle.tensor.types import TensorType
@@ -122,6 +122,7 @@ class Scan(Op, HasFrozenGraph):
         Shown when printed and in errors; it does not tell two loops apart.
     """
 
+    _output_type_depends_on_input_value = True
     __props__: ClassVar[tuple[str, ...] | None] = (
         "fgraph",
         "n_sequences",
@@ -248,7 +249,7 @@ class Scan(Op, HasFrozenGraph):
             kind.type.filter_variable(x)
             for kind, x in zip(inner[self.n_sequences :], inputs[1 + self.n_sequences :], strict=True)
         ]
-        count = int(steps.data) if isinstance(steps, Constant) and not self.has_until else None
+        count = known_value(steps) if not self.has_until else None
         if count is not None and count < 0:
             msg = f"{self}: the number of steps must not be negative, got {count}. Pass 0 or more."
             raise GraphValueError(msg)

@@ -206,7 +206,7 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
         msg = f"putmask: values of dtype {given.dtype} do not fit a tensor of dtype {var.dtype}. Cast them."
         raise TensorTypeError(msg)
     given = cast(given, var.dtype)
-    if given.ndim and (given.type.shape != var.type.shape or None in var.type.shape):
+    if given.ndim and given is not var:
         flat = flatten(given)
         at = mod(arange(var.size), shape_i(flat, 0))
         given = reshape(subtensor(flat, at), var.shape)
@@ -221,7 +221,7 @@ def _of_shape(what: str, mask: TensorVariable, x: TensorVariable) -> TensorVaria
     if known and prod(ours) != prod(theirs):
         msg = f"{what}: a mask of shape {mask.type.shape} does not fit a tensor of shape {x.type.shape}."
         raise ShapeError(msg)
-    return mask if mask.type.shape == x.type.shape and known else reshape(mask, x.shape, ndim=x.ndim)
+    return mask if mask is x else reshape(mask, x.shape, ndim=x.ndim)
 
 
 # Indexing by masks

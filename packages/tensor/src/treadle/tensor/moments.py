@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +9,12 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
 from treadle.tensor.arguments import as_number, known_integer
-from treadle.tensor.conversion import as_tensor_variable, constant
+from treadle.tensor.batching import product_of
+from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.reduction import mask_of, max_, min_, reduced_axes, sum_, truth, with_others
-from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
+from treadle.tensor.scalar.arithmetic import add, maximum, sub, true_div
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.scalar.exponential import sqr, sqrt
@@ -41,11 +40,7 @@ def _count(x: TensorVariable, axes: Sequence[int], dtype: str, mask: TensorVaria
     """Return the number of elements along axes, in a float dtype: a scalar, or one for each result where some count."""
     if mask is not None:
         return sum_(second(x, cast(mask, "int64")), axis=axes, dtype=dtype, keepdims=True)
-    known = [n for d in axes if (n := x.type.shape[d]) is not None]
-    if len(known) == len(axes):
-        return constant(math.prod(known), dtype=dtype)
-    first, *others = (shape_i(x, d) for d in axes)
-    return cast(reduce(mul, others, first), dtype)
+    return cast(product_of([shape_i(x, d) for d in axes]), dtype)
 
 
 def _dropped(x: TensorVariable, axes: Sequence[int]) -> TensorVariable:

@@ -94,8 +94,8 @@ def _of_singular_values(x: TensorVariable, order: Order) -> TensorVariable:
         return sum_(s, axis=-1)
     # They descend. The largest of none is 0; there is no smallest.
     if order == -2:
-        return min_(s, axis=-1) if s.type.shape[-1] == 0 else s[..., -1]
-    return s[..., 0] if s.type.shape[-1] else max_(s, axis=-1, initial=0)
+        return min_(s, axis=-1)
+    return max_(s, axis=-1, initial=0)
 
 
 def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:

@@ -192,7 +192,7 @@ def _width(given: TensorLike | None) -> Number:
     if known is not None and known < 0:
         msg = f"pad: pad_width can't contain negative values, got {known}. Take a part of the tensor instead."
         raise ShapeError(msg)
-    return cast(var, LENGTH) if known is None else known
+    return number(var)
 
 
 def _scalar(n: Number) -> TensorVariable:

@@ -21,6 +21,7 @@ from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.exponential import power, sqrt
 from treadle.tensor.shape import shape_i
+from treadle.tensor.shape_specification import held
 from treadle.tensor.spaced_numbers import vander
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
         terms = mul(cast(coefficients, kind), power(expand_dims(cast(var, kind), -1), powers))
         return cast(sum_(terms, axis=-1), kind)
     found = zeros(var.shape, var.dtype) if var.ndim else constant(0, dtype=var.dtype)
-    for i in range(_length("polyval", coefficients)):
+    # As many steps as there are coefficients now.
+    count, coefficients = _length("polyval", coefficients), held(coefficients, 0)
+    for i in range(count):
         found = found * var + coefficients[i]
     return found
 
@@ -82,17 +85,10 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
 def _aligned(what: str, a1: TensorLike, a2: TensorLike) -> tuple[TensorVariable, TensorVariable]:
     """Return two polynomials with as many coefficients, the shorter one filled up with zeros in front."""
     first, second = _coefficients(what, a1), _coefficients(what, a2)
-    n, m = first.type.shape[0], second.type.shape[0]
-    if n is not None and n == m:
-        return first, second
-    longest = max(n, m) if n is not None and m is not None else maximum(shape_i(first, 0), shape_i(second, 0))
+    longest = maximum(shape_i(first, 0), shape_i(second, 0))
 
     def filled(p: TensorVariable) -> TensorVariable:
-        own = p.type.shape[0]
-        if isinstance(longest, int) and own == longest:
-            return p
-        missing = longest - own if isinstance(longest, int) and own is not None else longest - shape_i(p, 0)
-        return concatenate([zeros((missing,), p.dtype), p])
+        return concatenate([zeros((longest - shape_i(p, 0),), p.dtype), p])
 
     return filled(first), filled(second)
 
@@ -124,6 +120,7 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
     """
     rest, divisor = _coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0
     n, m = _length("polydiv", rest), _length("polydiv", divisor)
+    rest, divisor = held(rest, 0), held(divisor, 0)
     if n < m:
         return zeros((1,), np.result_type(rest.dtype, divisor.dtype)), rest
     found = []
@@ -138,8 +135,7 @@ def polyder(p: TensorLike, m: int = 1) -> TensorVariable:
     """Return the m-th derivative of a polynomial (as numpy.polyder)."""
     found = _coefficients("polyder", p)
     for _ in range(as_integer("polyder: m", m, 0)):
-        powers = arange(shape_i(found, 0) - 1, 0, -1)
-        found = found[:-1] * (powers if found.type.shape[0] is None else np.arange(found.type.shape[0] - 1, 0, -1))
+        found = found[:-1] * arange(shape_i(found, 0) - 1, 0, -1)
     return found
 
 
@@ -164,15 +160,13 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike | None = None) -> TensorVar
     given = np.zeros(times) if k is None else k
     constants = _coefficients("polyint: k", given)
     if k is not None and constants.type.shape[0] == 1 and times > 1:
-        constants = concatenate([constants] * times)
+        constants = concatenate([held(constants, 0)] * times)
     if constants.type.shape[0] is None or constants.type.shape[0] < times:
         msg = f"polyint: k must be a scalar or a vector of {times} constants or more, got {k}. Give as many."
         raise ShapeError(msg)
     found = _coefficients("polyint", p)
     for i in range(times):
-        n = found.type.shape[0]
-        powers = arange(shape_i(found, 0), 0, -1) if n is None else np.arange(n, 0, -1)
-        found = concatenate([found / powers, constants[i].dimshuffle("x")])
+        found = concatenate([found / arange(shape_i(found, 0), 0, -1), constants[i].dimshuffle("x")])
     return found
 
 
@@ -286,6 +280,5 @@ def roots(p: TensorLike) -> TensorVariable:
     n = coefficients.type.shape[0]
     real = coefficients + 0.0
     if n is not None and n < 2:
-        kind = np.result_type(real.dtype, "complex64")
-        return constant(np.zeros(0, kind))
+        return cast(held(real, 0)[1:], np.result_type(real.dtype, "complex64"))
     return linalg.eigvals(linalg.companion(real))

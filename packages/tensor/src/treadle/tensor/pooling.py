@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, known_integer
+from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import full
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.convolved import as_numbers
@@ -23,7 +23,7 @@ from treadle.tensor.joining import arange
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import lt
-from treadle.tensor.shape import lengths, shape_i
+from treadle.tensor.shape import lengths, shape_i, static_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,11 +76,12 @@ class _Windows:
         """Return how many windows there are along a dimension."""
         k, s, p, d = self.sizes[at], self.strides[at], self.padding[at], self.dilation[at]
         own = shape_i(self.x, self.axes[at])
-        known = known_integer(own)
-        n: Length = own if known is None else known
-        rest: Length = n + (2 * p - (k - 1) * d - 1)
-        if isinstance(rest, int) and rest < 0:
-            msg = f"{self.what}: a window of {k} does not fit a length of {n}. Pad the tensor, or use smaller windows."
+        (known,) = static_lengths([own])
+        beyond = 2 * p - (k - 1) * d - 1
+        n: Length = own
+        rest: Length = add(own, beyond)
+        if known is not None and known + beyond < 0:
+            msg = f"{self.what}: a window of {k} does not fit a length of {known}. Pad the tensor, or use smaller ones."
             raise ShapeError(msg)
         if not self.ceil_mode:
             return _floor(rest, s) + 1

@@ -14,6 +14,7 @@ from treadle.tensor.reduction import prod, sum_
 from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq
+from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,9 @@ class ProductOfOthers(OpFromGraph):
     __props__ = (*(OpFromGraph.__props__ or ()), "axes")
 
     def __init__(self, elements: Variable, directions: Sequence[Variable], axes: tuple[int, ...]) -> None:
-        x, *along = tensors([v.type.make_variable() for v in (elements, *directions)])
+        # It is applied to tensors of any lengths: those of these are not to be part of it.
+        kinds = [TensorType(v.dtype, (None,) * v.ndim) for v in tensors((elements, *directions))]
+        x, *along = (kind.make_variable() for kind in kinds)
         super().__init__([x, *along], [_value_of_others(x, along, axes)], inline=True, name="product_of_others")
         self.axes = axes
 

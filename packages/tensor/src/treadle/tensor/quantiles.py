@@ -23,6 +23,7 @@ from treadle.tensor.scalar.comparison import eq, ge, isnan, lt
 from treadle.tensor.scalar.logic import logical_and
 from treadle.tensor.scalar.rounding import ceil, floor, round_half_to_even
 from treadle.tensor.shape import flatten, lengths, reshape, shape_i
+from treadle.tensor.shape_specification import held
 from treadle.tensor.sorting import OrderStatistics, argsort, sort
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def median(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
     n = shape_i(x, at)
     wide = _widened(x)
     if x.type.shape[at] == 0:
+        x = held(x, at)
         kept_lengths = [m for d, m in enumerate(lengths(x)) if d != at]
         found = full(kept_lengths, np.nan, dtype=wide.dtype)
     else:

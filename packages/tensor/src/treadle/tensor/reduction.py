@@ -434,14 +434,13 @@ def _extremum(
     first = constant(initial, dtype=var.dtype) if isinstance(initial, int | float) else cast(initial, var.dtype)
     var = with_others(var, mask, first)
     axes = reduced_axes(kind, axis, var)
-    unsure = [d for d in axes if not var.type.shape[d]]
-    for left, d in enumerate(unsure, 1 - len(unsure)):
+    for left, d in enumerate(axes, 1 - len(axes)):
         # There may be no elements along it: one more is put in front.
         lengths = [1 if k == d else shape_i(var, k) for k in range(var.ndim)]
         longer = joining.join(d, alloc(first, *lengths), var)
         over, kept = ((d,), True) if left else (axes, keepdims)
         var = _reduce(kind, longer, over, kept, var.dtype, var.dtype)
-    if unsure:
+    if axes:
         return var
     found = _reduce(kind, var, axes, keepdims, var.dtype, var.dtype)
     combined: TensorVariable = (maximum if kind == "max" else minimum)(found, first)

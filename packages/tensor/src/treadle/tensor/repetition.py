@@ -9,14 +9,16 @@ import numpy as np
 from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, composed, static_op
 from treadle.tensor.axes import normalize_axis
-from treadle.tensor.broadcasting import alloc, zeros
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.broadcasting import alloc, full
+from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import dimshuffle, expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.gathering import take
 from treadle.tensor.int_arithmetic import greatest, minus, number, plus, times, whole_quotient
+from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, as_lengths, length_inputs, lengths, reshape, shape_i, static_lengths
+from treadle.tensor.shape_specification import held
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -160,9 +162,10 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
         raise TensorTypeError(msg)
     if isinstance(counts, Constant):
         _checked(counts.data, 1)
+        counts = constant(counts.data, dtype=LENGTH)
     counts = cast(counts, LENGTH)
-    if counts.ndim == 1 and counts.type.shape[0] == 1:
-        counts = dimshuffle(counts)
+    if isinstance(counts, Constant) and counts.data.size == 1:
+        counts = constant(counts.data.reshape(()), dtype=LENGTH)
     if counts.ndim == 0:
         (n,) = as_lengths("repeat: repeats", counts)
         own = lengths(var)
@@ -228,7 +231,7 @@ def resize(a: TensorLike, new_shape: TensorLike) -> TensorVariable:
         msg = f"resize: all lengths must be 0 or more, got {text_of(new_shape)}."
         raise ShapeError(msg)
     if var.type.shape[0] == 0:
-        return zeros(wanted, var.dtype)
+        return full(wanted, sum_(held(var, 0), dtype=var.dtype), var.dtype)
     size: Number = 1
     for n in wanted:
         size = times(size, number(n))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -272,15 +273,9 @@ def number_of_steps(given: TensorLike | None, sequences: Sequence[SequenceTaps])
     if not sequences:
         msg = "scan: the number of steps is not known. Pass sequences, or n_steps."
         raise ArgumentError(msg)
-    known = [n for x in sequences if (n := x.length()) is not None]
-    steps: TensorVariable | None = constant(min(known), dtype=LENGTH) if known else None
-    if steps is not None and (len(known) == len(sequences) or min(known) == 0):
-        return steps
-    for x in sequences:
-        if x.length() is None:
-            own = lengths(x.cut(x.taps[0], backwards=False))[0]
-            steps = own if steps is None else minimum(steps, own)
-    return steps  # type: ignore[return-value]  # there is a sequence
+    distinct = {(x.variable, x.before, x.after): x for x in sequences}
+    own = [lengths(x.cut(x.taps[0], backwards=False))[0] for x in distinct.values()]
+    return reduce(minimum, own)
 
 
 def _given_steps(given: TensorLike, sequences: Sequence[SequenceTaps]) -> TensorVariable:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import Apply, as_index, static_op
+from treadle.graph import Apply, static_op
 from treadle.tensor.arguments import as_choice
 from treadle.tensor.conversion import tensors
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
+from treadle.tensor.known_values import known_value
 from treadle.tensor.shape import LENGTH
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
@@ -226,6 +227,7 @@ class BinCount(TensorOp):
 
     weighted: bool
     bounded: bool
+    _output_type_depends_on_input_value = True
 
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the parameters
@@ -243,7 +245,7 @@ class BinCount(TensorOp):
         if len(lengths) > 1:
             msg = f"bincount: as many weights as integers are needed, got vectors of {sorted(map(int, lengths))}."  # type: ignore[arg-type]  # None is left out
             raise ShapeError(msg)
-        length = as_index(given[1]) if self.bounded else None
+        length = known_value(given[1]) if self.bounded else None
         kind = TensorType("float64" if self.weighted else LENGTH, (length,))
         return Apply(self, given, [kind.make_variable()])
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal, SupportsIndex
 import numpy as np
 
 from treadle.config import lazy_module, lazy_names, text_of
-from treadle.graph import Apply, Form, Op, as_index, static_op
+from treadle.graph import Apply, Constant, Form, Op, static_op
 from treadle.tensor.arguments import as_choice, as_integer, known_integer
 from treadle.tensor.axes import normalize_axis
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_integers
-from treadle.tensor.known_values import known_value, known_values
+from treadle.tensor.known_values import known_value
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType, as_rank
 
@@ -156,12 +156,11 @@ def shape(x: TensorLike) -> TensorVariable:
 
 
 def shape_i(x: TensorLike, axis: int) -> TensorVariable:
-    """Return the length of one dimension as an int64 scalar; a constant where it is known."""
+    """Return the length of one dimension as an int64 scalar; a constant only for a constant (see `lengths`)."""
     var = as_tensor_variable(x)
     at = normalize_axis("shape_i", axis, var.ndim)
-    known = var.type.shape[at]
-    if known is not None:
-        return constant(known, dtype=LENGTH)
+    if isinstance(var, Constant):
+        return constant(var.data.shape[at], dtype=LENGTH)
     result: TensorVariable = ShapeI(at)(var)
     return result
 
@@ -180,12 +179,19 @@ def shared_lengths() -> Iterator[None]:
 
 
 def lengths(x: TensorLike) -> list[TensorVariable]:
-    """Return the length of every dimension as a list of int64 scalars."""
+    """Return the length of every dimension as a list of int64 scalars.
+
+    A length that is part of the type is an expression of the tensor like any other: a tensor of another length may be
+    put in its place later. `static_lengths` tells what it is for now, and rewriting makes it a number.
+    """
     var = as_tensor_variable(x)
     memo = _MEMO.get()
     found = None if memo is None else memo.get(var)
     if found is None:
-        found = [ShapeI(d)(var) if n is None else constant(n, dtype=LENGTH) for d, n in enumerate(var.type.shape)]
+        if isinstance(var, Constant):
+            found = [constant(n, dtype=LENGTH) for n in var.data.shape]
+        else:
+            found = [ShapeI(d)(var) for d in range(var.type.ndim)]
         if memo is not None:
             memo[var] = found
     return list(found)
@@ -213,8 +219,7 @@ def as_lengths(what: str, given: TensorLike) -> list[TensorVariable]:
         if var.ndim == 0:
             items = [given]
         elif var.ndim == 1 and var.type.shape[0] is not None:
-            found = known_values(var) or [None] * var.type.shape[0]
-            items = [var[i] if n is None else n for i, n in enumerate(found)]
+            items = _elements(var, var.type.shape[0])
         else:
             msg = f"{what}: a shape of known length is needed, got {text_of(given)} of type {var.type}. List them."
             raise TensorTypeError(msg)
@@ -222,13 +227,20 @@ def as_lengths(what: str, given: TensorLike) -> list[TensorVariable]:
     for item in items:
         known = known_integer(item)
         var = constant(known, dtype=LENGTH) if known is not None else as_tensor_variable(item)
-        if known is None and (found_value := known_value(var)) is not None:
-            var = constant(found_value, dtype=LENGTH)
         if var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
             msg = f"{what}: lengths must be integer scalars, got {text_of(item)} of type {var.type}. Cast it to int64."
             raise TensorTypeError(msg)
         result.append(var if var.dtype == LENGTH else var.astype(LENGTH))
     return result
+
+
+def _elements(var: TensorVariable, count: int) -> list[TensorLike]:
+    """Return the elements of a vector of lengths."""
+    if isinstance(var, Constant):
+        return var.data.tolist()  # type: ignore[no-any-return]  # of a vector of integers
+    if var.owner is not None and isinstance(var.owner.op, Shape):
+        return list(lengths(var.owner.inputs[0]))
+    return [var[i] for i in range(count)]
 
 
 def checked_length(length: TensorVariable, text: str) -> TensorVariable:
@@ -239,11 +251,11 @@ def checked_length(length: TensorVariable, text: str) -> TensorVariable:
     ShapeError
         If it is known to be negative.
     """
-    known = as_index(length)
+    known = known_value(length)
     if known is not None and known < 0:
         msg = f"length: {text}, got {known}. Lengths are 0 or more."
         raise ShapeError(msg)
-    if known is not None or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
+    if isinstance(length, Constant) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
         return length
     check = assertion.CheckAndRaise(ValueError, text)
     result: TensorVariable = check(length, comparison.ge(length, 0))
@@ -251,8 +263,12 @@ def checked_length(length: TensorVariable, text: str) -> TensorVariable:
 
 
 def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
-    """Return each length that is a constant, None for the others."""
-    return tuple(as_index(v) for v in variables)
+    """Return each length as far as the types at hand tell it, None where they do not.
+
+    That is for types, which are inferred again when another tensor is put in place, and for errors. What is built must
+    not depend on it.
+    """
+    return tuple(known_value(v) for v in variables)
 
 
 def length_inputs(op: Op, given: Sequence[Variable]) -> None:
@@ -408,9 +424,9 @@ def flatten(x: TensorLike, ndim: SupportsIndex = 1) -> TensorVariable:
     if not 1 <= rank <= max(var.ndim, 1):
         msg = f"flatten: ndim must lie between 1 and {max(var.ndim, 1)}, got {rank}. Pass one of these."
         raise ShapeError(msg)
-    joined = var.type.shape[rank - 1 :]
-    last = -1 if None in joined else math.prod(n for n in joined if n is not None)
-    return reshape(var, [*lengths(var)[: rank - 1], last], ndim=rank)
+    kept = lengths(var)
+    last = -1 if rank == 1 else batching.product_of(kept[rank - 1 :])
+    return reshape(var, [*kept[: rank - 1], last], ndim=rank)
 
 
 if not TYPE_CHECKING:

@@ -10,10 +10,10 @@ from treadle.config import lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, Operand, static_op
 from treadle.tensor.arguments import as_items, known_integer
 from treadle.tensor.axes import normalize_axes
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_axes
-from treadle.tensor.shape import as_lengths, length_inputs, static_lengths
+from treadle.tensor.shape import LENGTH, as_lengths, length_inputs, static_lengths
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -177,14 +177,21 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
     said = [(d, n) for d, n in enumerate(items) if n is not None and not _is_none(n)]
     axes = [d for d, _ in said]
     wanted = as_lengths("specify_shape", [n for _, n in said])
-    unknown = [
-        (d, n)
-        for d, n, known in zip(axes, wanted, static_lengths(wanted), strict=True)
-        if known is None or known != var.type.shape[d]
-    ]
-    if not unknown:
+    if not said:
         return var
-    result: TensorVariable = SpecifyShape(tuple(d for d, _ in unknown))(var, *(n for _, n in unknown))
+    result: TensorVariable = SpecifyShape(tuple(axes))(var, *wanted)
+    return result
+
+
+def held(x: TensorVariable, *axes: int) -> TensorVariable:
+    """Return a tensor whose static lengths of some dimensions can no more be replaced by others.
+
+    What is built must not depend on static lengths, since a tensor of other lengths may be put in place of this one.
+    Where it has to, as where a Python list of parts is made, it is built of this: other lengths are refused.
+    """
+    known = {d % x.ndim: x.type.shape[d] for d in axes}
+    wanted = [constant(n, dtype=LENGTH) for n in known.values() if n is not None]
+    result: TensorVariable = SpecifyShape(tuple(known))(x, *wanted)
     return result
 
 

@@ -22,6 +22,7 @@ from treadle.tensor.scalar.arithmetic import add, mul, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.scalar.comparison import isnan
 from treadle.tensor.shape import flatten, shape_i
+from treadle.tensor.shape_specification import held
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
@@ -311,6 +312,7 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
         if count is None:
             msg = f"lexsort: the number of keys must be known, got {whole} of type {whole.type}. List the keys."
             raise TensorTypeError(msg)
+        whole = held(whole, 0)
         rows = [whole[i] for i in range(count)]
     if not rows or len({row.ndim for row in rows}) != 1:
         msg = f"lexsort: one key or more, all of one rank, are needed, got {[str(row.type) for row in rows]}."

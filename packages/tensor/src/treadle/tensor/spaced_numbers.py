@@ -43,12 +43,12 @@ def _count(what: str, num: TensorLike) -> int | TensorVariable:
         if var.ndim or var.type.numpy_dtype.kind not in "iu":
             msg = f"{what}: num must be an integer, got {text_of(num)} of type {var.type}. Cast it."
             raise TensorTypeError(msg)
-        known = known_value(var)
-        if known is None:
-            return checked_length(cast(var, "int64"), "the number of samples must be non-negative")
-    if known < 0:
-        msg = f"{what}: num must be 0 or more, got {known}."
+    least = known_value(as_tensor_variable(num)) if known is None else known
+    if least is not None and least < 0:
+        msg = f"{what}: num must be 0 or more, got {least}."
         raise ShapeError(msg)
+    if known is None:
+        return checked_length(cast(as_tensor_variable(num), "int64"), "the number of samples must be non-negative")
     return known
 
 
@@ -299,7 +299,7 @@ def vander(x: TensorLike, N: TensorLike | None = None, increasing: bool = False)
     if var.ndim != 1:
         msg = f"vander: a vector is needed, got {var} of type {var.type}. Flatten it."
         raise ShapeError(msg)
-    given = var.type.shape[0] if N is None else as_count("vander: N", N)
+    given = None if N is None else as_count("vander: N", N)
     base = expand_dims(cast(var, np.promote_types(var.dtype, "int64")), 1)
     if given is None:
         rising = arange(var.shape[0])

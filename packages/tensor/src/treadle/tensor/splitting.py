@@ -200,7 +200,7 @@ def split(
     if sections is not None:
         count = as_count("split: the number of parts", sections, 1)
         n = shape_i(var, at)
-        whole = known_integer(n)
+        (whole,) = static_lengths([n])
         if whole is not None and whole % count:
             msg = f"split: an array split does not result in an equal division, got length {whole} for {count} parts."
             raise ShapeError(msg)

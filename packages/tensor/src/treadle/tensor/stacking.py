@@ -14,6 +14,7 @@ from treadle.tensor.dimshuffle import atleast_3d, expand_dims, shape_padleft
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joining import concatenate, stack, vstack
 from treadle.tensor.shape import lengths
+from treadle.tensor.shape_specification import held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,13 +88,9 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> T
     at = normalize_axis("concat_with_broadcast", axis, variables[0].ndim)
     others = [[n for d, n in enumerate(lengths(x)) if d != at] for x in variables]
     wanted = common_lengths("concat_with_broadcast", others)
-    parts = []
-    for x in variables:
-        shape = [*wanted[:at], lengths(x)[at], *wanted[at:]]
-        known = [getattr(n, "data", None) for n in shape]
-        fits = all(n is not None and n == m for n, m in zip(x.type.shape, known, strict=True))
-        parts.append(x if fits or len(variables) == 1 else alloc(x, *shape))
-    return concatenate(parts, at)
+    if len(variables) == 1:
+        return variables[0]
+    return concatenate([alloc(x, *wanted[:at], lengths(x)[at], *wanted[at:]) for x in variables], at)
 
 
 def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
@@ -113,6 +110,7 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
     if n is None:
         msg = f"unstack: the length of axis {at} of {var} of type {var.type} must be known. Say it by specify_shape."
         raise ShapeError(msg)
+    var = held(var, at)
     return tuple(var[(*(slice(None),) * at, i)] for i in range(n))
 
 

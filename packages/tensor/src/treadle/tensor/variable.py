@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, lazy_module
 from treadle.graph import Apply, Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.methods import FurtherMethods
@@ -18,6 +18,10 @@ from treadle.tensor.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import EllipsisType
+
+    from treadle.tensor import shape_specification
+else:
+    shape_specification = lazy_module("treadle.tensor.shape_specification")
 
 
 class TensorMethods(FurtherMethods):
@@ -57,7 +61,9 @@ class TensorMethods(FurtherMethods):
                 "Declare the shape, or index instead."
             )
             raise TensorTypeError(msg)
-        return iter([self[i] for i in range(self.type.shape[0])])
+        # The list has as many parts whatever is put in place of this tensor: one of another length is refused.
+        held = shape_specification.held(self, 0)  # type: ignore[arg-type]  # a tensor
+        return iter([held[i] for i in range(self.type.shape[0])])
 
     def __len__(self) -> int:
         """Return the length of the first dimension, where it is known.

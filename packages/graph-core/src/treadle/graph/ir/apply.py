@@ -202,7 +202,8 @@ class Apply(Generic[V_co]):
                     new_inputs[i] = self._converted(old, new)
                 remake = remake or new_inputs[i].type != old.type
             elif self.op._output_type_depends_on_input_value:
-                remake = remake or isinstance(old, Constant) or isinstance(new, Constant)
+                # What it depends on may follow from types further up: only where these may change, it is made anew.
+                remake = remake or not strict or isinstance(old, Constant) or isinstance(new, Constant)
         if not remake:
             return self._rebuilt(new_inputs, [out.clone() for out in self.outputs])
         return self._remade(new_inputs)

@@ -95,6 +95,7 @@ class RandomVariable(RNGConsumerOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("name", "signature", "dtype", "inplace")
     default_output = 1
+    _output_type_depends_on_input_value = True
     inplace_pass = "random_make_inplace"
     name: str | None = None
     signature: str | None = None

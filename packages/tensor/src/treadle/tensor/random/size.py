@@ -51,7 +51,9 @@ def normalize_size_param(shape: Any) -> Any:
     if any(n is not None and n < 0 for n in known):
         msg = f"size: negative dimensions are not allowed, got {text_of(shape)}. Lengths are 0 or more."
         raise ShapeError(msg)
-    return stack(made) if None in known else constant(np.array(known, "int64"))
+    if all(isinstance(n, Constant) for n in made):
+        return constant(np.array(known, "int64"))
+    return stack(made)
 
 
 def size_lengths(size: Variable) -> list[TensorVariable]:
@@ -103,6 +105,6 @@ def batch_lengths(size: Variable, parameters: Sequence[tuple[Any, int]]) -> list
         for p, rank in parameters:
             at = p.ndim - rank - back
             if at >= 0:
-                of.append((p.type.shape[at], lengths(p)[at]))
+                of.append(lengths(p)[at])
         found.append(broadcast_length(of))
     return found

@@ -19,7 +19,7 @@ from treadle.tensor.joining import arange
 from treadle.tensor.lazy import lazy_scipy_module
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mod, mul, sub
 from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import lengths, shape_i
+from treadle.tensor.shape import lengths, shape_i, static_lengths
 
 if TYPE_CHECKING:
     from treadle.tensor.variable import AxisLike, Index, TensorLike, TensorVariable
@@ -207,7 +207,7 @@ def fftconvolve(in1: TensorLike, in2: TensorLike, mode: str = "full", axes: Axis
     at = [axis - ndim for axis in normalize_axes("fftconvolve", axes, ndim)]
     own = [(shape_i(x, d), shape_i(w, d)) for d in at]
     if mode == "valid":
-        static = [(known_integer(n), known_integer(k)) for n, k in own]
+        static = [static_lengths(pair) for pair in own]
         pairs = [(n, k) for n, k in static if n is not None and k is not None]
         if not (all(n >= k for n, k in pairs) or all(n <= k for n, k in pairs)):
             msg = f"fftconvolve: with mode 'valid' one must be as long as the other in every dimension, got {pairs}."
