@@ -167,3 +167,58 @@ def test_sums_and_products_of_any_number_of_tensors() -> None:
     assert tt.variadic_mul(x, 2.0, x).eval({x: [3.0]}).tolist() == [18.0]
     assert tt.transfer(x, "cpu") is x
     assert tt.values_eq_approx_always_true(1, 2)
+
+
+class _Doubled(Op):
+    """A vector with as many zeros behind it, whose length infer_shape tells; its gradient does not depend on values."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: object) -> Apply:
+        (x,) = map(tt.as_tensor, inputs)  # type: ignore[arg-type]  # tensors
+        return Apply(self, [x], [tt.tensor(dtype="float64", shape=(None,))])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        raise NotImplementedError
+
+    def infer_shape(self, node: Apply, shapes: Any) -> Any:
+        return [(2 * shapes[0][0],)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        return [tt.zeros_like(inputs[0])]
+
+
+def test_a_core_gradient_that_does_not_depend_on_the_batch_is_the_same_for_all_of_it() -> None:
+    for shape in ((5, 2), (None, None)):
+        x = tt.tensor(dtype="float64", shape=shape)
+        slope = tt.grad(tt.sum(Blockwise(_Doubled(), "(a)->(b)")(x)), x)
+        assert slope.type.shape == shape
+        np.testing.assert_array_equal(function([x], slope, mode="VM")(np.ones((5, 2))), np.zeros((5, 2)))
+
+
+def test_shapes_are_told_by_the_infer_shape_of_the_core_op() -> None:
+    x = tt.matrix("x")
+    shape = function([x], Blockwise(_Doubled(), "(a)->(b)")(x).shape, mode="VM")
+    np.testing.assert_array_equal(shape(np.ones((5, 3))), [5, 6])
+
+
+class _Pair(_Doubled):
+    """A matrix of two rows for a number."""
+
+    def make_node(self, *inputs: object) -> Apply:
+        (x,) = map(tt.as_tensor, inputs)  # type: ignore[arg-type]  # tensors
+        return Apply(self, [x], [tt.tensor(dtype="float64", shape=(None, None))])
+
+    infer_shape = Op.infer_shape
+
+
+def test_numbers_in_a_signature_are_lengths() -> None:
+    x = tt.vector("x")
+    y = Blockwise(_Pair(), "()->(2,a)")(x)
+    assert y.type.shape == (None, 2, None)
+    lengths: Any = function([x], [y.shape[0], y.shape[1]], mode="VM")
+    assert [int(n) for n in lengths(np.ones(7))] == [7, 2]
+    with pytest.raises(ShapeError, match="core dimension 3"):
+        Blockwise(_Pair(), "(3)->(2,a)")(tt.tensor(dtype="float64", shape=(4, 5)))

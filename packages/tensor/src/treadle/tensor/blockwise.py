@@ -16,6 +16,8 @@ from treadle.graph import (
     Op,
     Variable,
     VectorizeError,
+    call_infer_shape,
+    variable_depends_on,
     vectorize_graph,
 )
 from treadle.tensor.broadcasting import broadcast_static, sum_to
@@ -23,7 +25,7 @@ from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import shape_padleft
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.gufunc import parse_gufunc_signature
-from treadle.tensor.shape import lengths
+from treadle.tensor.shape import ShapeI, as_lengths
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -120,15 +122,33 @@ class Blockwise(TensorOp):
         if len(inner.outputs) != len(self.outputs_sig):
             msg = f"{self}: the core op has {len(inner.outputs)} outputs, the signature {len(self.outputs_sig)}. Agree."
             raise ShapeError(msg)
-        outputs = [TensorType(t.type.dtype, (*leading, *t.type.shape)).make_variable() for t in inner.outputs]
+        outputs = [
+            TensorType(t.type.dtype, (*leading, *self._core_shape(core, t.type.shape))).make_variable()
+            for core, t in zip(self.outputs_sig, inner.outputs, strict=True)
+        ]
         return Apply(self, wide, outputs)
+
+    def _core_shape(self, core: Core, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Return the static shape of a core result: numbers in the signature are lengths.
+
+        Raises
+        ------
+        ShapeError
+            If the core op makes another rank or length.
+        """
+        said = [int(name) if name.isdecimal() else None for name in core]
+        if len(said) != len(shape) or any(None not in {n, m} and n != m for n, m in zip(said, shape, strict=True)):
+            msg = f"{self}: the core op makes a result of shape {shape} for ({', '.join(core)}). Make them agree."
+            raise ShapeError(msg)
+        return tuple(m if n is None else n for n, m in zip(said, shape, strict=True))
 
     def _check_cores(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
         """Refuse lengths that differ where the signature has one name."""
         known: dict[str, int] = {}
         for shape, core in zip(shapes, self.inputs_sig, strict=True):
             for name, n in zip(core, shape, strict=True):
-                if n is not None and known.setdefault(name, n) != n:
+                said = int(name) if name.isdecimal() else n
+                if n is not None and said is not None and known.setdefault(name, said) != n:
                     msg = f"core dimension {name} of {self.signature} has lengths {known[name]} and {n}"
                     raise ShapeError(msg)
 
@@ -158,18 +178,41 @@ class Blockwise(TensorOp):
         return [np.asarray(cell[0], out.type.dtype) for cell, out in zip(cells, core.outputs, strict=True)]
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
-        """Return the batch's lengths, then those of the cores, where the signature tells them from the inputs."""
+        """Return the batch's lengths, then those of the cores: from the signature, or as the core op tells them.
+
+        A length that neither tells is that of the result.
+        """
         batch = self.batch_ndim(node)
-        told = {
+        told: dict[str, Variable | int] = {
             name: n
             for core, shape in zip(self.inputs_sig, shapes, strict=True)
             for name, n in zip(core, () if shape is None else shape[batch:], strict=False)
         }
-        if not all(name in told for core in self.outputs_sig for name in core):
-            return [None] * len(node.outputs)
-        pairs = [[(x.type.shape[d], lengths(x)[d]) for x in tensors(node.inputs)] for d in range(batch)]
-        leading = [batching.broadcast_length(found) for found in pairs]
-        return [(*leading, *(told[name] for name in core)) for core in self.outputs_sig]
+        names = {name for core in self.outputs_sig for name in core}
+        told.update((name, int(name)) for name in names if name.isdecimal())
+        given = [shape for shape in shapes if shape is not None]
+        leading = [batching.broadcast_length(as_lengths(str(self), [n[d] for n in given])) for d in range(batch)]
+        cores = [None] * len(node.outputs) if names <= told.keys() else self._told_by_core(node, shapes)
+        made: list[SymbolicShape | None] = []
+        for out, core, known in zip(node.outputs, self.outputs_sig, cores, strict=True):
+            own = [told.get(name) for name in core] if known is None else list(known)
+            made.append((*leading, *(ShapeI(batch + d)(out) if n is None else n for d, n in enumerate(own))))
+        return made
+
+    def _told_by_core(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
+        """Return what the core op's own infer_shape says of its results, where that follows from shapes alone."""
+        batch, core = self.batch_ndim(node), self._core_node(tensors(node.inputs))
+        found = None
+        if type(self.core_op).infer_shape is not Op.infer_shape:
+            own = [None if shape is None else tuple(shape[batch:]) for shape in shapes]
+            found = call_infer_shape(self.core_op.infer_shape, None, core, own)
+        parts = set(core.inputs)
+        return [
+            None
+            if shape is None or any(isinstance(n, Variable) and variable_depends_on(n, parts) for n in shape)
+            else shape
+            for shape in found or [None] * len(core.outputs)
+        ]
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
         """Return what the core op makes of batches itself, if it takes them."""
@@ -220,7 +263,8 @@ class Blockwise(TensorOp):
             if term is None or not isinstance(term.type, TensorType):
                 made.append(term)
                 continue
-            made.append(sum_to(vectorize_graph(term, batched), x))
+            # A term that does not depend on the batch is the same for all of it.
+            made.append(sum_to(_over_batch(term, batched), x))
         return made
 
     def pushforward(
@@ -239,7 +283,7 @@ class Blockwise(TensorOp):
         moving = zip(stand_ins, tangents, strict=True)
         batched.update((own, t) for own, t in moving if own is not None and t is not None and own is not t)
         return [
-            term if term is None or not isinstance(term.type, TensorType) else vectorize_graph(term, batched)
+            term if term is None or not isinstance(term.type, TensorType) else _over_batch(term, batched)
             for term in terms
         ]
 
@@ -257,6 +301,12 @@ class Blockwise(TensorOp):
         return f"Blockwise{{{self.name or self.core_op}, {self.signature}}}"
 
     __repr__ = __str__
+
+
+def _over_batch(term: Variable, batched: dict[Variable, Variable]) -> TensorVariable:
+    """Return a term for each part of the batch: one that does not depend on the batch is the same for all of it."""
+    pairs = list(zip(tensors(list(batched)), tensors(list(batched.values())), strict=True))
+    return batching.complete(tensors([term])[0], tensors([vectorize_graph(term, batched)])[0], pairs)
 
 
 def _core(x: TensorVariable, core: Core) -> TensorVariable:
