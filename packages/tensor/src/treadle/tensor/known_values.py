@@ -26,6 +26,7 @@ def known_values(var: Variable) -> Known:
     function like this one.
     """
     left = _MOST_NODES
+    told: dict[Variable, Known] = {}
 
     def known(at: Variable) -> Known:
         nonlocal left
@@ -34,11 +35,14 @@ def known_values(var: Variable) -> Known:
             return None
         if isinstance(at, Constant):
             return at.data.ravel().tolist() if at.data.size <= _MOST_ELEMENTS else None
+        if at in told:
+            return told[at]
         left -= 1
         tell = None if at.owner is None else getattr(at.owner.op, "known_values", None)
         if left < 0 or tell is None:
             return None
         found: Known = tell(at.owner, known)
+        told[at] = found
         return found
 
     return known(var)
