@@ -65,7 +65,7 @@ int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
   for (int i = 0; i < 4; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
   for (int k = 0; k < 3; k++) {
     const tr_given *g = d3 + k;
-    if (tr_enter(v + g->at, k < 1 ? a[k] : F[k + 10], F[0], F[k + 13], g->nd, g->size, g->shape))
+    if (tr_enter(v + g->at, k < 1 ? a[k] : F[k + 11], F[0], F[k + 14], g->nd, g->size, g->shape))
       { r = TR_CHECK; goto done; }
   }
   tr_expect(v + 3, a[1]);

@@ -24,7 +24,7 @@ int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
   for (int i = 0; i < 2; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
   for (int k = 0; k < 1; k++) {
     const tr_given *g = d0 + k;
-    if (tr_enter(v + g->at, k < 1 ? a[k] : F[k + 10], F[0], F[k + 11], g->nd, g->size, g->shape))
+    if (tr_enter(v + g->at, k < 1 ? a[k] : F[k + 11], F[0], F[k + 12], g->nd, g->size, g->shape))
       { r = TR_CHECK; goto done; }
   }
   tr_expect(v + 1, a[1]);

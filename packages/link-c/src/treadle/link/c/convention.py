@@ -30,6 +30,7 @@ class Status(IntEnum):
     STEPS = 13
     SEQUENCE = 14
     ROWS = 15
+    INTERRUPT = 16  # a handler of a signal raised
 
 
 # Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.
@@ -43,8 +44,8 @@ MANY_STEPS = 20_000
 # Above this many arguments, they are passed as one array.
 MOST_ARGUMENTS = 48
 # The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS; the
-# last says where the addresses of NumPy's sorting functions stand.
-FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "zgemm", "cgemm", "zgemv", "cgemv", "sorts")
+# last say where the addresses of NumPy's sorting functions stand, and what loops look at to end when interrupted.
+FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "zgemm", "cgemm", "zgemv", "cgemv", "sorts", "watch")
 # Bytes from which a block is large: it may come from the pool, and go back to it.
 LARGE = 65536
 # Nodes in one C function: compilers take more than linear time for long functions.

@@ -17,6 +17,7 @@ from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.errors import BackendUnavailableError, CompileError
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.sorts import sorts_table
+from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Later
 
@@ -110,6 +111,7 @@ def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CPr
     # As in CProgram._plain: the array's dtype must be NumPy's own object.
     values = [each.data.astype(np.dtype(each.type.dtype), order="C", subok=False) for each in recipe.constants]
     pointers = {**(blas_pointers() if recipe.uses_blas else {}), "sorts": sorts_table() if recipe.uses_sorts else 0}
+    pointers["watch"] = WATCH.address() if recipe.loops else 0
     descriptors = [np.dtype(name) for name in (*recipe.inputs, *(each.type.dtype for each in recipe.constants))]
     fixed = BRIDGE.words(
         [

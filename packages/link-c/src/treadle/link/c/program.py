@@ -11,6 +11,7 @@ import numpy as np
 from treadle.graph import NodeError, node_error
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status
+from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Program, replay
@@ -238,6 +239,8 @@ class CProgram(Program):
     def _fail(self, status: int, inputs: Sequence[object]) -> None:
         """Raise what the status says, with the node and the user's line."""
         code, number = status & 0xFF, status >> 8 & NODES
+        if code == Status.INTERRUPT:
+            raise WATCH.take()
         if code > USER:
             unknown = (RuntimeError, f"its C function returned {code - USER}, which no error of it explains")
             kind, text = self.recipe.errors.get((number, code - USER), unknown)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Compilers take more than linear time for long functions: above so many nodes, a body has functions of its own.
 MOST_NODES = 300
+# Steps of numbers take nanoseconds: before this one no loop looks whether it is to end.
+FIRST_LOOK = 4096
 
 
 class Place(NamedTuple):
@@ -163,6 +165,7 @@ class ScalarLoop:
         op: Scan = node.op  # type: ignore[assignment]  # a loop
         inner, given = op.sorted(tensors(body.fgraph.inputs)), op.sorted(node.inputs[1:])
         i, steps = self._new("i"), self._new("s")
+        look, watch, until, left = (self._new(letter) for letter in ("look", "watch", "until", "left"))
         for var in body.own_constants:
             self._enter(var, self.unit.constant(var))
         lines = [f"int64_t {i} = 0;", f"const int64_t {steps} = {self._names[node.inputs[0]]};"]
@@ -192,11 +195,26 @@ class ScalarLoop:
         if op.has_until:
             name = self._new("n")
             step.insert(len(step) - len(onward), f"const int {name} = {self._names[outputs[-1]]} != 0;")
-            step.append(f"if ({name}) {{ {i}++; break; }}")
+            step.append(f"if ({name}) {{ {i}++; goto {left}; }}")
         self._hand_in(inner.carries, node.outputs[: op.n_carries])
         if op.has_until:
             self._names[node.outputs[-1]] = i
-        return [*lines, f"for (; {i} < {steps}; {i}++) {{", *(f"  {text}" for text in step), "}", f"made += {i};"]
+        # Steps in between are not slowed by looking whether the loop is to end.
+        interrupted = f"({look} = tr_watched(F, &{watch}, {i})) < 0"
+        return [
+            *lines,
+            f"int64_t {look} = {FIRST_LOOK};",
+            f"tr_watch {watch} = {{0, 0, 0}};",
+            f"while ({i} < {steps}) {{",
+            f"  if ({i} == {look} && {interrupted}) {around.ending('TR_INTERRUPT')}",
+            f"  const int64_t {until} = {look} < {steps} ? {look} : {steps};",
+            f"  for (; {i} < {until}; {i}++) {{",
+            *(f"    {text}" for text in step),
+            "  }",
+            "}",
+            *([f"{left}:"] if op.has_until else []),
+            f"made += {i};",
+        ]
 
     def _sequences(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.convention import LARGE, Status
+from treadle.link.c.convention import FIXED, LARGE, Status
 
 _CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
 HEADERS = f"""\
@@ -14,7 +14,8 @@ HEADERS = f"""\
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-{_CODES}#define TR_LARGE {LARGE}
+{_CODES}#define TR_WATCH {FIXED.index("watch")}
+#define TR_LARGE {LARGE}
 """
 
 # p: first element; own: block to free, of so many bytes (room); dst: memory of the caller for a result of lengths dn;
