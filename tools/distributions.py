@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Op
 from treadle.tensor import random
 from treadle.tensor.lazy import RANDOM
 from treadle.testing.distributions import families
@@ -40,10 +41,15 @@ def records() -> dict[str, Distribution]:
     return {record.name: record for found in families().values() for record in found}
 
 
+def _identity(value: Any) -> object:
+    """Return what is the same for a distribution and its aliases."""
+    return value if isinstance(value, Op) else id(inspect.unwrap(value))
+
+
 def unchecked() -> list[str]:
     """Return the names of those without a record, other names of the same ones apart."""
-    known = {id(getattr(random, name)) for name in records()}
-    return sorted(f"random.{name}" for name, value in functions().items() if id(value) not in known)
+    known = {_identity(getattr(random, name)) for name in records()}
+    return sorted(f"random.{name}" for name, value in functions().items() if _identity(value) not in known)
 
 
 def _parameters(value: Any) -> str:

@@ -12,7 +12,7 @@ import csv
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
@@ -93,8 +93,8 @@ def _triangle(a: mpmath.matrix) -> mpmath.matrix:
 
 
 def _positive_triangle(x: TensorVariable) -> TensorVariable:
-    r = linalg.qr(x, mode="r")
-    upper = r[0] if isinstance(r, tuple) else r
+    r: Any = linalg.qr(x, mode="r")
+    upper: TensorVariable = r[0] if isinstance(r, tuple) else r
     return upper * tt.sign(tt.diagonal(upper))[:, None]
 
 

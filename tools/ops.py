@@ -86,19 +86,24 @@ def functions() -> dict[str, Any]:
         for name in module.__all__
         if name not in typed | TOOLS and not inspect.isclass(getattr(module, name))
     }
-    of_package = {id(value) for name, value in found.items() if "." not in name}
+    of_package = {identity(value) for name, value in found.items() if "." not in name}
     return {
         name: value
         for name, value in found.items()
-        if callable(value) and ("." not in name or id(value) not in of_package)
+        if callable(value) and ("." not in name or identity(value) not in of_package)
     }
 
 
-def by_object() -> dict[int, list[str]]:
+def identity(value: Any) -> object:
+    """Return what is the same for a function and its aliases."""
+    return value if isinstance(value, Op) else id(inspect.unwrap(value) if callable(value) else value)
+
+
+def by_object() -> dict[object, list[str]]:
     """Return the names of each public function, by its identity."""
     names = defaultdict(list)
     for name, value in functions().items():
-        names[id(value)].append(name)
+        names[identity(value)].append(name)
     return names
 
 
@@ -107,16 +112,18 @@ def checked() -> dict[str, Checked]:
     """Return what the samples say, by name of the function that they call first."""
     names = by_object()
     plain = ((value, inspect.unwrap(value)) for value in functions().values())
-    codes = {function.__code__: id(value) for value, function in plain if inspect.isfunction(function)}
+    codes = {function.__code__: identity(value) for value, function in plain if inspect.isfunction(function)}
     apply = tt.Elemwise.__call__.__code__
     samples: dict[str, list[tuple[Sample, frozenset[type[Op]]]]] = defaultdict(list)
     for sample in SAMPLES:
-        called: set[int] = set()
+        called: set[object] = set()
         outer: list[FrameType] = []
 
-        def note(frame: FrameType, event: str, _: object, called: set[int] = called, outer: list[Any] = outer) -> None:
+        def note(
+            frame: FrameType, event: str, _: object, called: set[object] = called, outer: list[Any] = outer
+        ) -> None:
             if event == "call" and not outer:
-                made = id(frame.f_locals.get("self")) if frame.f_code is apply else codes.get(frame.f_code)
+                made = identity(frame.f_locals.get("self")) if frame.f_code is apply else codes.get(frame.f_code)
                 if made in names:
                     called.add(made)
                 # What an elementwise op without a public name is made of is built once for all samples.
@@ -253,13 +260,13 @@ def page() -> str:
         "| function | answers to | gradient | backends | samples | worst error |",
         "|---|---|---|---|---|---|",
     ]
-    done: set[int] = set()
+    done: set[object] = set()
     for name, value in sorted(found.items()):
-        if not isinstance(value, tt.Elemwise) or id(value) in done:
+        if not isinstance(value, tt.Elemwise) or identity(value) in done:
             continue
-        done.add(id(value))
+        done.add(identity(value))
         scalar_op = value.scalar_ops[0]
-        names = ", ".join(f"`{alias}`" for alias in sorted(aliases[id(value)]))
+        names = ", ".join(f"`{alias}`" for alias in sorted(aliases[identity(value)]))
         samples = checked()[name].samples if name in checked() else 0
         cells = [names, equivalent(name), _slope(scalar_op), _backends(scalar_op, scalars), str(samples)]
         lines.append(f"| {' | '.join([*cells, errors.get(scalar_op.name, '')])} |")
@@ -273,11 +280,11 @@ def page() -> str:
         "|---|---|---|---|---|",
     ]
     for name, value in sorted(found.items()):
-        if isinstance(value, tt.Elemwise) or id(value) in done:
+        if isinstance(value, tt.Elemwise) or identity(value) in done:
             continue
-        done.add(id(value))
+        done.add(identity(value))
         what = checked().get(name)
-        others = "".join(f", `{alias}`" for alias in sorted(aliases[id(value)]) if alias != name)
+        others = "".join(f", `{alias}`" for alias in sorted(aliases[identity(value)]) if alias != name)
         cells = [f"`{name}{_signature(value)}`{others}".replace("|", "\\|"), equivalent(name)]
         cells += [_orders(what.order), _runs(what, tables), str(what.samples)] if what else ["", "", "0"]
         lines.append(f"| {' | '.join(cells)} |")

@@ -111,7 +111,7 @@ def test_derivatives_that_do_not_fit_are_refused_when_the_op_is_made() -> None:
         tt.grad(OpFromGraph([x], [x * x], pullback=lambda *_: [x, x])(a), a)
 
 
-@pytest.mark.documents("OpFromGraph.pushforward", "OpFromGraph.rop_overrides")
+@pytest.mark.documents("OpFromGraph.pushforward", "OpFromGraph.pushforward_with_outputs", "OpFromGraph.rop_overrides")
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [

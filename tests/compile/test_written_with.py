@@ -153,6 +153,7 @@ def test_length_that_is_known_is_written_with_its_tensor() -> None:
         function([short, x], short.shape[0], mode="VM")
 
 
+@pytest.mark.documents("OpFromGraph.on_unused_input")
 def test_op_from_graph_says_what_inputs_it_has_no_use_for() -> None:
     with pytest.raises(GraphValueError, match="OpFromGraph: input 1, b"):
         tt.OpFromGraph([a, b], [a * 2], on_unused_input="raise")

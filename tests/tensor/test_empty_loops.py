@@ -14,8 +14,8 @@ V, N = tt.dvector("v"), tt.lscalar("n")
 X = tt.dmatrix("x")
 
 
-def _scan(fn: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    return loops.scan(fn, *args, return_updates=False, **options)
+def _scan(fn: Callable[..., Any], sequences: Any = None, **options: Any) -> Any:
+    return loops.scan(fn, sequences=sequences, return_updates=False, **options)
 
 
 # Each is given the number of steps; results are those of 0 and of 1 step for v = [1, 2, 3].

@@ -13,15 +13,10 @@ from rich.table import Table
 
 from treadle.compile.cli import cache, rewrites
 from treadle.compile.mode.backends import BACKENDS
-from treadle.config import EntryPointLoadError, TreadleError, config
+from treadle.config import DISTRIBUTIONS, EntryPointLoadError, TreadleError, config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor"),
-    *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
-)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show_versions(console: Console) -> int:
-    for name in _DISTRIBUTIONS:
+    for name in DISTRIBUTIONS:
         try:
             number = version(name)
         except PackageNotFoundError:

@@ -31,7 +31,7 @@ from treadle.config.lazy import VERSION, lazy_module, lazy_names, versioned_name
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.notices import user_depth, warn_user
 from treadle.config.option import Option
-from treadle.config.owners import BACKEND_REQUIREMENTS, LINKER_REQUIREMENTS, install_advice
+from treadle.config.owners import BACKEND_REQUIREMENTS, DISTRIBUTIONS, LINKER_REQUIREMENTS, install_advice
 from treadle.config.places import is_installed_file, is_library_file, is_own_file, is_own_module
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
@@ -42,6 +42,7 @@ from treadle.config.text import text_of
 __all__ = [
     "BACKEND_REQUIREMENTS",
     "BOOL",
+    "DISTRIBUTIONS",
     "FLOAT",
     "INT",
     "LINKER_REQUIREMENTS",

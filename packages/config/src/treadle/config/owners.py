@@ -12,6 +12,12 @@ _PACKAGES = (
     *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
 )
 
+# The distributions.
+DISTRIBUTIONS = (
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor"),
+    *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
+)
+
 # Extras of the distribution compile: with the backends that each brings, and the further names of their linkers.
 _BY_EXTRA = (
     ("c", ("c", "cvm"), ("c|py", "c|py_nogc", "cvm_nogc")),

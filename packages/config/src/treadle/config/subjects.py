@@ -60,6 +60,7 @@ def alias(called: T, name: str) -> T:
     function.__annotations__ = called.__annotations__
     function.__doc__ = called.__doc__
     function.__module__ = called.__module__
+    function.__dict__["__wrapped__"] = called
     return cast("T", function)
 
 

@@ -370,6 +370,8 @@ class ExternalFunction:
         self.__doc__ = function.__doc__
         self.__module__ = getattr(function, "__module__", None) or __name__
         self.__qualname__: str = getattr(function, "__qualname__", self.__name__)
+        # What errors name: nobody calls this class.
+        self.called_as = f"wrap_{op_type.library}"
         self._op_type = op_type
         self._allow_eval = allow_eval
 
