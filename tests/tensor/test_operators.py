@@ -82,7 +82,9 @@ def test_operand_that_nobody_takes_is_a_type_error(name: str) -> None:
         operation(x, Undecided())
 
 
-@pytest.mark.parametrize("wrong", [None, "text", b"bytes", object(), [None], ("a",), {}, {1}, ...], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [None, "text", b"bytes", object(), [None], ("a",), {}, {1}, ...], ids=lambda wrong: type(wrong).__name__
+)
 @pytest.mark.parametrize("name", REFLECTED)
 def test_wrong_data_are_told_as_such(name: str, wrong: Any) -> None:
     operation = BINARY.get(name) or getattr(operator, name)
