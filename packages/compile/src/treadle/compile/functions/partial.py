@@ -216,8 +216,11 @@ class PartialWriter:
             op.restore_part(given, part)
         if isinstance(error, Exception):
             found = replay(self._maker.fgraph, self._copied(inputs), error)
-            if found is not error:
-                raise found from error
+            try:
+                if found is not error:
+                    raise found from error
+            finally:
+                del found  # it leads to this frame
 
     def _copied(self, inputs: Sequence[Value]) -> list[Value]:
         mutable = self._maker.specification.mutable_inputs()

@@ -235,11 +235,15 @@ class VMProgram(Program):
         try:
             with self._scope():
                 result: Sequence[object] = self._run(*inputs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised again, with the node
             found = self.explained(error)
-            if found is error:
-                raise
-            raise found from error
+            try:
+                if found is error:
+                    raise
+                raise found from error
+            finally:
+                # It leads to this frame: kept here, it would keep the values of the call until garbage is looked for.
+                del found
         return result
 
     def explained(self, error: Exception) -> Exception:

@@ -256,7 +256,10 @@ class CProgram(Program):
             found = node_error(node, original)
             if isinstance(found, NodeError):
                 found = self._in_steps(found, number, (status >> 32 & STEPS) - 1)
-        raise found from original
+        try:
+            raise found from original
+        finally:
+            del found, original  # they lead to this frame
 
     def _in_steps(self, error: NodeError, number: int, step: int) -> NodeError:
         """Return the error of a node with the loops around it; `step` is the number of the innermost one's step."""

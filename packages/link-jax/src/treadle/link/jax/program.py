@@ -208,7 +208,10 @@ class JaxProgram(Program):
                 raise error
             msg = f"jax: the compiled program failed ({type(error).__name__}: {error}), but NumPy finds nothing wrong."
             found = NodeError(msg)
-        raise found from error
+        try:
+            raise found from error
+        finally:
+            del found  # it leads to this frame
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for JAX arrays of exactly the dtype and rank."""

@@ -68,12 +68,15 @@ class ThunkProgram(Program):
                 thunk()
         except NodeError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised again, with the node
             # The thunk does not say which node has failed.
             explained = replay(self.fgraph, inputs, error)
-            if explained is error:
-                raise
-            raise explained from error
+            try:
+                if explained is error:
+                    raise
+                raise explained from error
+            finally:
+                del explained  # it leads to this frame
         results = []
         for i, (cell, var) in enumerate(zip(out_of, self.fgraph.outputs, strict=True)):
             value = var.type.to_host(cell[0])
