@@ -128,8 +128,10 @@ def average(
     # Each line has weights of its own, or all have the same.
     total = sum_(w, axis=axes, dtype=dtype, keepdims=keepdims)
     weighted = sum_(cast(x, dtype) * cast(w, dtype), axis=axes, keepdims=keepdims)
-    # Not one quotient: of a single element, x * w / w, the weight cancels, also where it is 0.
-    found = switch(neq(total, 0), weighted / total, weighted * np.array(np.inf, dtype))
+    # Not one quotient: of a single element, x * w / w, the weight cancels, also where it is 0. The other branch divides
+    # by 1 where it is not taken, so that its derivative is finite there.
+    some = neq(total, 0)
+    found = switch(some, weighted / total, weighted / cast(some, dtype))
     return (found, broadcast_to(total, lengths(found))) if as_flag("average: returned", returned) else found
 
 
