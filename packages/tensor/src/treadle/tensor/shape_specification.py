@@ -13,7 +13,7 @@ from treadle.tensor.axes import normalize_axes
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_axes
-from treadle.tensor.shape import LENGTH, as_lengths, length_inputs, static_lengths
+from treadle.tensor.shape import LENGTH, Shape, as_lengths, length_inputs, static_lengths
 from treadle.tensor.tensor_op import TensorOp
 from treadle.tensor.types import TensorType
 
@@ -187,8 +187,11 @@ def held(x: TensorVariable, *axes: int) -> TensorVariable:
     """Return a tensor whose static lengths of some dimensions can no more be replaced by others.
 
     What is built must not depend on static lengths, since a tensor of other lengths may be put in place of this one.
-    Where it has to, as where a Python list of parts is made, it is built of this: other lengths are refused.
+    Where it has to, as where a Python list of parts is made, it is built of this: other lengths are refused. A shape
+    has as many elements whatever is put in place of its tensor, since ranks are kept.
     """
+    if x.owner is not None and isinstance(x.owner.op, Shape):
+        return x
     known = {d % x.ndim: x.type.shape[d] for d in axes}
     wanted = [constant(n, dtype=LENGTH) for n in known.values() if n is not None]
     result: TensorVariable = SpecifyShape(tuple(known))(x, *wanted)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, warn_user
 from treadle.graph import Variable, is_composing
 from treadle.tensor.errors import IntegerDivisionError
 from treadle.tensor.scalar.arithmetic import floor_div, true_div
@@ -40,9 +39,8 @@ def quotient(x: TensorLike, y: TensorLike) -> TensorVariable:
     elif policy == "floatX":
         result = true_div(cast(x, "floatX"), cast(y, "floatX"))
     elif policy == "int":
-        # Above this function stands the operator's method, and above that the user's line.
         text = "int_division: x / y of two integers is x // y here, which is deprecated. Write x // y."
-        warnings.warn(text, DeprecationWarning, stacklevel=3)
+        warn_user(text, DeprecationWarning)
         result = floor_div(x, y)
     else:
         msg = (
