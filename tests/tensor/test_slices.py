@@ -82,5 +82,5 @@ def test_canonical_slice_picks_the_same_in_ascending_order() -> None:
 
 def test_shape_of_a_result_needs_no_tensor() -> None:
     rows, columns = tt.indexed_result_shape((5, 4), (slice(i, None), slice(0, 3)))
-    assert (rows.eval({i: 2}), columns.eval()) == (3, 3)
+    assert (rows.eval({i: 2}), columns.eval({i: 2})) == (3, 3)
     assert tt.slice_at_axis(slice(1, 3), -2) == (..., slice(1, 3), slice(None))

@@ -194,7 +194,7 @@ REDUCTION = [
     ),
     Case("reduction_of_alloc", lambda v: tt.alloc(v.s, 5, 4).sum(axis=0), "alloc(mul(s, 5.0), 4)"),
     Case("reduction_of_alloc", lambda v: tt.alloc(v.x, 3, v.x.shape[0]).max(), "max{axes=[0]}(x)"),
-    Case("reduction_of_alloc", lambda v: tt.ones((v.n, 2)).prod(), "1.0"),
+    Case("reduction_of_alloc", lambda v: tt.ones((v.x.shape[0], 2)).prod(), "1.0"),
     Case("reduction_of_negative", lambda v: (-v.m).sum(axis=0), "neg(sum{axes=[0]}(m))"),
     Case("reduction_of_negative", lambda v: -(-v.x).max(), "min{axes=[0]}(x)"),
     Case("reduction_of_negative", lambda v: (-v.x).argmin(), "argmax{axes=[0]}(x)"),

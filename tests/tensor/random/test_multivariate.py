@@ -106,7 +106,7 @@ def test_categories_may_be_of_unknown_number(mode: str) -> None:
 def test_integers_without_high_start_at_0() -> None:
     draw = tr.integers(5, size=(200,), rng=tr.shared_rng(seed=1))
     np.testing.assert_array_equal(function([], draw, mode="VM")(), np.random.default_rng(1).integers(5, size=200))
-    assert tr.nbinom is tr.negative_binomial
+    assert tr.nbinom == tr.negative_binomial
 
 
 def test_derivatives_of_dirichlet_draws_average_to_those_of_moments() -> None:
