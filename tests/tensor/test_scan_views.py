@@ -115,10 +115,12 @@ def test_gradient_keeps_states_of_chunks_and_steps_of_one_chunk() -> None:
     """Of n steps in chunks of k, what is stacked outside of the loops has n/k rows, and within them k."""
     x = tt.tensor("x", shape=(100,), dtype="float64")
     last = scan_checkpoints(lambda x, s: tt.sin(s + x), x, 0.0, save_every_N=10, return_updates=False)[-1]
-    outer = [n for n in applys_between([x], [tt.grad(last, x)]) if isinstance(n.op, Scan)]
+    outer: Any = [n for n in applys_between([x], [tt.grad(last, x)]) if isinstance(n.op, Scan)]
     rows: Any = [out.type for n in outer for out in n.outputs[n.op.n_carries : n.op.n_carries + n.op.n_stacked]]
     assert {row.shape[0] for row in rows} == {10}
-    inner = [n for o in outer for n in applys_between(o.op.inner_inputs, o.op.inner_outputs) if isinstance(n.op, Scan)]
+    inner: Any = [
+        n for o in outer for n in applys_between(o.op.inner_inputs, o.op.inner_outputs) if isinstance(n.op, Scan)
+    ]
     steps: Any = [n.inputs[0].owner for n in inner]
     assert len(inner) >= 2
     assert all(node.op == tt.minimum and node.inputs[1].data == 10 for node in steps)
