@@ -162,6 +162,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.random.loop_states import *  # noqa: F403
     from treadle.tensor.random.portable_draws import *  # noqa: F403
     from treadle.tensor.random.portable_linker import *  # noqa: F403
+    from treadle.tensor.ranges import *  # noqa: F403
     from treadle.tensor.rearrangement import *  # noqa: F403
     from treadle.tensor.repetition import *  # noqa: F403
     from treadle.tensor.reverse_mode import *  # noqa: F403

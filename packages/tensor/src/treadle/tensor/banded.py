@@ -19,11 +19,12 @@ from treadle.tensor.diagonals import AllocDiag, diagonal
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.fields import fix_integers
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LUFactor, LUSolve
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
 from treadle.tensor.product import stacked_term
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import min_, sum_
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub
 from treadle.tensor.scalar.cast import cast, switch

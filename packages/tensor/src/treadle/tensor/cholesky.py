@@ -10,9 +10,9 @@ from treadle.config import lazy_module
 from treadle.graph import static_op
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.joining import eye
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
 from treadle.tensor.product import adjoint, matmul, stacked_term
+from treadle.tensor.ranges import eye
 from treadle.tensor.scalar.arithmetic import add, mul, neg
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.shape import shape_i

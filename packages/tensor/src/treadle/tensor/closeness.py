@@ -14,7 +14,8 @@ from treadle.tensor.axes import normalize_axis
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dtype_rules import promote
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import all_
 from treadle.tensor.scalar.arithmetic import abs_, add, mod, mul, sub
 from treadle.tensor.scalar.cast import cast, switch

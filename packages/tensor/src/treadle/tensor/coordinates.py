@@ -15,8 +15,9 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.gathering import MODES, as_positions, in_bounds
-from treadle.tensor.joining import arange, stack
+from treadle.tensor.joining import stack
 from treadle.tensor.masks import nonzero
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import all_
 from treadle.tensor.scalar.arithmetic import add, floor_div, mod, mul
 from treadle.tensor.scalar.cast import cast

@@ -14,7 +14,8 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing import subtensor
-from treadle.tensor.joining import arange, concatenate, stack
+from treadle.tensor.joining import concatenate, stack
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import max_, min_, prod, sum_
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub
 from treadle.tensor.scalar.cast import cast, switch

@@ -10,10 +10,11 @@ from treadle.config import lazy_module
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import constant
 from treadle.tensor.jacobians import jacobian
-from treadle.tensor.joining import concatenate, eye
+from treadle.tensor.joining import concatenate
 from treadle.tensor.moments import mean
 from treadle.tensor.plain_loops import while_loop
 from treadle.tensor.product import dot, outer
+from treadle.tensor.ranges import eye
 from treadle.tensor.reduction import all_, sum_
 from treadle.tensor.scalar.arithmetic import abs_, maximum, minimum
 from treadle.tensor.scalar.cast import switch

@@ -14,9 +14,9 @@ from treadle.tensor.diagonals import diagonal
 from treadle.tensor.dimshuffle import expand_dims, shape_padright, swapaxes
 from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import eye
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp
 from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.ranges import eye
 from treadle.tensor.reduction import all_, max_, prod, sum_
 from treadle.tensor.scalar.arithmetic import abs_, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast, switch

@@ -18,7 +18,7 @@ from treadle.tensor.fields import fix_integers
 from treadle.tensor.index import SYMBOLIC, Span
 from treadle.tensor.indexing import IncSubtensor, set_subtensor
 from treadle.tensor.int_arithmetic import diagonal_length, least, number, plus, times
-from treadle.tensor.joining import arange, eye
+from treadle.tensor.ranges import arange, eye
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import mod
 from treadle.tensor.scalar.cast import cast, switch

@@ -18,8 +18,9 @@ from treadle.tensor.dimshuffle import NEW, dimshuffle, moveaxis
 from treadle.tensor.errors import IndexingError, TensorTypeError
 from treadle.tensor.gathering import as_positions
 from treadle.tensor.indexing import set_subtensor, subtensor
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
 from treadle.tensor.masks import as_mask, nonzero
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import any_, argmax
 from treadle.tensor.scalar.arithmetic import add, sub
 from treadle.tensor.scalar.cast import cast, switch

@@ -16,8 +16,8 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import NEW, dimshuffle, squeeze
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing import subtensor
-from treadle.tensor.joining import arange
 from treadle.tensor.product import common_size, converted, matmul, product_of_lengths
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import any_, sum_
 from treadle.tensor.scalar.arithmetic import add, mul
 from treadle.tensor.shape import LENGTH, lengths, reshape, shape_i

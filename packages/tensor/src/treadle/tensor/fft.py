@@ -18,7 +18,8 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fourier import REAL_OF, FourierTransform
 from treadle.tensor.indexing import set_subtensor
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
+from treadle.tensor.ranges import arange
 from treadle.tensor.rearrangement import roll
 from treadle.tensor.scalar.arithmetic import add, floor_div, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast

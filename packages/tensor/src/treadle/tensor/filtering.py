@@ -15,8 +15,9 @@ from treadle.tensor.convolution import ConvND
 from treadle.tensor.convolved import complex_parts, padded
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.joining import arange, join
+from treadle.tensor.joining import join
 from treadle.tensor.product import product_of_lengths
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mul, sub
 from treadle.tensor.scalar.cast import cast, switch

@@ -13,7 +13,7 @@ from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fields import fix_integers
-from treadle.tensor.joining import arange
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import add, floor_div, mul
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq

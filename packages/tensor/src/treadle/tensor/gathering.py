@@ -15,8 +15,8 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing import set_subtensor, subtensor
-from treadle.tensor.joining import arange
 from treadle.tensor.masks import nonzero
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import maximum, minimum, mod, sub
 from treadle.tensor.scalar.cast import cast, second, switch
 from treadle.tensor.scalar.comparison import eq, ge, lt

@@ -31,9 +31,10 @@ from treadle.tensor.dimshuffle import transpose
 from treadle.tensor.frozen_inner import HasFrozenGraph
 from treadle.tensor.gradient_control import disconnected_grad
 from treadle.tensor.jacobians import jacobian
-from treadle.tensor.joining import eye, join
+from treadle.tensor.joining import join
 from treadle.tensor.jvp import jvp
 from treadle.tensor.plain_loops import scan_with_carry
+from treadle.tensor.ranges import eye
 from treadle.tensor.reduction import all_, max_
 from treadle.tensor.scalar.arithmetic import abs_, maximum, neg, true_div
 from treadle.tensor.scalar.cast import cast, switch

@@ -12,6 +12,7 @@ from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.dimshuffle import NEW
 from treadle.tensor.errors import IndexingError, TensorTypeError
+from treadle.tensor.int_arithmetic import LARGEST
 from treadle.tensor.known_values import known_value
 from treadle.tensor.shape import lengths
 from treadle.tensor.type_other import NoneTypeT, SliceType
@@ -262,9 +263,6 @@ class Index:
         """Whether nothing is left out."""
         return all(isinstance(e, Span) and e.is_full for e in self.entries)
 
-
-# No array is so long, so that larger bounds mean the same as this one; and arithmetic with it stays within int64.
-LARGEST = 2**62
 
 # What an item contributes to the result.
 _NEW_AXIS, _SLICE, _ARRAY, _NOTHING = "new axis", "slice", "array", "nothing"

@@ -14,7 +14,7 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.index import SYMBOLIC, At, Positions, Span, gather_plan, symbolic_count
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.joining import arange
+from treadle.tensor.ranges import arange
 from treadle.tensor.shape import shape_i
 
 if TYPE_CHECKING:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from treadle.graph import Constant, Variable
-from treadle.tensor.index import LARGEST
 from treadle.tensor.scalar.arithmetic import abs_, add, floor_div, maximum, minimum, mul, neg, sub, true_div
 from treadle.tensor.scalar.cast import CASTS, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt
 from treadle.tensor.scalar.rounding import ceil
 from treadle.tensor.shape import LENGTH, ShapeI
-from treadle.tensor.variable import TensorVariable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.tensor.variable import TensorVariable
+
 # An integer that is known, or an int64 scalar.
-Number = int | TensorVariable
+Number: TypeAlias = "int | TensorVariable"
+# No array is so long, so that larger bounds mean the same as this one; and arithmetic with it stays within int64.
+LARGEST = 2**62
 
 
 def number(value: int | TensorVariable) -> Number:

@@ -18,9 +18,9 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.derivatives import like, listed, matched, pullback, pushforward, variables
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.joining import arange, eye
 from treadle.tensor.jvp import defined, jvp
 from treadle.tensor.plain_loops import scan_with_carry
+from treadle.tensor.ranges import arange, eye
 from treadle.tensor.reverse_mode import as_constants, check_options, grad, missing, refuse_function, remembered
 from treadle.tensor.scalar.arithmetic import mul
 from treadle.tensor.scalar.cast import cast

@@ -12,9 +12,9 @@ from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import sum_to
 from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
-from treadle.tensor.joining import arange
 from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import add, neg
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, gt, lt

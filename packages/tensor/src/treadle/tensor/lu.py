@@ -12,9 +12,10 @@ from treadle.tensor.broadcasting import broadcast_to, sum_to
 from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import arange, concatenate, eye
+from treadle.tensor.joining import concatenate
 from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.ranges import arange, eye
 from treadle.tensor.reduction import any_
 from treadle.tensor.scalar.arithmetic import add, neg, sub
 from treadle.tensor.scalar.cast import switch

@@ -16,7 +16,8 @@ from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.index import Positions, Span
 from treadle.tensor.indexing import set_subtensor, subtensor
-from treadle.tensor.joining import arange, stack
+from treadle.tensor.joining import stack
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, mod
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import lt, neq

@@ -12,12 +12,13 @@ from treadle.tensor.arguments import as_choice
 from treadle.tensor.broadcasting import broadcast_to, sum_to, zeros_like
 from treadle.tensor.common_shapes import common_lengths
 from treadle.tensor.conversion import tensors
-from treadle.tensor.joining import concatenate, eye
+from treadle.tensor.joining import concatenate
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_functions import MatrixSign, of_output_type
 from treadle.tensor.matrix_op import MatrixOp, require_finite
 from treadle.tensor.product import adjoint
 from treadle.tensor.qr import QR
+from treadle.tensor.ranges import eye
 from treadle.tensor.shape import lengths, shape_i
 
 if TYPE_CHECKING:

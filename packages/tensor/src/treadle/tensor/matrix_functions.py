@@ -12,9 +12,10 @@ from treadle.graph import static_op
 from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.conversion import constant, tensors
 from treadle.tensor.gradient_control import disconnected_grad
-from treadle.tensor.joining import concatenate, eye
+from treadle.tensor.joining import concatenate
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.product import adjoint
+from treadle.tensor.ranges import eye
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import abs_, maximum
 from treadle.tensor.scalar.cast import switch

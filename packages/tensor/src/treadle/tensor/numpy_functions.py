@@ -17,7 +17,17 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable
-from treadle.tensor import broadcasting, closeness, gathering, joining, moments, normalization, product, reduction
+from treadle.tensor import (
+    broadcasting,
+    closeness,
+    gathering,
+    joining,
+    moments,
+    normalization,
+    product,
+    ranges,
+    reduction,
+)
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import (
     atleast_1d,
@@ -235,9 +245,9 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "zeros": _as(broadcasting.zeros, "shape dtype"),
         "ones": _as(broadcasting.ones, "shape dtype"),
         "full": _as(broadcasting.full, "shape fill_value dtype"),
-        "eye": _as(joining.eye, "N=n M=m k dtype"),
-        "identity": _as(joining.eye, "n dtype"),
-        "arange": _as(joining.arange, "start_or_stop=start stop step dtype"),
+        "eye": _as(ranges.eye, "N=n M=m k dtype"),
+        "identity": _as(ranges.eye, "n dtype"),
+        "arange": _as(ranges.arange, "start_or_stop=start stop step dtype"),
     }
 )
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.tensor.array_functions import size
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.index import Positions, Span
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor
-from treadle.tensor.joining import ARange, arange
+from treadle.tensor.int_arithmetic import number, times
+from treadle.tensor.ranges import ARange, arange
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.searching import Nonzero
-from treadle.tensor.shape import LENGTH, reshape, shape_i
+from treadle.tensor.shape import LENGTH, lengths, reshape, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,15 +44,15 @@ def standing(
     entries, arrays
         The index, and its arrays of positions.
     """
-    lengths = [shape_i(x, d) for d, entry in enumerate(entries) if isinstance(entry, Positions)]
+    written_into = [shape_i(x, d) for d, entry in enumerate(entries) if isinstance(entry, Positions)]
     if _all_apart(arrays, [x.type.shape[d] for d, entry in enumerate(entries) if isinstance(entry, Positions)]):
         return part
     # Slices pick no element twice: a single place of theirs tells all.
-    places = iter(lengths)
+    places = iter(written_into)
     board = zeros([next(places) if isinstance(e, Positions) else 1 for e in entries], LENGTH)
     index = tuple(e if isinstance(e, Positions) else Span() for e in entries)
     picked: TensorVariable = AdvancedSubtensor(index)(board, *arrays)
-    numbers = reshape(arange(size(picked)), picked.shape)
+    numbers = reshape(arange(reduce(times, map(number, lengths(picked)), 1)), picked.shape)
     written = AdvancedIncSubtensor(index, set=True)(board, numbers, *arrays)
     won = eq(AdvancedSubtensor(index)(written, *arrays), numbers)
     result: TensorVariable = switch(won, part, 0)

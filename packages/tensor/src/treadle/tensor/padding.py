@@ -15,9 +15,10 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.gathering import take
 from treadle.tensor.indexing import set_subtensor
 from treadle.tensor.int_arithmetic import greatest, least, minus, number, plus, times
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
 from treadle.tensor.known_values import known_value
 from treadle.tensor.quantiles import median
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import add, floor_div, mod, mul, sub
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import lt

@@ -14,8 +14,9 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.filtering import convolve
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
 from treadle.tensor.product import matmul, outer
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast

@@ -19,7 +19,7 @@ from treadle.tensor.convolved import as_numbers
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing import set_subtensor
-from treadle.tensor.joining import arange
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mul, sub, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import lt

@@ -13,10 +13,11 @@ from treadle.tensor.conversion import cotangent_of, tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import concatenate, eye
+from treadle.tensor.joining import concatenate
 from treadle.tensor.lazy import lazy_scipy_module
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
 from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.ranges import eye
 from treadle.tensor.scalar.arithmetic import minimum, mul
 from treadle.tensor.shape import shape_i
 from treadle.tensor.sorting import argsort

@@ -15,7 +15,8 @@ from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle, expand_dims, moveaxis
 from treadle.tensor.errors import ArgumentError, DtypeError
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import sum_
 from treadle.tensor.scalar.arithmetic import clip, maximum, minimum
 from treadle.tensor.scalar.cast import cast, second, switch

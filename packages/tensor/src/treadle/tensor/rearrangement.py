@@ -13,8 +13,9 @@ from treadle.tensor.dimshuffle import dimshuffle, transpose
 from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.gathering import take
 from treadle.tensor.int_arithmetic import greatest, number
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
 from treadle.tensor.known_values import known_values
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import mod, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import LENGTH, lengths, reshape, shape_i

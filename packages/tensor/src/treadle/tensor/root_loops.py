@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_module
 from treadle.tensor.conversion import constant
 from treadle.tensor.jacobians import jacobian
-from treadle.tensor.joining import eye
 from treadle.tensor.plain_loops import while_loop
 from treadle.tensor.product import dot
+from treadle.tensor.ranges import eye
 from treadle.tensor.reduction import all_
 from treadle.tensor.reverse_mode import grad
 from treadle.tensor.scalar.arithmetic import abs_, maximum, minimum, sign

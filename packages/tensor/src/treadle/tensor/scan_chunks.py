@@ -9,7 +9,8 @@ from treadle.tensor.arguments import as_callable, as_integer, known_integer
 from treadle.tensor.broadcasting import zeros
 from treadle.tensor.conversion import constant
 from treadle.tensor.errors import ArgumentError
-from treadle.tensor.joining import arange, join
+from treadle.tensor.joining import join
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import floor_div, minimum, mul, sub
 from treadle.tensor.scan_arguments import number_of_steps, read_sequences, read_states
 from treadle.tensor.scan_building import build_loop

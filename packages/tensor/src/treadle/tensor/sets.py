@@ -14,8 +14,9 @@ from treadle.tensor.broadcasting import ones_like, zeros_like
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import moveaxis
 from treadle.tensor.indexing import set_subtensor, subtensor
-from treadle.tensor.joining import arange, concatenate, stack
+from treadle.tensor.joining import concatenate, stack
 from treadle.tensor.masks import first_true, nonzero
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import any_, prod
 from treadle.tensor.scalar.arithmetic import sub
 from treadle.tensor.scalar.cast import cast, switch

@@ -15,8 +15,9 @@ from treadle.tensor.common_shapes import broadcast_arrays
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import expand_dims, moveaxis, shape_padleft, shape_padright
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.joining import arange, concatenate, stack
+from treadle.tensor.joining import concatenate, stack
 from treadle.tensor.known_values import known_value
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import any_
 from treadle.tensor.scalar.arithmetic import add, maximum, mul, sign, sub, true_div
 from treadle.tensor.scalar.cast import cast, switch

@@ -16,9 +16,10 @@ from treadle.tensor.diagonals import diagonal
 from treadle.tensor.dimshuffle import NEW, dimshuffle, expand_dims, moveaxis, shape_padleft, squeeze, transpose
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import arange, concatenate
+from treadle.tensor.joining import concatenate
 from treadle.tensor.moments import mean
 from treadle.tensor.product import dot
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import argmax, max_, sum_
 from treadle.tensor.scalar.arithmetic import clip, maximum
 from treadle.tensor.scalar.cast import cast, switch

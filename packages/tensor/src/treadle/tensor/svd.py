@@ -10,9 +10,9 @@ from treadle.graph import composed, static_op
 from treadle.tensor.broadcasting import is_zeros
 from treadle.tensor.conversion import cotangent_of, tensors
 from treadle.tensor.dimshuffle import expand_dims
-from treadle.tensor.joining import eye
 from treadle.tensor.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.ranges import eye
 from treadle.tensor.scalar.arithmetic import mul, true_div
 from treadle.tensor.scalar.cast import switch
 from treadle.tensor.scalar.comparison import eq

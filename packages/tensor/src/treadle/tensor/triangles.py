@@ -12,7 +12,7 @@ from treadle.tensor.arguments import known_integer
 from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.joining import arange
+from treadle.tensor.ranges import arange
 from treadle.tensor.repetition import RepeatedPositions
 from treadle.tensor.scalar.arithmetic import add, maximum, minimum
 from treadle.tensor.scalar.cast import cast, switch

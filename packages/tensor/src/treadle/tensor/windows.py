@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.graph import composed
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.joining import arange
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, sub, true_div
 from treadle.tensor.scalar.bessel_functions import i0
 from treadle.tensor.scalar.exponential import sqrt

@@ -11,11 +11,11 @@ from treadle.tensor.conversion import tensors
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 from treadle.tensor.errors import ArgumentError, ShapeError
-from treadle.tensor.joining import arange
 from treadle.tensor.linalg.positive_definite import cholesky
 from treadle.tensor.linalg.triangular_systems import solve_triangular
 from treadle.tensor.matrix_op import as_matrices, as_on_error, as_square_matrices
 from treadle.tensor.product import adjoint, matmul
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq
 from treadle.tensor.shape import shape_i

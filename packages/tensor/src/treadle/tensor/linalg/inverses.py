@@ -14,10 +14,10 @@ from treadle.tensor.determinants import Det, SLogDet
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import eye
 from treadle.tensor.linalg.systems import as_assumed, solve
 from treadle.tensor.matrix_op import as_on_error, as_square_matrices
 from treadle.tensor.product import matmul, product_of_lengths
+from treadle.tensor.ranges import eye
 from treadle.tensor.shape import lengths, reshape, shape_i
 
 if TYPE_CHECKING:

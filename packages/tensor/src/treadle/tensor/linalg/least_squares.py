@@ -14,11 +14,11 @@ from treadle.tensor.dimshuffle import expand_dims, squeeze
 from treadle.tensor.eigenvalues import Eigvalsh
 from treadle.tensor.errors import ArgumentError, MatrixShapeError
 from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import eye
 from treadle.tensor.least_squares import Lstsq, MatrixPinv
 from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_system
 from treadle.tensor.norms import matrix_norm
 from treadle.tensor.product import adjoint
+from treadle.tensor.ranges import eye
 from treadle.tensor.reduction import all_, any_, max_, sum_
 from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, true_div
 from treadle.tensor.scalar.cast import cast, switch

@@ -9,11 +9,11 @@ from treadle.tensor.arguments import as_choice, check_flags
 from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.dimshuffle import NEW, dimshuffle
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.joining import eye
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_equations import Riccati, Sylvester, stein
 from treadle.tensor.matrix_op import as_matrices, as_on_error
 from treadle.tensor.product import adjoint
+from treadle.tensor.ranges import eye
 from treadle.tensor.shape import lengths, reshape, shape_i
 
 if TYPE_CHECKING:

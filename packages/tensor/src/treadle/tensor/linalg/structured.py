@@ -13,7 +13,7 @@ from treadle.tensor.conversion import as_tensor_variable, constant
 from treadle.tensor.dimshuffle import atleast_1d, expand_dims, shape_padleft
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.int_arithmetic import least, minus, number, plus, whole_quotient
-from treadle.tensor.joining import arange
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import abs_, add, maximum, minimum, mod, neg, sub, true_div
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.comparison import eq, ge, lt

@@ -14,10 +14,10 @@ from treadle.tensor.diagonals import diagonal
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose, shape_padleft, squeeze
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import arange
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LU, LUFactor, LUSolve, PivotToPermutations
 from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices, as_system
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import all_
 from treadle.tensor.scalar.arithmetic import clip, maximum, true_div
 from treadle.tensor.scalar.cast import cast, switch

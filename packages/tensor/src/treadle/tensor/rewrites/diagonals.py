@@ -15,8 +15,8 @@ from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.index import Positions
 from treadle.tensor.indexing import AdvancedSubtensor
 from treadle.tensor.int_arithmetic import least, number
-from treadle.tensor.joining import ARange
 from treadle.tensor.product import MatMul
+from treadle.tensor.ranges import ARange
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits

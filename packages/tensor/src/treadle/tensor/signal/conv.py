@@ -15,8 +15,8 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.fft import fftn, ifftn, irfftn, rfftn
 from treadle.tensor.filtering import MODES, convolved, middle, reversed_conjugate
 from treadle.tensor.indexing import set_subtensor
-from treadle.tensor.joining import arange
 from treadle.tensor.lazy import lazy_scipy_module
+from treadle.tensor.ranges import arange
 from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mod, mul, sub
 from treadle.tensor.scalar.cast import cast
 from treadle.tensor.shape import lengths, shape_i, static_lengths

@@ -14,9 +14,10 @@ from treadle.tensor.diagonals import AllocDiag
 from treadle.tensor.dimshuffle import NEW, DimShuffle
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
-from treadle.tensor.joining import ARange, Join
+from treadle.tensor.joining import Join
 from treadle.tensor.known_values import known_value
 from treadle.tensor.product import MatMul
+from treadle.tensor.ranges import ARange
 from treadle.tensor.reduction import Reduction
 from treadle.tensor.rewrites.analysis.facts import FULL, narrower, wider
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_zero, kind_of, made_by, scalar_name

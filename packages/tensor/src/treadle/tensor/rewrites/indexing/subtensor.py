@@ -10,7 +10,8 @@ from treadle.rewrite import RuleSet
 from treadle.tensor.dimshuffle import dimshuffle
 from treadle.tensor.index import Span
 from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.joining import ARange, Join
+from treadle.tensor.joining import Join
+from treadle.tensor.ranges import ARange
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits

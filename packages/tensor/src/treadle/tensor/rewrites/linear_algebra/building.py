@@ -13,10 +13,11 @@ from treadle.tensor.diagonals import AllocDiag, ExtractDiag
 from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.int_arithmetic import number, plus
-from treadle.tensor.joining import ARange, arange, concatenate, eye
+from treadle.tensor.joining import concatenate
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.matrix_op import MatrixOp
 from treadle.tensor.product import MatMul
+from treadle.tensor.ranges import ARange, arange, eye
 from treadle.tensor.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import facts_of
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name

@@ -14,8 +14,8 @@ from treadle.tensor.determinants import Det, SLogDet
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import arange
 from treadle.tensor.product import MatMul
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE

@@ -9,9 +9,9 @@ from treadle.tensor.cholesky import Cholesky, CholeskySolve
 from treadle.tensor.determinants import Det, SLogDet
 from treadle.tensor.dimshuffle import DimShuffle
 from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import arange
 from treadle.tensor.linear_systems import Solve
 from treadle.tensor.lu import LUFactor, LUSolve
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.predicates import scalar_name

@@ -11,11 +11,11 @@ from treadle.tensor.broadcasting import zeros_like
 from treadle.tensor.dimshuffle import expand_dims
 from treadle.tensor.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.joining import arange
 from treadle.tensor.lu import LU, LUFactor
 from treadle.tensor.matrix_equations import Sylvester
 from treadle.tensor.matrix_functions import Expm
 from treadle.tensor.qr import QR
+from treadle.tensor.ranges import arange
 from treadle.tensor.reduction import all_
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
