@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from treadle.config import text_of
 from treadle.graph import (
     Constant,
@@ -23,12 +25,11 @@ from treadle.tensor.loops import ENDLESS
 from treadle.tensor.scalar.arithmetic import add, maximum
 from treadle.tensor.scalar.cast import cast, switch
 from treadle.tensor.scalar.logic import invert
-from treadle.tensor.scan_arguments import number_dtype
 from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from treadle.tensor.variable import TensorLike, TensorVariable
 
@@ -384,3 +385,18 @@ def _built(
     parts.widen()
     made = parts.apply()
     return filled(init, made.carries), filled(found[1], made.stacked)
+
+
+def number_dtype(number: complex, beside: Iterable[Variable]) -> str:
+    """Return the dtype that a Python number starts a state with: for floats, that of the floats beside it.
+
+    A number has little to say about its dtype: where all floats that a loop is given are float32, a state that starts
+    from 0.0 is float32 too.
+    """
+    plain = constant(number).type.numpy_dtype
+    kinds = [x.type.numpy_dtype for x in beside if isinstance(x.type, TensorType)]
+    # The dtype of the real and imaginary part, for complex ones.
+    floats = [np.empty(0, dtype).real.dtype for dtype in kinds if dtype.kind in "fc"]
+    if plain.kind not in "fc" or not floats:
+        return plain.name
+    return np.result_type(*floats, *(["complex64"] if plain.kind == "c" else [])).name

@@ -20,7 +20,7 @@ from treadle.tensor.shape import LENGTH, lengths
 from treadle.tensor.types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from treadle.tensor.variable import TensorLike, TensorVariable
 
@@ -239,21 +239,6 @@ def read_constants(given: object) -> list[Variable]:
         item if isinstance(item, Variable) else _tensor(f"non_sequences[{i}]", item)
         for i, item in enumerate(_items(given))
     ]
-
-
-def number_dtype(number: PythonNumber, beside: Iterable[Variable]) -> str:
-    """Return the dtype that a Python number starts a state with: for floats, that of the floats beside it.
-
-    A number has little to say about its dtype: where all floats that a loop is given are float32, a state that starts
-    from 0.0 is float32 too.
-    """
-    plain = constant(number).type.numpy_dtype
-    kinds = [x.type.numpy_dtype for x in beside if isinstance(x.type, TensorType)]
-    # The dtype of the real and imaginary part, for complex ones.
-    floats = [np.empty(0, dtype).real.dtype for dtype in kinds if dtype.kind in "fc"]
-    if plain.kind not in "fc" or not floats:
-        return plain.name
-    return np.result_type(*floats, *(["complex64"] if plain.kind == "c" else [])).name
 
 
 def number_of_steps(given: TensorLike | None, sequences: Sequence[SequenceTaps]) -> TensorVariable:

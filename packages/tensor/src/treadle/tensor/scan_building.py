@@ -27,13 +27,12 @@ from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.indexing import set_subtensor
 from treadle.tensor.loop_parts import LoopParts
 from treadle.tensor.loops import Scan
-from treadle.tensor.plain_loops import close
+from treadle.tensor.plain_loops import close, number_dtype
 from treadle.tensor.random.types import RandomType
 from treadle.tensor.scalar.arithmetic import add, mod, sub
 from treadle.tensor.scan_arguments import (
     SequenceTaps,
     StateTaps,
-    number_dtype,
     number_of_steps,
     read_constants,
     read_sequences,
