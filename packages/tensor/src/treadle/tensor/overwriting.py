@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.index import Entry
+    from treadle.tensor.int_arithmetic import Number
     from treadle.tensor.variable import TensorVariable
 
 __all__ = ["standing"]
@@ -52,7 +52,10 @@ def standing(
     board = zeros([next(places) if isinstance(e, Positions) else 1 for e in entries], LENGTH)
     index = tuple(e if isinstance(e, Positions) else Span() for e in entries)
     picked: TensorVariable = AdvancedSubtensor(index)(board, *arrays)
-    numbers = reshape(arange(reduce(times, map(number, lengths(picked)), 1)), picked.shape)
+    count: Number = 1
+    for n in lengths(picked):
+        count = times(count, number(n))
+    numbers = reshape(arange(count), picked.shape)
     written = AdvancedIncSubtensor(index, set=True)(board, numbers, *arrays)
     won = eq(AdvancedSubtensor(index)(written, *arrays), numbers)
     result: TensorVariable = switch(won, part, 0)
