@@ -215,7 +215,7 @@ softplus = elementwise(
     name="softplus", impl=lambda x: np.logaddexp(x, 0), body=lambda x: relu(x) + log1p(exp(-absolute(x)))
 )
 
-# Whole: treadle.tensor.scalar_op treadle.tensor.scalar treadle.tensor.elemwise
+# Whole: treadle.tensor.elementwise.scalar_op treadle.tensor.elementwise.elemwise
 
 # ------------------------------------------------------------------------------------------------------------------
 # 3. Structured ops
@@ -259,7 +259,7 @@ class Softmax(Op):
 
 total, softmax = Sum(), Softmax()
 
-# Whole: treadle.tensor.reduction treadle.tensor.normalization treadle.tensor.indexing
+# Whole: treadle.tensor.reductions.reduction treadle.tensor.reductions.normalization treadle.tensor.indexing.indexing
 
 # ------------------------------------------------------------------------------------------------------------------
 # 4. Gradients
@@ -286,7 +286,7 @@ def grad(cost: Variable, wrt: Variable) -> Variable:
     return wrt * 0.0 if found is None else found
 
 
-# Whole: treadle.tensor.reverse_mode treadle.tensor.jvp
+# Whole: treadle.tensor.gradients.reverse_mode treadle.tensor.gradients.forward_mode
 
 # ------------------------------------------------------------------------------------------------------------------
 # 5. Rewriting
@@ -407,7 +407,7 @@ def fused(output: Variable) -> Variable:
     return made.get(output, output)
 
 
-# Whole: treadle.tensor.rewrites treadle.tensor.elemwise
+# Whole: treadle.tensor.rewrites treadle.tensor.elementwise.elemwise
 
 # ------------------------------------------------------------------------------------------------------------------
 # 7. Lowering

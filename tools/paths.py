@@ -102,7 +102,7 @@ def text(path: str) -> str:
 def _entry(home: str, names: tuple[str, ...]) -> list[str]:
     rows, row = [], ""
     for name in names:
-        if len(row) + len(name) > 98:
+        if len(row) + len(name) > 101:
             rows.append(row)
             row = ""
         row += f"{name} "

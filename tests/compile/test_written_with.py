@@ -14,7 +14,7 @@ import treadle.tensor as tt
 from treadle.compile import UnusedInputError, function
 from treadle.graph import GraphValueError, clone_replace, graph_replace, vectorize_graph
 from treadle.scan import scan
-from treadle.tensor.type_other import NoneTypeT
+from treadle.tensor.types.none_and_slices import NoneTypeT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from treadle.graph import Apply, FunctionGraph, LoweringError, NodeIndexError, N
 from treadle.link.c.linker import CLinker
 from treadle.link.c.program import CProgram
 from treadle.link.vm import VMLinker
-from treadle.tensor.loop_parts import LoopParts
+from treadle.tensor.loops.parts import LoopParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.c.linker import CLinker
 from treadle.link.vm import VMLinker
-from treadle.tensor.loop_parts import LoopParts
+from treadle.tensor.loops.parts import LoopParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

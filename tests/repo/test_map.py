@@ -1,11 +1,13 @@
 """The map in CONTRIBUTING.md says where things are."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.repo.tree import ROOT, shown
 from treadle.tensor import FAMILIES
+from treadle.tensor.families import ROOMS
 
 ROW = re.compile(r"^\| (?P<what>.+?) \| `(?P<path>[^`]*<family>\.py)`.* \| (?P<which>all|some) \|$", re.MULTILINE)
 ROWS = [row.groupdict() for row in ROW.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
@@ -20,7 +22,11 @@ def test_the_map_has_rows_of_both_kinds() -> None:
 
 def test_every_family_has_its_ops_where_the_map_says() -> None:
     places = [row["path"] for row in ROWS if row["which"] == "all"]
-    found = {f: [p for p in places if (ROOT / p.replace("<family>", f)).is_file()] for f in FAMILIES}
+
+    def path(place: str, family: str) -> Path:
+        return ROOT / place.replace("<room>", ROOMS[family].replace(".", "/")).replace("<family>", family)
+
+    found = {f: [p for p in places if path(p, f).is_file()] for f in FAMILIES}
     assert {family: paths for family, paths in found.items() if len(paths) != 1} == {}
 
 

@@ -86,7 +86,7 @@ def test_lowering_is_tried_on_its_own_backend(folder: str, backend: str) -> None
 
 
 NOTICING = """
-import treadle.tensor.accumulation as module
+import treadle.tensor.reductions.accumulation as module
 
 def test_module_is_as_written():
     assert module.__loader__.__class__.__name__ == "SourceFileLoader"
@@ -95,14 +95,14 @@ def test_module_is_as_written():
 
 @pytest.mark.parametrize("planted", [False, True])
 def test_fault_is_planted_in_memory(tmp_path: Path, planted: bool) -> None:
-    source = ROOT / "packages" / "tensor" / "src" / "treadle" / "tensor" / "accumulation.py"
+    source = ROOT / "packages" / "tensor" / "src" / "treadle" / "tensor" / "reductions" / "accumulation.py"
     before = source.read_bytes()
     test = tmp_path / "test_noticing.py"
     test.write_text(NOTICING)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.mutation", str(test)],
         cwd=ROOT,
-        env={**os.environ, VARIABLE: "treadle.tensor.accumulation:0" if planted else ""},
+        env={**os.environ, VARIABLE: "treadle.tensor.reductions.accumulation:0" if planted else ""},
         capture_output=True,
         check=False,
     )

@@ -10,7 +10,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.compile import function
-from treadle.tensor import bessel_integrals
+from treadle.tensor.special_functions import bessel_integrals
 
 NAMES = ("jv", "yv", "iv", "kv", "ive", "kve")
 ORDERS = (0.0, 1.0, 0.3, 2.0, 7.5, 40.0, -0.5, -1.0, -3.3)

@@ -11,7 +11,7 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
 from treadle.tensor import ShapeError, TensorType, TensorTypeError
-from treadle.tensor.constructors import LETTERS, RANKS, SEVERAL
+from treadle.tensor.types.constructors import LETTERS, RANKS, SEVERAL
 from treadle.typed_list import TypedListType
 
 

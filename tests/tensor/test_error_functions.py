@@ -89,7 +89,7 @@ def test_bodies_agree_with_scipy() -> None:
     """What JAX and PyTorch compute by bodies."""
     from scipy import special
 
-    from treadle.tensor.composite import evaluator
+    from treadle.tensor.elementwise.composite import evaluator
 
     points = np.concatenate([np.linspace(-30, 30, 61), [-1e3, 1e3, -np.inf, np.inf, np.nan]])
     for name in ("erfcx", "ndtr", "log_ndtr", "ndtri_exp", "erfinv", "erfcinv"):

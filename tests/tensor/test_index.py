@@ -9,7 +9,7 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import toposort
 from treadle.tensor import At, IndexingError, Positions, Span, gather_plan
-from treadle.tensor.index import SYMBOLIC, parse
+from treadle.tensor.indexing.expressions import SYMBOLIC, parse
 
 CUBE = tt.tensor("x", dtype="float64", shape=(4, None, 5))
 I = tt.lscalar("i")  # noqa: E741 - an index

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.tensor.known_values import known_value, known_values
+from treadle.tensor.ops.known_values import known_value, known_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,11 @@ from scipy import special
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.tensor.dtype_rules import double_first, single_first
 from treadle.tensor.errors import DtypeError
+from treadle.tensor.types.dtype_rules import double_first, single_first
 
 if TYPE_CHECKING:
-    from treadle.tensor.dtype_rules import DtypeRule, Operand
+    from treadle.tensor.types.dtype_rules import DtypeRule, Operand
 
 DTYPES: tuple[Operand, ...] = (*(np.dtype(d) for d in "?bBhHiIlLefd"), int, float)
 

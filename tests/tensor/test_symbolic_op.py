@@ -12,7 +12,7 @@ from treadle.compile import function
 from treadle.graph import Constant, MissingInputError, Variable, shared, vectorize_graph
 from treadle.graph.basic import AtomicVariable, NominalVariable
 from treadle.tensor import SymbolicOp, construct_nominal_fgraph
-from treadle.tensor.symbolic_op import infer_shape
+from treadle.tensor.embedding.symbolic_op import infer_shape
 
 
 class Power(SymbolicOp):

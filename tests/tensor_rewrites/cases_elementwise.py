@@ -6,7 +6,7 @@ import numpy as np
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.expressions import Case
-from treadle.tensor.scalar.cast import CASTS as CASTS_TO
+from treadle.tensor.elementwise.cast import CASTS as CASTS_TO
 
 ARITHMETIC = [
     Case("sum_with_zero", lambda v: v.x + 0, "x"),

@@ -14,9 +14,9 @@ import numpy as np
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import rewrite, run
 from treadle.rewrite import RewriteDatabaseQuery
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
-from treadle.tensor.scalar_op import SCALAR_OPS
 
 if TYPE_CHECKING:
     import random

@@ -13,7 +13,7 @@ from tests.tensor_rewrites.graphs import assert_same, rewrite, run
 from treadle.graph import NodeError
 from treadle.rewrite import RewriteDatabaseQuery
 from treadle.tensor import DtypeError, FusedReduction, Reduction, TensorTypeError
-from treadle.tensor.composite import Composite
+from treadle.tensor.elementwise.composite import Composite
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.rewrites.general.fusion import MOST_STEPS
 

@@ -14,8 +14,8 @@ from treadle.compile import function
 from treadle.graph import FunctionGraph, explicit_graph_inputs
 from treadle.rewrite import RewriteDatabaseQuery, Rule, default_database
 from treadle.tensor import linalg
-from treadle.tensor.matrix_op import MatrixOp
-from treadle.tensor.product import MatMul
+from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites import RULE_SETS, Facts
 
 SETS = {"structured_products", "blocks", "kronecker", "systems", "inverses_of_matrices", "factors", "determinants"} | {

@@ -11,7 +11,7 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run
 from treadle.graph import FunctionGraph
 from treadle.rewrite import RewriteDatabaseQuery, default_database
-from treadle.tensor.loops import Scan
+from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:

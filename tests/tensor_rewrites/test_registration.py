@@ -23,7 +23,7 @@ from treadle.rewrite import (
 )
 from treadle.rewrite.explanation import rules_for
 from treadle.tensor.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.registration import broadcasted_by, elemwise_of
 
 # Its names are found when they are asked for.

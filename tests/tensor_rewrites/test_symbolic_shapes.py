@@ -11,8 +11,8 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run, text
 from treadle.graph import toposort
 from treadle.rewrite import RewriteDatabaseQuery
-from treadle.tensor.broadcasting import SumTo
 from treadle.tensor.rewrites import SymbolicShapes
+from treadle.tensor.shapes.broadcasting import SumTo
 
 
 def same(a: Any, b: Any) -> bool:

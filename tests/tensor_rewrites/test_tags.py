@@ -14,7 +14,7 @@ from treadle.rewrite import Phase, RewriteDatabaseQuery, default_database, optdb
 from treadle.rewrite.tags import DOCUMENTED_TAGS
 from treadle.tensor import linalg
 from treadle.tensor import random as tr
-from treadle.tensor.assertion import assert_op
+from treadle.tensor.control.assertion import assert_op
 from treadle.tensor.rewrites import RULE_SETS
 
 # What asks by its name for fewer assertions or other draws.

@@ -11,7 +11,7 @@ import treadle.tensor as tt
 from treadle.compile import NanGuardMode, function
 from treadle.graph import clone_replace
 from treadle.tensor import random as tr
-from treadle.tensor.conditional import ifelse
+from treadle.tensor.control.conditional import ifelse
 
 Z = np.random.default_rng(5).normal(size=3)
 

@@ -12,7 +12,7 @@ from treadle.config import TreadleError
 from treadle.graph import shared
 from treadle.tensor import lscalar, matrix, tensor3, vector
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.shape import static_lengths
+from treadle.tensor.shapes.shape import static_lengths
 
 same = np.testing.assert_array_equal
 

@@ -13,8 +13,8 @@ else:
             "treadle.graph.printing": (
                 "ConstantPrinter DefaultPrinter FunctionPrinter GraphNode IgnorePrinter LeafPrinter OperatorPrinter "
                 "PPrinter PatternPrinter Print Printer PrinterState char_from_number constant_printer debugprint "
-                "default_printer dprint get_node_by_id leaf_printer min_informative_str op_debug_information pp "
-                "pprint pydotprint set_precedence"
+                "default_printer dprint get_node_by_id leaf_printer min_informative_str op_debug_information pp pprint "
+                "pydotprint set_precedence"
             ),
         },
     )

@@ -14,8 +14,8 @@ else:
                 "DisconnectedInputError NullTypeGradError grad grad_clip grad_scale hessian hessian_vector_product "
                 "jacobian Lop Rop pullback pushforward pushforward_through_pullback disconnected_grad zero_grad "
                 "undefined_grad subgraph_grad grad_not_implemented grad_undefined verify_grad DisconnectedGrad "
-                "GradClip GradScale UndefinedGrad ZeroGrad GradientError numeric_grad mode_not_slow "
-                "as_list_or_tuple consider_constant"
+                "GradClip GradScale UndefinedGrad ZeroGrad GradientError numeric_grad mode_not_slow as_list_or_tuple "
+                "consider_constant"
             ),
             "treadle.graph": "DisconnectedType",
             "treadle.graph.null_type": "NullType null_type disconnected_type",

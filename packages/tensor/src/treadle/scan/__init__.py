@@ -6,13 +6,13 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.tensor import scan, scan_checkpoints, until
-    from treadle.tensor.scan_views import filter, foldl, foldr, map, reduce
+    from treadle.tensor.loops.scan.views import filter, foldl, foldr, map, reduce
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "treadle.tensor": "scan scan_checkpoints until",
-            "treadle.tensor.scan_views": "filter foldl foldr map reduce",
+            "treadle.tensor.loops.scan.views": "filter foldl foldr map reduce",
         },
     )
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor.scan_views import *  # noqa: F403
+    from treadle.tensor.loops.scan.views import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.tensor.scan_views": "filter foldl foldr map reduce",
+            "treadle.tensor.loops.scan.views": "filter foldl foldr map reduce",
         },
     )

@@ -4,18 +4,31 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.graph import Constant, Variable, shared
-from treadle.tensor import broadcasting as _broadcasting
-from treadle.tensor import dimshuffle as _dimshuffle
-from treadle.tensor import indexing as _indexing
-from treadle.tensor import moments as _moments
-from treadle.tensor import reduction as _reduction
-from treadle.tensor import shape as _shape
-from treadle.tensor.broadcasting import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.composite import Composite, Step
-from treadle.tensor.conversion import as_tensor, as_tensor_variable, constant, tensors
-from treadle.tensor.differences import constant_difference
-from treadle.tensor.dimshuffle import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise import arithmetic as _arithmetic
+from treadle.tensor.elementwise import cast as _cast
+from treadle.tensor.elementwise import comparison as _comparison
+from treadle.tensor.elementwise import complex_numbers as _complex_numbers
+from treadle.tensor.elementwise import exponential as _exponential
+from treadle.tensor.elementwise import logic as _logic
+from treadle.tensor.elementwise import rounding as _rounding
+from treadle.tensor.elementwise import trigonometric as _trigonometric
+from treadle.tensor.elementwise.arithmetic import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.arithmetic import abs_ as abs
+from treadle.tensor.elementwise.arithmetic import divmod_ as divmod
+from treadle.tensor.elementwise.cast import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.comparison import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.complex_numbers import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.complex_numbers import complex_ as complex
+from treadle.tensor.elementwise.composite import Composite, Step
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.exponential import pow_ as pow
+from treadle.tensor.elementwise.logic import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.rounding import *  # noqa: F403 - the family's functions
+from treadle.tensor.elementwise.rounding import round_ as round
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
+from treadle.tensor.elementwise.trigonometric import *  # noqa: F403 - the family's functions
+from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.errors import (
     ArgumentError,
     AxisError,
@@ -34,46 +47,43 @@ from treadle.tensor.errors import (
     TensorTypeError,
 )
 from treadle.tensor.families import FAMILIES, load_families
-from treadle.tensor.from_graph import OpFromGraph
-from treadle.tensor.index import At, Entry, Gather, Positions, Span, Symbolic, filled_index, gather_plan, symbolic_count
-from treadle.tensor.indexing import *  # noqa: F403 - the family's ops and functions
+from treadle.tensor.indexing import indexing as _indexing
+from treadle.tensor.indexing.expressions import (
+    At,
+    Entry,
+    Gather,
+    Positions,
+    Span,
+    Symbolic,
+    filled_index,
+    gather_plan,
+    symbolic_count,
+)
+from treadle.tensor.indexing.indexing import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.lazy import MODULES, NAMES
-from treadle.tensor.moments import *  # noqa: F403 - the family's functions
-from treadle.tensor.operators import Operators
-from treadle.tensor.reduction import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.reduction import all_ as all
-from treadle.tensor.reduction import amax as amax
-from treadle.tensor.reduction import amin as amin
-from treadle.tensor.reduction import any_ as any
-from treadle.tensor.reduction import max_ as max
-from treadle.tensor.reduction import min_ as min
-from treadle.tensor.reduction import sum_ as sum
-from treadle.tensor.scalar import arithmetic as _arithmetic
-from treadle.tensor.scalar import cast as _cast
-from treadle.tensor.scalar import comparison as _comparison
-from treadle.tensor.scalar import complex_numbers as _complex_numbers
-from treadle.tensor.scalar import exponential as _exponential
-from treadle.tensor.scalar import logic as _logic
-from treadle.tensor.scalar import rounding as _rounding
-from treadle.tensor.scalar import trigonometric as _trigonometric
-from treadle.tensor.scalar.arithmetic import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.arithmetic import abs_ as abs
-from treadle.tensor.scalar.arithmetic import divmod_ as divmod
-from treadle.tensor.scalar.cast import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.comparison import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.complex_numbers import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.complex_numbers import complex_ as complex
-from treadle.tensor.scalar.exponential import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.exponential import pow_ as pow
-from treadle.tensor.scalar.logic import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.rounding import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar.rounding import round_ as round
-from treadle.tensor.scalar.trigonometric import *  # noqa: F403 - the family's functions
-from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
-from treadle.tensor.scalar_table import ALL_KINDS, ScalarTable
-from treadle.tensor.shape import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.types import CONVERTERS, DTYPES, TensorType
-from treadle.tensor.variable import (
+from treadle.tensor.lengths.differences import constant_difference
+from treadle.tensor.linking.scalar_table import ALL_KINDS, ScalarTable
+from treadle.tensor.reductions import moments as _moments
+from treadle.tensor.reductions import reduction as _reduction
+from treadle.tensor.reductions.moments import *  # noqa: F403 - the family's functions
+from treadle.tensor.reductions.reduction import *  # noqa: F403 - the family's ops and functions
+from treadle.tensor.reductions.reduction import all_ as all
+from treadle.tensor.reductions.reduction import amax as amax
+from treadle.tensor.reductions.reduction import amin as amin
+from treadle.tensor.reductions.reduction import any_ as any
+from treadle.tensor.reductions.reduction import max_ as max
+from treadle.tensor.reductions.reduction import min_ as min
+from treadle.tensor.reductions.reduction import sum_ as sum
+from treadle.tensor.shapes import broadcasting as _broadcasting
+from treadle.tensor.shapes import dimshuffle as _dimshuffle
+from treadle.tensor.shapes import shape as _shape
+from treadle.tensor.shapes.broadcasting import *  # noqa: F403 - the family's ops and functions
+from treadle.tensor.shapes.dimshuffle import *  # noqa: F403 - the family's ops and functions
+from treadle.tensor.shapes.shape import *  # noqa: F403 - the family's ops and functions
+from treadle.tensor.types.conversion import as_tensor, as_tensor_variable, constant, tensors
+from treadle.tensor.types.tensor_type import CONVERTERS, DTYPES, TensorType
+from treadle.tensor.variables.operators import Operators
+from treadle.tensor.variables.variable import (
     TensorConstant,
     TensorLike,
     TensorNode,
@@ -83,8 +93,8 @@ from treadle.tensor.variable import (
 
 # After everything else: loading the package `scalar` would hide the constructor of that name.
 # isort: split
-from treadle.tensor import constructors
-from treadle.tensor.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
+from treadle.tensor.types import constructors
+from treadle.tensor.types.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
 
 if TYPE_CHECKING:
     # Modules that are public themselves.
@@ -94,111 +104,111 @@ if TYPE_CHECKING:
     from treadle.tensor import signal as signal
 
 if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
-    from treadle.tensor.accumulation import *  # noqa: F403
-    from treadle.tensor.array_functions import *  # noqa: F403
-    from treadle.tensor.assertion import *  # noqa: F403
-    from treadle.tensor.assumption import *  # noqa: F403
-    from treadle.tensor.banded import *  # noqa: F403
-    from treadle.tensor.block_diagonal import *  # noqa: F403
-    from treadle.tensor.blockwise import *  # noqa: F403
-    from treadle.tensor.calculus import *  # noqa: F403
-    from treadle.tensor.cholesky import *  # noqa: F403
-    from treadle.tensor.closeness import *  # noqa: F403
-    from treadle.tensor.common_shapes import *  # noqa: F403
-    from treadle.tensor.compiled_loops import *  # noqa: F403
-    from treadle.tensor.conditional import *  # noqa: F403
-    from treadle.tensor.constant_values import *  # noqa: F403
-    from treadle.tensor.contraction import *  # noqa: F403
-    from treadle.tensor.convolution import *  # noqa: F403
-    from treadle.tensor.convolved import *  # noqa: F403
-    from treadle.tensor.coordinates import *  # noqa: F403
-    from treadle.tensor.counting import *  # noqa: F403
-    from treadle.tensor.custom_gradients import *  # noqa: F403
-    from treadle.tensor.derivatives import *  # noqa: F403
-    from treadle.tensor.determinants import *  # noqa: F403
-    from treadle.tensor.diagonals import *  # noqa: F403
-    from treadle.tensor.editing import *  # noqa: F403
-    from treadle.tensor.eigenvalues import *  # noqa: F403
-    from treadle.tensor.einstein import *  # noqa: F403
-    from treadle.tensor.external_op import *  # noqa: F403
-    from treadle.tensor.filtering import *  # noqa: F403
-    from treadle.tensor.fourier import *  # noqa: F403
-    from treadle.tensor.from_function import *  # noqa: F403
-    from treadle.tensor.functional import *  # noqa: F403
-    from treadle.tensor.fused_reduction import *  # noqa: F403
-    from treadle.tensor.gathering import *  # noqa: F403
-    from treadle.tensor.gradient_control import *  # noqa: F403
-    from treadle.tensor.gufunc import *  # noqa: F403
-    from treadle.tensor.interpolate import *  # noqa: F403
-    from treadle.tensor.inverse import *  # noqa: F403
-    from treadle.tensor.jacobians import *  # noqa: F403
-    from treadle.tensor.joined_axes import *  # noqa: F403
-    from treadle.tensor.joining import *  # noqa: F403
-    from treadle.tensor.least_squares import *  # noqa: F403
-    from treadle.tensor.linear_systems import *  # noqa: F403
-    from treadle.tensor.loop_parts import *  # noqa: F403
-    from treadle.tensor.loops import *  # noqa: F403
-    from treadle.tensor.lu import *  # noqa: F403
-    from treadle.tensor.masks import *  # noqa: F403
-    from treadle.tensor.mathematical_constants import *  # noqa: F403
-    from treadle.tensor.matrix_equations import *  # noqa: F403
-    from treadle.tensor.matrix_functions import *  # noqa: F403
-    from treadle.tensor.matrix_op import *  # noqa: F403
-    from treadle.tensor.nan_functions import *  # noqa: F403
-    from treadle.tensor.normalization import *  # noqa: F403
-    from treadle.tensor.norms import *  # noqa: F403
-    from treadle.tensor.numeric_gradients import *  # noqa: F403
+    from treadle.tensor.arguments.signatures import *  # noqa: F403
+    from treadle.tensor.arrangement.array_functions import *  # noqa: F403
+    from treadle.tensor.arrangement.diagonals import *  # noqa: F403
+    from treadle.tensor.arrangement.joined_axes import *  # noqa: F403
+    from treadle.tensor.arrangement.rearrangement import *  # noqa: F403
+    from treadle.tensor.arrangement.repetition import *  # noqa: F403
+    from treadle.tensor.arrangement.spaced_numbers import *  # noqa: F403
+    from treadle.tensor.arrangement.triangles import *  # noqa: F403
+    from treadle.tensor.batches.blockwise import *  # noqa: F403
+    from treadle.tensor.batches.gufunc_loops import *  # noqa: F403
+    from treadle.tensor.control.assertion import *  # noqa: F403
+    from treadle.tensor.control.assumption import *  # noqa: F403
+    from treadle.tensor.control.conditional import *  # noqa: F403
+    from treadle.tensor.control.gradient_control import *  # noqa: F403
+    from treadle.tensor.differentiation.custom_gradients import *  # noqa: F403
+    from treadle.tensor.differentiation.jacobians import *  # noqa: F403
+    from treadle.tensor.elementwise.floating import *  # noqa: F403
+    from treadle.tensor.elementwise.integers import *  # noqa: F403
+    from treadle.tensor.embedding.external_op import *  # noqa: F403
+    from treadle.tensor.embedding.from_function import *  # noqa: F403
+    from treadle.tensor.embedding.functional import *  # noqa: F403
+    from treadle.tensor.embedding.symbolic_op import *  # noqa: F403
+    from treadle.tensor.fft.fourier import *  # noqa: F403
+    from treadle.tensor.gradients.derivatives import *  # noqa: F403
+    from treadle.tensor.gradients.numeric import *  # noqa: F403
+    from treadle.tensor.gradients.reverse_mode import *  # noqa: F403
+    from treadle.tensor.indexing.coordinates import *  # noqa: F403
+    from treadle.tensor.indexing.gathering import *  # noqa: F403
+    from treadle.tensor.indexing.masks import *  # noqa: F403
+    from treadle.tensor.indexing.ranges import *  # noqa: F403
+    from treadle.tensor.indexing.searching import *  # noqa: F403
+    from treadle.tensor.indexing.slices import *  # noqa: F403
+    from treadle.tensor.joins.common_shapes import *  # noqa: F403
+    from treadle.tensor.joins.joining import *  # noqa: F403
+    from treadle.tensor.joins.splitting import *  # noqa: F403
+    from treadle.tensor.joins.stacking import *  # noqa: F403
+    from treadle.tensor.library.calculus import *  # noqa: F403
+    from treadle.tensor.library.closeness import *  # noqa: F403
+    from treadle.tensor.library.editing import *  # noqa: F403
+    from treadle.tensor.library.interpolate import *  # noqa: F403
+    from treadle.tensor.library.nan_functions import *  # noqa: F403
+    from treadle.tensor.library.padding import *  # noqa: F403
+    from treadle.tensor.library.polynomials import *  # noqa: F403
+    from treadle.tensor.library.statistics import *  # noqa: F403
+    from treadle.tensor.linalg.norms import *  # noqa: F403
+    from treadle.tensor.linalg.ops.banded import *  # noqa: F403
+    from treadle.tensor.linalg.ops.block_diagonal import *  # noqa: F403
+    from treadle.tensor.linalg.ops.cholesky import *  # noqa: F403
+    from treadle.tensor.linalg.ops.determinants import *  # noqa: F403
+    from treadle.tensor.linalg.ops.eigenvalues import *  # noqa: F403
+    from treadle.tensor.linalg.ops.inverse import *  # noqa: F403
+    from treadle.tensor.linalg.ops.least_squares import *  # noqa: F403
+    from treadle.tensor.linalg.ops.linear_systems import *  # noqa: F403
+    from treadle.tensor.linalg.ops.lu import *  # noqa: F403
+    from treadle.tensor.linalg.ops.matrix_equations import *  # noqa: F403
+    from treadle.tensor.linalg.ops.matrix_functions import *  # noqa: F403
+    from treadle.tensor.linalg.ops.matrix_op import *  # noqa: F403
+    from treadle.tensor.linalg.ops.qr import *  # noqa: F403
+    from treadle.tensor.linalg.ops.schur import *  # noqa: F403
+    from treadle.tensor.linalg.ops.svd import *  # noqa: F403
+    from treadle.tensor.linalg.ops.triangular import *  # noqa: F403
+    from treadle.tensor.linking.generator_states import *  # noqa: F403
+    from treadle.tensor.linking.portable_linker import *  # noqa: F403
+    from treadle.tensor.loops.loops import *  # noqa: F403
+    from treadle.tensor.loops.parts import *  # noqa: F403
+    from treadle.tensor.loops.plain import *  # noqa: F403
+    from treadle.tensor.loops.scan.checkpoints import *  # noqa: F403
+    from treadle.tensor.loops.scan.results import *  # noqa: F403
+    from treadle.tensor.loops.scan.scanning import *  # noqa: F403
     from treadle.tensor.op_names import *  # noqa: F403
-    from treadle.tensor.padding import *  # noqa: F403
-    from treadle.tensor.plain_loops import *  # noqa: F403
-    from treadle.tensor.polynomials import *  # noqa: F403
-    from treadle.tensor.pooling import *  # noqa: F403
-    from treadle.tensor.product import *  # noqa: F403
-    from treadle.tensor.qr import *  # noqa: F403
-    from treadle.tensor.quantiles import *  # noqa: F403
+    from treadle.tensor.ops.undefined_gradients import *  # noqa: F403
+    from treadle.tensor.products.contraction import *  # noqa: F403
+    from treadle.tensor.products.einstein import *  # noqa: F403
+    from treadle.tensor.products.product import *  # noqa: F403
     from treadle.tensor.random.compiled_samplers import *  # noqa: F403
     from treadle.tensor.random.generator_draws import *  # noqa: F403
     from treadle.tensor.random.lanes import *  # noqa: F403
-    from treadle.tensor.random.loop_states import *  # noqa: F403
     from treadle.tensor.random.portable_draws import *  # noqa: F403
-    from treadle.tensor.random.portable_linker import *  # noqa: F403
-    from treadle.tensor.ranges import *  # noqa: F403
-    from treadle.tensor.rearrangement import *  # noqa: F403
-    from treadle.tensor.repetition import *  # noqa: F403
-    from treadle.tensor.reverse_mode import *  # noqa: F403
-    from treadle.tensor.scalar.bessel_functions import *  # noqa: F403
-    from treadle.tensor.scalar.entropy import *  # noqa: F403
-    from treadle.tensor.scalar.error_functions import *  # noqa: F403
-    from treadle.tensor.scalar.floating import *  # noqa: F403
-    from treadle.tensor.scalar.gamma_functions import *  # noqa: F403
-    from treadle.tensor.scalar.hypergeometric import *  # noqa: F403
-    from treadle.tensor.scalar.incomplete_beta import *  # noqa: F403
-    from treadle.tensor.scalar.incomplete_gamma import *  # noqa: F403
-    from treadle.tensor.scalar.integers import *  # noqa: F403
-    from treadle.tensor.scalar.stable_quotients import *  # noqa: F403
-    from treadle.tensor.scalar.tail_moments import *  # noqa: F403
+    from treadle.tensor.reductions.accumulation import *  # noqa: F403
+    from treadle.tensor.reductions.fused_reduction import *  # noqa: F403
+    from treadle.tensor.reductions.normalization import *  # noqa: F403
     from treadle.tensor.scalar_values import *  # noqa: F403
-    from treadle.tensor.scan_chunks import *  # noqa: F403
-    from treadle.tensor.scan_results import *  # noqa: F403
-    from treadle.tensor.scanning import *  # noqa: F403
-    from treadle.tensor.schur import *  # noqa: F403
-    from treadle.tensor.searching import *  # noqa: F403
-    from treadle.tensor.sets import *  # noqa: F403
-    from treadle.tensor.shape_specification import *  # noqa: F403
-    from treadle.tensor.slicing import *  # noqa: F403
-    from treadle.tensor.sorting import *  # noqa: F403
-    from treadle.tensor.spaced_numbers import *  # noqa: F403
-    from treadle.tensor.splitting import *  # noqa: F403
-    from treadle.tensor.stacking import *  # noqa: F403
-    from treadle.tensor.staging import *  # noqa: F403
-    from treadle.tensor.statistics import *  # noqa: F403
-    from treadle.tensor.svd import *  # noqa: F403
-    from treadle.tensor.symbolic_op import *  # noqa: F403
-    from treadle.tensor.triangles import *  # noqa: F403
-    from treadle.tensor.triangular import *  # noqa: F403
-    from treadle.tensor.type_other import *  # noqa: F403
-    from treadle.tensor.undefined_gradients import *  # noqa: F403
-    from treadle.tensor.windows import *  # noqa: F403
+    from treadle.tensor.shapes.shape_specification import *  # noqa: F403
+    from treadle.tensor.signal.convolution import *  # noqa: F403
+    from treadle.tensor.signal.convolved import *  # noqa: F403
+    from treadle.tensor.signal.filtering import *  # noqa: F403
+    from treadle.tensor.signal.pooling import *  # noqa: F403
+    from treadle.tensor.signal.windows import *  # noqa: F403
+    from treadle.tensor.sorting.counting import *  # noqa: F403
+    from treadle.tensor.sorting.quantiles import *  # noqa: F403
+    from treadle.tensor.sorting.sets import *  # noqa: F403
+    from treadle.tensor.sorting.sorting import *  # noqa: F403
+    from treadle.tensor.special_functions.bessel_functions import *  # noqa: F403
+    from treadle.tensor.special_functions.entropy import *  # noqa: F403
+    from treadle.tensor.special_functions.error_functions import *  # noqa: F403
+    from treadle.tensor.special_functions.gamma_functions import *  # noqa: F403
+    from treadle.tensor.special_functions.hypergeometric import *  # noqa: F403
+    from treadle.tensor.special_functions.incomplete_beta import *  # noqa: F403
+    from treadle.tensor.special_functions.incomplete_gamma import *  # noqa: F403
+    from treadle.tensor.special_functions.stable_quotients import *  # noqa: F403
+    from treadle.tensor.special_functions.tail_moments import *  # noqa: F403
+    from treadle.tensor.staging.constant_values import *  # noqa: F403
+    from treadle.tensor.staging.stages import *  # noqa: F403
+    from treadle.tensor.types.constants import *  # noqa: F403
+    from treadle.tensor.types.none_and_slices import *  # noqa: F403
 
 __all__ = [
     "ALL_KINDS",

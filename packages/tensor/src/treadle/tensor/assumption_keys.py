@@ -7,9 +7,9 @@ from enum import IntFlag, auto
 from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, FunctionGraph
-from treadle.tensor.assumption import FACTS, SpecifyAssumptions
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
 from treadle.tensor.rewrites.analysis.facts import RULES, Facts, facts_of, reader
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from treadle.graph import Apply, Op, Variable
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
     # ``(key, op, facts, fgraph, node, states of the inputs) -> states of the outputs``.
     InferFact = Callable[

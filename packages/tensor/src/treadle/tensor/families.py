@@ -1,4 +1,4 @@
-"""The families of ops: a package keeps its part of each in a module of that name."""
+"""The families of ops: a package keeps its part of each in a module of that name, tensor its ops in a room."""
 
 from __future__ import annotations
 
@@ -9,80 +9,87 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-FAMILIES = (
-    # Elementwise functions, in treadle.tensor.scalar:
-    "arithmetic",
-    "bessel_functions",
-    "cast",
-    "comparison",
-    "complex_numbers",
-    "entropy",
-    "error_functions",
-    "exponential",
-    "gamma_functions",
-    "floating",
-    "integers",
-    "hypergeometric",
-    "incomplete_beta",
-    "incomplete_gamma",
-    "logic",
-    "rounding",
-    "stable_quotients",
-    "trigonometric",
-    # Structured ops, in treadle.tensor (copying: in treadle.graph):
-    "elemwise",
-    "assertion",
-    "accumulation",
-    "assumption",
-    "blockwise",
-    "broadcasting",
-    "conditional",
-    "convolution",
-    "copying",
-    "diagonals",
-    "dimshuffle",
-    "eigenvalues",
-    "external_op",
-    "fourier",
-    "from_function",
-    "from_graph",
-    "fused_reduction",
-    "gradient_control",
-    "indexing",
-    "joining",
-    "least_squares",
-    "normalization",
-    "loops",
-    "optimize",
-    "matrix_equations",
-    "matrix_functions",
-    "product",
-    "qr",
-    "reduction",
-    "joined_axes",
-    "splitting",
-    "repetition",
-    "schur",
-    "searching",
-    "shape",
-    "sorting",
-    "svd",
-    "shape_specification",
-    "triangular",
-    "cholesky",
-    "determinants",
-    "inverse",
-    "linear_systems",
-    "lu",
-    "block_diagonal",
-    "banded",
-    # Draws, in treadle.tensor.random:
-    "generator_draws",
-    "portable_draws",
-)
+# The room of treadle.tensor that a family's ops stand in; those of copying stand in treadle.graph.
+ROOMS = {
+    "arithmetic": "elementwise",
+    "bessel_functions": "special_functions",
+    "cast": "elementwise",
+    "comparison": "elementwise",
+    "complex_numbers": "elementwise",
+    "entropy": "special_functions",
+    "error_functions": "special_functions",
+    "exponential": "elementwise",
+    "gamma_functions": "special_functions",
+    "floating": "elementwise",
+    "integers": "elementwise",
+    "hypergeometric": "special_functions",
+    "incomplete_beta": "special_functions",
+    "incomplete_gamma": "special_functions",
+    "logic": "elementwise",
+    "rounding": "elementwise",
+    "stable_quotients": "special_functions",
+    "trigonometric": "elementwise",
+    "elemwise": "elementwise",
+    "assertion": "control",
+    "accumulation": "reductions",
+    "assumption": "control",
+    "blockwise": "batches",
+    "broadcasting": "shapes",
+    "conditional": "control",
+    "convolution": "signal",
+    "copying": "",
+    "diagonals": "arrangement",
+    "dimshuffle": "shapes",
+    "eigenvalues": "linalg.ops",
+    "external_op": "embedding",
+    "fourier": "fft",
+    "from_function": "embedding",
+    "from_graph": "embedding",
+    "fused_reduction": "reductions",
+    "gradient_control": "control",
+    "indexing": "indexing",
+    "joining": "joins",
+    "least_squares": "linalg.ops",
+    "normalization": "reductions",
+    "loops": "loops",
+    "optimize": "optimize",
+    "matrix_equations": "linalg.ops",
+    "matrix_functions": "linalg.ops",
+    "product": "products",
+    "qr": "linalg.ops",
+    "reduction": "reductions",
+    "joined_axes": "arrangement",
+    "splitting": "joins",
+    "repetition": "arrangement",
+    "schur": "linalg.ops",
+    "searching": "indexing",
+    "shape": "shapes",
+    "sorting": "sorting",
+    "svd": "linalg.ops",
+    "shape_specification": "shapes",
+    "triangular": "linalg.ops",
+    "cholesky": "linalg.ops",
+    "determinants": "linalg.ops",
+    "inverse": "linalg.ops",
+    "linear_systems": "linalg.ops",
+    "lu": "linalg.ops",
+    "block_diagonal": "linalg.ops",
+    "banded": "linalg.ops",
+    "generator_draws": "random",
+    "portable_draws": "random",
+}
+FAMILIES = tuple(ROOMS)
+# The rooms that functions of each element stand in.
+ELEMENTWISE_ROOMS = ("elementwise", "special_functions")
 
 
 def load_families(package: str) -> list[ModuleType]:
     """Import a package's modules of all families that it has a part of; return them, in the order of `FAMILIES`."""
     names = [f"{package}.{family}" for family in FAMILIES]
     return [import_module(name) for name in names if find_spec(name) is not None]
+
+
+def load_scalar_families() -> None:
+    """Import all families of functions of each element."""
+    for room in ELEMENTWISE_ROOMS:
+        load_families(f"treadle.tensor.{room}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise
 
 _SUFFIX = "_inplace"
 

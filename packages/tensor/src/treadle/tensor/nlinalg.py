@@ -11,8 +11,8 @@ else:
         __name__,
         {
             "treadle.tensor.linalg": (
-                "Det Eig Eigh Lstsq MatrixInverse SLogDet SVD det eig eigh inv kron lstsq matrix_dot matrix_power "
-                "norm pinv slogdet svd tensorinv tensorsolve trace"
+                "Det Eig Eigh Lstsq MatrixInverse SLogDet SVD det eig eigh inv kron lstsq matrix_dot matrix_power norm "
+                "pinv slogdet svd tensorinv tensorsolve trace"
             ),
         },
     )

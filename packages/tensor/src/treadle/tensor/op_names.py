@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.tensor.accumulation import Accumulation, cumprod, cumsum
-from treadle.tensor.arguments import as_choice
-from treadle.tensor.dtype_rules import float_like
+from treadle.tensor.arguments.values import as_choice
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.families import load_families
-from treadle.tensor.fields import fix_axes
-from treadle.tensor.reduction import (
+from treadle.tensor.families import load_scalar_families
+from treadle.tensor.ops.fields import fix_axes
+from treadle.tensor.reductions.accumulation import Accumulation, cumprod, cumsum
+from treadle.tensor.reductions.reduction import (
     ArgReduction,
     Reduction,
     all_,
@@ -31,13 +31,13 @@ from treadle.tensor.reduction import (
     prod,
     sum_,
 )
-from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
+from treadle.tensor.types.dtype_rules import float_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply, Op, Variable
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
     "All",
@@ -92,7 +92,7 @@ class ScalarOpClass(type):
 
 def _is_known(name: str) -> bool:
     if name not in SCALAR_OPS:
-        load_families("treadle.tensor.scalar")
+        load_scalar_families()
     return name in SCALAR_OPS
 
 

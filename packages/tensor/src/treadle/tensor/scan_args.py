@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from treadle.config import text_of
 from treadle.graph import Apply, GraphTypeError, Variable
 from treadle.tensor.errors import ArgumentError
-from treadle.tensor.loop_parts import LoopParts
-from treadle.tensor.loops import Scan
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.loops.parts import LoopParts
 
 __all__ = ["FieldInfo", "ScanArgs"]
 

@@ -11,8 +11,8 @@ else:
         __name__,
         {
             "treadle.tensor.linalg": (
-                "BlockDiagonal Cholesky CholeskySolve Eigvalsh Expm LU LUFactor PivotToPermutations QR QZ Schur "
-                "Solve SolveTriangular block_diag cho_solve cholesky eigvalsh expm kron lu lu_factor lu_solve ordqz "
+                "BlockDiagonal Cholesky CholeskySolve Eigvalsh Expm LU LUFactor PivotToPermutations QR QZ Schur Solve "
+                "SolveTriangular block_diag cho_solve cholesky eigvalsh expm kron lu lu_factor lu_solve ordqz "
                 "pivot_to_permutation qr qz schur solve solve_continuous_lyapunov solve_discrete_are "
                 "solve_discrete_lyapunov solve_sylvester solve_triangular"
             ),

@@ -9,16 +9,16 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Apply, Constant, Form, Op, Type, Variable
-from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.type_other import SliceType, slicetype
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.none_and_slices import SliceType, slicetype
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Value
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
     "Append",

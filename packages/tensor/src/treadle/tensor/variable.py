@@ -1,148 +1,15 @@
-"""Tensor variables, constants and shared variables."""
+"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
-
-import numpy as np
-
-from treadle.config import config, lazy_module
-from treadle.graph import Apply, Constant, SharedVariable, Variable
-from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.methods import FurtherMethods
-from treadle.tensor.operators import Operators
-from treadle.tensor.policy import check_float64
-from treadle.tensor.types import TensorType
+from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import EllipsisType
-
-    from treadle.tensor import shape_specification
+    from treadle.tensor import *  # noqa: F403
 else:
-    shape_specification = lazy_module("treadle.tensor.shape_specification")
-
-
-class TensorMethods(FurtherMethods):
-    """What tensor variables of every kind have."""
-
-    __slots__ = ()
-
-    type: TensorType
-    name: str | None
-
-    @property
-    def dtype(self) -> str:
-        """Name of the dtype."""
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Rank."""
-        return self.type.ndim
-
-    @property
-    def broadcastable(self) -> tuple[bool, ...]:
-        """Which dimensions are known to have length 1."""
-        return self.type.broadcastable
-
-    def __iter__(self) -> Iterator[TensorVariable]:
-        """Iterate over the first dimension, whose length must be known.
-
-        Raises
-        ------
-        TensorTypeError
-            If it is not.
-        """
-        if self.type.ndim == 0 or self.type.shape[0] is None:
-            msg = (
-                f"iteration: the length of the first dimension of {self} of type {self.type} is not known. "
-                "Declare the shape, or index instead."
-            )
-            raise TensorTypeError(msg)
-        # The list has as many parts whatever is put in place of this tensor: one of another length is refused.
-        held = shape_specification.held(self, 0)  # type: ignore[arg-type]  # a tensor
-        return iter([held[i] for i in range(self.type.shape[0])])
-
-    def __len__(self) -> int:
-        """Return the length of the first dimension, where it is known.
-
-        Raises
-        ------
-        TensorTypeError
-            If it is not.
-        """
-        if self.type.ndim == 0 or self.type.shape[0] is None:
-            msg = f"len: the length of {self} of type {self.type} is not known when the graph is built. Use x.shape[0]."
-            raise TensorTypeError(msg)
-        return self.type.shape[0]
-
-    def __bool__(self) -> bool:
-        """Return whether a constant of one element is not zero; refuse other tensors, which have no truth value.
-
-        Raises
-        ------
-        TensorTypeError
-            If the tensor is no constant, or has not one element.
-        """
-        if isinstance(self, Constant):
-            return bool(self._number("truth value"))
-        msg = (
-            f"truth value: {self} of type {self.type} has no value yet, so it is neither true nor false. "
-            "Use where(condition, a, b) to choose, eq(a, b) to compare elements, or `is` for identity."
-        )
-        raise TensorTypeError(msg)
-
-
-class TensorVariable(TensorMethods, Variable[TensorType]):
-    """A symbolic tensor."""
-
-    __slots__ = ()
-    __hash__ = Variable.__hash__
-    type: TensorType
-    # Ops that make tensors take tensors; of one that does not, take the node as a plain Apply.
-    owner: TensorNode | None
-
-
-class TensorConstant(TensorVariable, Constant[TensorType]):
-    """A tensor whose value is known when the graph is built, and with it every length of its type."""
-
-    __slots__ = ()
-    __hash__ = Variable.__hash__
-    type: TensorType
-
-    def __init__(self, type: TensorType, data: object, name: str | None = None) -> None:
-        super().__init__(type, data, name)
-        if None in type.shape:
-            self.type = type.narrowed(self.data)
-
-
-class TensorSharedVariable(TensorVariable, SharedVariable[TensorType]):
-    """A tensor whose value persists between calls and can be updated."""
-
-    __slots__ = ()
-    __hash__ = Variable.__hash__
-    type: TensorType
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if getattr(self.type, "dtype", None) == "float64" and config.warn_float64 != "ignore":
-            check_float64(self.type)
-
-
-TensorType.variable_type = TensorVariable
-TensorType.constant_type = TensorConstant
-TensorType.shared_type = TensorSharedVariable
-
-# A node of an op on tensors.
-TensorNode = Apply[TensorVariable]
-
-# What may be passed where a tensor is expected: `as_tensor_variable` takes it.
-TensorLike: TypeAlias = Variable | Apply | Operators | np.ndarray | np.generic | complex | Sequence["TensorLike"]
-
-# One axis, several, or all of them.
-AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | np.ndarray | None
-
-# What may stand between the brackets of ``x[...]``.
-Index: TypeAlias = "int | TensorLike | slice | EllipsisType | tuple[Index, ...] | None"
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.tensor": "TensorConstant TensorSharedVariable TensorVariable",
+        },
+    )

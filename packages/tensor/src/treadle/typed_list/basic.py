@@ -11,8 +11,8 @@ else:
         __name__,
         {
             "treadle.tensor.typed_list": (
-                "TypedListConstant TypedListVariable Append Count Extend GetItem Index Insert Length MakeList "
-                "Remove Reverse append count extend getitem index_ insert length make_list remove reverse"
+                "TypedListConstant TypedListVariable Append Count Extend GetItem Index Insert Length MakeList Remove "
+                "Reverse append count extend getitem index_ insert length make_list remove reverse"
             ),
         },
     )

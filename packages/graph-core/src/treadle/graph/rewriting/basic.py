@@ -8,9 +8,9 @@ __getattr__ = lazy_names(
         "treadle.rewrite": (
             "EquilibriumGraphRewriter FromFunctionGraphRewriter FromFunctionNodeRewriter GraphRewriter "
             "MergeFeature MergeOptimizer MetaNodeRewriter NodeRewriter PatternNodeRewriter RemovalNodeRewriter "
-            "Rewriter SequentialGraphRewriter SequentialNodeRewriter SubstitutionNodeRewriter "
-            "WalkingGraphRewriter check_stack_trace copy_stack_trace graph_rewriter in2out "
-            "inplace_graph_rewriter node_rewriter out2in walking_rewriter"
+            "Rewriter SequentialGraphRewriter SequentialNodeRewriter SubstitutionNodeRewriter WalkingGraphRewriter "
+            "check_stack_trace copy_stack_trace graph_rewriter in2out inplace_graph_rewriter node_rewriter out2in "
+            "walking_rewriter"
         ),
     },
 )

@@ -1,6 +1,6 @@
 """Functions of generated code for special functions that SciPy does not offer as compiled code, in double.
 
-The algorithms and their numbers are those of the C backend and of `treadle.tensor.scalar.tail_moments`.
+The algorithms and their numbers are those of the C backend and of `treadle.tensor.special_functions.tail_moments`.
 """
 
 from __future__ import annotations

@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import as_flag
-from treadle.tensor.arguments import as_integer, as_items
-from treadle.tensor.banded import LUFactorTridiagonal, SolveBanded, SolveHermitianBanded, SolveLUFactorTridiagonal
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.diagonals import diagonal
-from treadle.tensor.dimshuffle import shape_padleft, squeeze
+from treadle.tensor.arguments.values import as_integer, as_items
+from treadle.tensor.arrangement.diagonals import diagonal
+from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import DtypeError, ShapeError
-from treadle.tensor.matrix_op import as_matrices, as_on_error, as_square_matrices, as_system
-from treadle.tensor.scalar.cast import cast
+from treadle.tensor.linalg.ops.banded import (
+    LUFactorTridiagonal,
+    SolveBanded,
+    SolveHermitianBanded,
+    SolveLUFactorTridiagonal,
+)
+from treadle.tensor.linalg.ops.matrix_op import as_matrices, as_on_error, as_square_matrices, as_system
+from treadle.tensor.shapes.dimshuffle import shape_padleft, squeeze
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["solve_banded", "solveh_banded", "tridiagonal_lu_factor", "tridiagonal_lu_solve"]
 

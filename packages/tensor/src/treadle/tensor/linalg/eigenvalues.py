@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, as_integer, as_items, check_flags
-from treadle.tensor.conversion import tensors
-from treadle.tensor.dimshuffle import expand_dims
-from treadle.tensor.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.arguments.values import as_choice, as_integer, as_items, check_flags
+from treadle.tensor.arrangement.triangles import tril, triu
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.linalg.ops.matrix_op import as_matrices, as_on_error, as_square_matrices
 from treadle.tensor.linalg.positive_definite import cholesky
 from treadle.tensor.linalg.triangular_systems import solve_triangular
-from treadle.tensor.matrix_op import as_matrices, as_on_error, as_square_matrices
-from treadle.tensor.product import adjoint, matmul
-from treadle.tensor.ranges import arange
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.shape import shape_i
-from treadle.tensor.triangles import tril, triu
+from treadle.tensor.products.product import adjoint, matmul
+from treadle.tensor.shapes.dimshuffle import expand_dims
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.types.conversion import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
 

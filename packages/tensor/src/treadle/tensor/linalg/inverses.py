@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_integer, known_integer
-from treadle.tensor.axes import normalize_axes
-from treadle.tensor.broadcasting import broadcast_to
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.determinants import Det, SLogDet
-from treadle.tensor.dimshuffle import dimshuffle
+from treadle.tensor.arguments.axes import normalize_axes
+from treadle.tensor.arguments.values import as_integer, known_integer
 from treadle.tensor.errors import ArgumentError, ShapeError
-from treadle.tensor.inverse import MatrixInverse
+from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.linalg.ops.determinants import Det, SLogDet
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.matrix_op import as_on_error, as_square_matrices
 from treadle.tensor.linalg.systems import as_assumed, solve
-from treadle.tensor.matrix_op import as_on_error, as_square_matrices
-from treadle.tensor.product import matmul, product_of_lengths
-from treadle.tensor.ranges import eye
-from treadle.tensor.shape import lengths, reshape, shape_i
+from treadle.tensor.products.product import matmul, product_of_lengths
+from treadle.tensor.shapes.broadcasting import broadcast_to
+from treadle.tensor.shapes.dimshuffle import dimshuffle
+from treadle.tensor.shapes.shape import lengths, reshape, shape_i
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import AxisLike, TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = ["SlogdetResult", "det", "inv", "matrix_power", "slogdet", "tensorinv", "tensorsolve"]
 

@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import known_integer
-from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.dimshuffle import expand_dims, squeeze
-from treadle.tensor.eigenvalues import Eigvalsh
+from treadle.tensor.arguments.values import known_integer
+from treadle.tensor.arrangement.triangles import tril
+from treadle.tensor.elementwise.arithmetic import abs_, add, maximum, mul, true_div
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import eq, gt, isnan
+from treadle.tensor.elementwise.logic import bitwise_and, invert
 from treadle.tensor.errors import ArgumentError, MatrixShapeError
-from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.least_squares import Lstsq, MatrixPinv
-from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_system
-from treadle.tensor.norms import matrix_norm
-from treadle.tensor.product import adjoint
-from treadle.tensor.ranges import eye
-from treadle.tensor.reduction import all_, any_, max_, sum_
-from treadle.tensor.scalar.arithmetic import abs_, add, maximum, mul, true_div
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, gt, isnan
-from treadle.tensor.scalar.logic import bitwise_and, invert
-from treadle.tensor.shape import shape_i
-from treadle.tensor.svd import SVD
-from treadle.tensor.triangles import tril
+from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.linalg.norms import matrix_norm
+from treadle.tensor.linalg.ops.eigenvalues import Eigvalsh
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.least_squares import Lstsq, MatrixPinv
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, as_matrices, as_on_error, as_system
+from treadle.tensor.linalg.ops.svd import SVD
+from treadle.tensor.products.product import adjoint
+from treadle.tensor.reductions.reduction import all_, any_, max_, sum_
+from treadle.tensor.shapes.dimshuffle import expand_dims, squeeze
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
-    from treadle.tensor.norms import Order
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.linalg.norms import Order
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["cond", "lstsq", "matrix_rank", "pinv", "pinvh"]
 

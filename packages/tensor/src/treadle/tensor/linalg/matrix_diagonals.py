@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor import diagonals
+from treadle.tensor.arrangement import diagonals
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
 
     from numpy.typing import DTypeLike
 
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["diagonal", "trace"]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import composed
-from treadle.tensor.arguments import as_choice, check_flags
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import NEW, dimshuffle
+from treadle.tensor.arguments.values import as_choice, check_flags
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.matrix_equations import Riccati, Sylvester, stein
-from treadle.tensor.matrix_op import as_matrices, as_on_error
-from treadle.tensor.product import adjoint
-from treadle.tensor.ranges import eye
-from treadle.tensor.shape import lengths, reshape, shape_i
+from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.matrix_equations import Riccati, Sylvester, stein
+from treadle.tensor.linalg.ops.matrix_op import as_matrices, as_on_error
+from treadle.tensor.products.product import adjoint
+from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.shape import lengths, reshape, shape_i
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
     "solve_continuous_are",

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_callable, as_choice, as_number, check_flags
-from treadle.tensor.broadcasting import zeros_like
-from treadle.tensor.common_shapes import broadcast_arrays
+from treadle.tensor.arguments.values import as_callable, as_choice, as_number, check_flags
+from treadle.tensor.elementwise.complex_numbers import complex_
+from treadle.tensor.elementwise.exponential import log, sqrt
 from treadle.tensor.errors import ArgumentError, ShapeError
-from treadle.tensor.hermitian_functions import hermitian_function
+from treadle.tensor.joins.common_shapes import broadcast_arrays
 from treadle.tensor.linalg.inverses import matrix_power
+from treadle.tensor.linalg.ops.hermitian_functions import hermitian_function
+from treadle.tensor.linalg.ops.matrix_functions import Expm, Logm, MatrixSign, Sqrtm, derivative_along
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices
 from treadle.tensor.linalg.systems import solve
-from treadle.tensor.matrix_functions import Expm, Logm, MatrixSign, Sqrtm, derivative_along
-from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices
-from treadle.tensor.scalar.complex_numbers import complex_
-from treadle.tensor.scalar.exponential import log, sqrt
+from treadle.tensor.shapes.broadcasting import zeros_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
     "coshm",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import as_count, as_flag
-from treadle.tensor.arguments import as_choice
-from treadle.tensor.conversion import constant
+from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.lazy import lazy_scipy_module
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.conversion import constant
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
     from scipy import linalg
 
-    from treadle.tensor.variable import TensorConstant
+    from treadle.tensor.variables.variable import TensorConstant
 else:
     linalg = lazy_scipy_module("linalg")
 

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, as_integer, as_option
-from treadle.tensor.conditional import ifelse
-from treadle.tensor.conversion import as_tensor_variable, tensors
-from treadle.tensor.dimshuffle import expand_dims, squeeze
-from treadle.tensor.eigenvalues import Eigh, Eigvalsh
+from treadle.tensor.arguments.values import as_choice, as_integer, as_option
+from treadle.tensor.arrangement.rearrangement import flip
+from treadle.tensor.control.conditional import ifelse
+from treadle.tensor.elementwise.arithmetic import abs_, clip, maximum, mul
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import ge, gt, lt
+from treadle.tensor.elementwise.trigonometric import arccos, arcsin
 from treadle.tensor.errors import MatrixShapeError, ShapeError
-from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error
-from treadle.tensor.product import adjoint, matmul
-from treadle.tensor.qr import QR, HouseholderProduct
-from treadle.tensor.rearrangement import flip
-from treadle.tensor.reduction import max_, sum_
-from treadle.tensor.scalar.arithmetic import abs_, clip, maximum, mul
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import ge, gt, lt
-from treadle.tensor.scalar.trigonometric import arccos, arcsin
-from treadle.tensor.shape import shape_i
-from treadle.tensor.sorting import argsort, sort
-from treadle.tensor.svd import SVD, PolarFactor
+from treadle.tensor.indexing.gathering import take_along_axis
+from treadle.tensor.linalg.ops.eigenvalues import Eigh, Eigvalsh
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, as_matrices, as_on_error
+from treadle.tensor.linalg.ops.qr import QR, HouseholderProduct
+from treadle.tensor.linalg.ops.svd import SVD, PolarFactor
+from treadle.tensor.products.product import adjoint, matmul
+from treadle.tensor.reductions.reduction import max_, sum_
+from treadle.tensor.shapes.dimshuffle import expand_dims, squeeze
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.sorting.sorting import argsort, sort
+from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
     QRFactors = TensorVariable | tuple[TensorVariable | tuple[TensorVariable, ...], ...]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import as_flag
-from treadle.tensor.arguments import as_items
-from treadle.tensor.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.dimshuffle import squeeze
+from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import ArgumentError, TensorTypeError
-from treadle.tensor.matrix_op import as_on_error, as_square_matrices, as_system
+from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.ops.matrix_op import as_on_error, as_square_matrices, as_system
+from treadle.tensor.shapes.dimshuffle import squeeze
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["cho_factor", "cho_solve", "cholesky"]
 

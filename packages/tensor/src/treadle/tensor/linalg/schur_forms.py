@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, overload
 
 from treadle.graph import as_flag
-from treadle.tensor.arguments import as_choice, as_integer, check_flags
-from treadle.tensor.conversion import tensors
-from treadle.tensor.matrix_op import COMPLEX_OF, as_matrices, as_on_error, as_square_matrices
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.schur import QZ, SORTS, RealToComplexSchur, Schur
+from treadle.tensor.arguments.values import as_choice, as_integer, check_flags
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.linalg.ops.matrix_op import COMPLEX_OF, as_matrices, as_on_error, as_square_matrices
+from treadle.tensor.linalg.ops.schur import QZ, SORTS, RealToComplexSchur, Schur
+from treadle.tensor.types.conversion import tensors
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
     Two = tuple[TensorVariable, TensorVariable]
     Three = tuple[TensorVariable, TensorVariable, TensorVariable]

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import composed
-from treadle.tensor.arguments import as_choice, as_integer
-from treadle.tensor.block_diagonal import BlockDiagonal
-from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.dimshuffle import atleast_1d, expand_dims, shape_padleft
+from treadle.tensor.arguments.values import as_choice, as_integer
+from treadle.tensor.elementwise.arithmetic import abs_, add, maximum, minimum, mod, neg, sub, true_div
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import eq, ge, lt
+from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.int_arithmetic import least, minus, number, plus, whole_quotient
-from treadle.tensor.ranges import arange
-from treadle.tensor.scalar.arithmetic import abs_, add, maximum, minimum, mod, neg, sub, true_div
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, ge, lt
-from treadle.tensor.scalar.logic import bitwise_and
-from treadle.tensor.shape import shape_i
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.lengths.numbers import least, minus, number, plus, whole_quotient
+from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.shapes.dimshuffle import atleast_1d, expand_dims, shape_padleft
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
-    from treadle.tensor.int_arithmetic import Number
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
     "block_diag",

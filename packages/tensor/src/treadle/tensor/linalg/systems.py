@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import as_flag, composed
-from treadle.tensor.arguments import as_choice, as_items, as_option
-from treadle.tensor.banded import SolveBanded
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.diagonals import diagonal
-from treadle.tensor.dimshuffle import expand_dims, matrix_transpose, shape_padleft, squeeze
+from treadle.tensor.arguments.values import as_choice, as_items, as_option
+from treadle.tensor.arrangement.diagonals import diagonal
+from treadle.tensor.elementwise.arithmetic import clip, maximum, true_div
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import eq, isfinite, neq
+from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
-from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.lu import LU, LUFactor, LUSolve, PivotToPermutations
-from treadle.tensor.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices, as_system
-from treadle.tensor.ranges import arange
-from treadle.tensor.reduction import all_
-from treadle.tensor.scalar.arithmetic import clip, maximum, true_div
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import eq, isfinite, neq
-from treadle.tensor.scalar.logic import bitwise_and
-from treadle.tensor.shape import shape_i
-from treadle.tensor.triangular import SolveTriangular
+from treadle.tensor.indexing.gathering import take_along_axis
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.linalg.ops.banded import SolveBanded
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.lu import LU, LUFactor, LUSolve, PivotToPermutations
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices, as_system
+from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.reductions.reduction import all_
+from treadle.tensor.shapes.dimshuffle import expand_dims, matrix_transpose, shape_padleft, squeeze
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.matrix_op import MatrixOp
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["lu", "lu_factor", "lu_solve", "pivot_to_permutation", "solve"]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import as_flag
-from treadle.tensor.dimshuffle import matrix_transpose, squeeze
 from treadle.tensor.errors import ArgumentError
-from treadle.tensor.matrix_op import as_on_error, as_system
-from treadle.tensor.product import adjoint
-from treadle.tensor.triangular import SolveTriangular
+from treadle.tensor.linalg.ops.matrix_op import as_on_error, as_system
+from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.products.product import adjoint
+from treadle.tensor.shapes.dimshuffle import matrix_transpose, squeeze
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["solve_triangular"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.vm import TABLE
-from treadle.tensor.dimshuffle import NEW, DimShuffle
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.link.vm import TABLE
-from treadle.tensor.composite import Composite
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.composite import Composite
+from treadle.tensor.elementwise.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from treadle.tensor.variable import TensorNode
+    from treadle.tensor.variables.variable import TensorNode
 
 # Elements from which on memory of one's own costs more than asking whether an operand's will do.
 LARGE = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TABLE
-from treadle.tensor.from_graph import OpFromGraph
+from treadle.tensor.embedding.from_graph import OpFromGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TABLE
-from treadle.tensor.index import At, filled_index, symbolic_count
-from treadle.tensor.indexing import Subtensor
+from treadle.tensor.indexing.expressions import At, filled_index, symbolic_count
+from treadle.tensor.indexing.indexing import Subtensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

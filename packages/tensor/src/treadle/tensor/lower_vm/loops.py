@@ -10,12 +10,12 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import Constant, IfElse, NodeError, memory_roots
 from treadle.link.vm import TABLE, VMProgram, generate, lower_node, sharing_outputs
-from treadle.tensor.composite import Composite
-from treadle.tensor.conversion import tensors
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.loops import Scan
-from treadle.tensor.shape import LENGTH
-from treadle.tensor.types import TensorType
+from treadle.tensor.elementwise.composite import Composite
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.types.conversion import tensors
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treadle.graph import Apply, Compute, Value, Variable
-    from treadle.tensor.scalar_op import ScalarOp
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
 
 # Operators that do for NumPy's numbers, which are quicker than arrays of rank 0, what the functions do for arrays.
 _OPERATORS = {

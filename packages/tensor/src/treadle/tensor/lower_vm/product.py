@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.vm import TABLE
-from treadle.tensor.product import Gemm, MatMul
+from treadle.tensor.products.product import Gemm, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply
-    from treadle.tensor.variable import TensorNode
+    from treadle.tensor.variables.variable import TensorNode
 
 
 @TABLE.register(MatMul)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.vm import TABLE
-from treadle.tensor.reduction import KINDS, Reduction
+from treadle.tensor.reductions.reduction import KINDS, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.variable import TensorNode
+    from treadle.tensor.variables.variable import TensorNode
 
 
 @TABLE.register(Reduction)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.vm import TABLE
-from treadle.tensor.broadcasting import SumTo, sum_array_to
-from treadle.tensor.shape import ShapeI
+from treadle.tensor.shapes.broadcasting import SumTo, sum_array_to
+from treadle.tensor.shapes.shape import ShapeI
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.tensor.arguments import as_choice, as_integer
+from treadle.tensor.arguments.values import as_choice, as_integer
 from treadle.tensor.random.methods import GeneratorMethods
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Variable
-from treadle.tensor.matrix_op import cores_of
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.linalg.ops.matrix_op import cores_of
 from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, of_each
-from treadle.tensor.ranges import arange
 
 if TYPE_CHECKING:
     from treadle.tensor.random.methods import Generator, Operand, Size

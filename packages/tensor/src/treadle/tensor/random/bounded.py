@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import isinf
+from treadle.tensor.elementwise.exponential import exp, expm1, log, log1p
 from treadle.tensor.lazy import lazy_scipy_module
 from treadle.tensor.random.conditions import in_double, positive, require
 from treadle.tensor.random.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, vonmises_by_kappa
 from treadle.tensor.random.op import REQUIRED, RandomVariable
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import isinf
-from treadle.tensor.scalar.exponential import exp, expm1, log, log1p
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Variable
-from treadle.tensor.assertion import CheckAndRaise
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.scalar.cast import cast
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from treadle.tensor.random.methods import Operand

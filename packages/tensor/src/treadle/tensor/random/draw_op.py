@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.graph import Apply, static_op
-from treadle.tensor.batching import aligned, batch_lengths, batch_ndim, refuse_batched
-from treadle.tensor.broadcasting import broadcast_static
-from treadle.tensor.conversion import tensors
+from treadle.tensor.batches.batching import aligned, batch_lengths, batch_ndim, refuse_batched
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
-from treadle.tensor.fields import fix_integers
-from treadle.tensor.matrix_op import cores_of
-from treadle.tensor.shape import length_inputs, static_lengths
-from treadle.tensor.tensor_op import TensorOp
-from treadle.tensor.types import TensorType
+from treadle.tensor.linalg.ops.matrix_op import cores_of
+from treadle.tensor.ops.fields import fix_integers
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.broadcasting import broadcast_static
+from treadle.tensor.shapes.shape import length_inputs, static_lengths
+from treadle.tensor.types.conversion import tensors
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
 @static_op

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.exponential import log
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.conditions import in_double, nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, log_gamma_by_shape
 from treadle.tensor.random.op import REQUIRED, RandomVariable
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.exponential import log
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import static_op
-from treadle.tensor.matrix_op import cores_of
+from treadle.tensor.linalg.ops.matrix_op import cores_of
 from treadle.tensor.random.draw_op import DrawOp
 from treadle.tensor.random.words import KINDS, with_words, words_of
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.tensor.elementwise.arithmetic import maximum, minimum
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.exponential import exp, log, sqrt
+from treadle.tensor.elementwise.trigonometric import arccos, cos, sin
 from treadle.tensor.random.conditions import in_double
-from treadle.tensor.scalar.arithmetic import maximum, minimum
-from treadle.tensor.scalar.bessel_functions import i0e, i1e
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.densities import beta_density, gamma_density
-from treadle.tensor.scalar.exponential import exp, log, sqrt
-from treadle.tensor.scalar.gamma_functions import digamma
-from treadle.tensor.scalar.incomplete_beta import betainc_by_shape
-from treadle.tensor.scalar.incomplete_gamma import gammainc_by_shape
-from treadle.tensor.scalar.trigonometric import arccos, cos, sin
+from treadle.tensor.special_functions.bessel_functions import i0e, i1e
+from treadle.tensor.special_functions.densities import beta_density, gamma_density
+from treadle.tensor.special_functions.gamma_functions import digamma
+from treadle.tensor.special_functions.incomplete_beta import betainc_by_shape
+from treadle.tensor.special_functions.incomplete_gamma import gammainc_by_shape
 
 if TYPE_CHECKING:
     from treadle.tensor.random.methods import Operand

@@ -8,21 +8,21 @@ import numpy as np
 
 from treadle.config import alias
 from treadle.graph import Variable
-from treadle.tensor.arguments import as_integer
-from treadle.tensor.broadcasting import sum_to
-from treadle.tensor.derivatives import pullback
+from treadle.tensor.arguments.values import as_integer
+from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.linalg import solve_triangular
 from treadle.tensor.random.batches import positions
 from treadle.tensor.random.conditions import require
 from treadle.tensor.random.methods import GeneratorMethods
 from treadle.tensor.random.multivariate import cholesky_of
 from treadle.tensor.random.op import REQUIRED, RandomVariable
+from treadle.tensor.shapes.broadcasting import sum_to
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.random.methods import Generator, Operand, Size
-    from treadle.tensor.variable import TensorLike
+    from treadle.tensor.variables.variable import TensorLike
 
 __all__ = [
     "InverseWishartRV",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.tensor.arguments import as_choice, as_integer
+from treadle.tensor.arguments.values import as_choice, as_integer
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.random.conditions import require
 

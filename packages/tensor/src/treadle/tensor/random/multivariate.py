@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.tensor.arguments import as_choice
-from treadle.tensor.broadcasting import sum_to
-from treadle.tensor.derivatives import pullback
+from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.errors import MatrixError
+from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.linalg import solve_triangular
 from treadle.tensor.random.conditions import require
 from treadle.tensor.random.methods import GeneratorMethods
 from treadle.tensor.random.op import REQUIRED, RandomVariable
+from treadle.tensor.shapes.broadcasting import sum_to
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

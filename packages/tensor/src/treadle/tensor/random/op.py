@@ -10,13 +10,12 @@ import numpy as np
 
 from treadle.config import config
 from treadle.graph import Apply, NullType, Op, Variable, VectorizeError, as_flag
-from treadle.tensor import batching
-from treadle.tensor.batching import aligned, batch_ndim, refuse_batched
-from treadle.tensor.broadcasting import broadcast_static, sum_to
-from treadle.tensor.constant_values import shape_tuple
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.arguments.signatures import parse_gufunc_signature
+from treadle.tensor.batches import batching
+from treadle.tensor.batches.batching import aligned, batch_ndim, refuse_batched
+from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ArgumentError, ShapeError
-from treadle.tensor.gufunc import parse_gufunc_signature
+from treadle.tensor.ops.undefined_gradients import grad_not_implemented
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.portable_keys import PortableSource, are_portable
@@ -25,12 +24,13 @@ from treadle.tensor.random.states import GeneratorInState, generator_type, origi
 from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.types import PortableGeneratorType
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import as_lengths, static_lengths
-from treadle.tensor.shape_specification import specify_shape
-from treadle.tensor.type_other import NoneTypeT
-from treadle.tensor.types import TensorType
-from treadle.tensor.undefined_gradients import grad_not_implemented
+from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
+from treadle.tensor.shapes.shape import as_lengths, static_lengths
+from treadle.tensor.shapes.shape_specification import specify_shape
+from treadle.tensor.staging.constant_values import shape_tuple
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.none_and_slices import NoneTypeT
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,20 +8,20 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Variable
-from treadle.tensor.arguments import as_integer, as_items
-from treadle.tensor.broadcasting import broadcast_to
-from treadle.tensor.common_shapes import broadcast_shape
-from treadle.tensor.constant_values import shape_tuple
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import shape_padleft
+from treadle.tensor.arguments.values import as_integer, as_items
 from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.joins.common_shapes import broadcast_shape
 from treadle.tensor.random.size import batch_lengths, normalize_size_param
-from treadle.tensor.type_other import NoneConst
+from treadle.tensor.shapes.broadcasting import broadcast_to
+from treadle.tensor.shapes.dimshuffle import shape_padleft
+from treadle.tensor.staging.constant_values import shape_tuple
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.none_and_slices import NoneConst
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
     Lengths = Sequence[int | TensorVariable]
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.graph import Variable, as_flag
-from treadle.tensor.axes import normalize_axis
-from treadle.tensor.conversion import as_tensor_variable
-from treadle.tensor.dimshuffle import moveaxis
+from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.random.batches import draw_vectors, positions
 from treadle.tensor.random.categories import categorical
@@ -20,12 +18,14 @@ from treadle.tensor.random.methods import GeneratorMethods
 from treadle.tensor.random.op import RandomVariable
 from treadle.tensor.random.size import normalize_size_param, size_lengths, static_batch
 from treadle.tensor.random.types import RandomGeneratorType
+from treadle.tensor.shapes.dimshuffle import moveaxis
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.random.methods import Generator, Operand, Size
-    from treadle.tensor.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["ChoiceWithoutReplacement", "PermutationRV", "choice", "permutation", "permuted", "shuffle"]
 

@@ -8,7 +8,7 @@ from treadle.graph import static_op
 from treadle.tensor.random.draw_op import DrawOp
 from treadle.tensor.random.philox import State
 from treadle.tensor.random.samplers import SAMPLERS
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,14 +11,14 @@ import numpy as np
 
 from treadle.config import TreadleWarning, new_lock, user_depth
 from treadle.graph import Apply, Op, static_op
-from treadle.tensor.conversion import constant
-from treadle.tensor.joining import concatenate
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.logic import bitwise_and
+from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.symbolic import SymbolicPortableGenerator
 from treadle.tensor.random.types import PortableGeneratorType, random_generator_type
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.logic import bitwise_and
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.conversion import constant
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

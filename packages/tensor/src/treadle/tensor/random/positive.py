@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.config import alias
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.exponential import expm1, log, sqrt
 from treadle.tensor.random.conditions import nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import t_by_df
 from treadle.tensor.random.op import REQUIRED, RandomVariable
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.error_functions import inverse_mills_ratio
-from treadle.tensor.scalar.exponential import expm1, log, sqrt
+from treadle.tensor.special_functions.error_functions import inverse_mills_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

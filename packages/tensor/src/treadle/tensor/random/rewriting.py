@@ -14,14 +14,14 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import node_rewriter
-from treadle.tensor.broadcasting import broadcast_to
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.index import Positions, Span
-from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.indexing.expressions import Positions, Span
+from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
 from treadle.tensor.random.op import RandomVariable
 from treadle.tensor.random.size import batch_lengths, joined_lengths
-from treadle.tensor.shape import lengths
-from treadle.tensor.type_other import NoneConst, NoneTypeT
+from treadle.tensor.shapes.broadcasting import broadcast_to
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import lengths
+from treadle.tensor.types.none_and_slices import NoneConst, NoneTypeT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

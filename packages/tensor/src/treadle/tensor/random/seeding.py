@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.config import alias, text_of
 from treadle.graph import Apply, Op, Variable, static_op
-from treadle.tensor.conversion import as_tensor_variable
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.random.states import generator_type
 from treadle.tensor.random.types import (
@@ -17,13 +16,14 @@ from treadle.tensor.random.types import (
     portable_generator_type,
     random_generator_type,
 )
-from treadle.tensor.type_other import NoneConst, NoneTypeT
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.none_and_slices import NoneConst, NoneTypeT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Value
-    from treadle.tensor.variable import TensorLike
+    from treadle.tensor.variables.variable import TensorLike
 
 __all__ = ["DefaultGeneratorMakerOp", "FoldIn", "Spawn", "default_rng", "portable_rng"]
 

@@ -8,20 +8,20 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Constant
-from treadle.tensor.batching import broadcast_length
-from treadle.tensor.constant_values import get_vector_length
-from treadle.tensor.conversion import constant, tensors
-from treadle.tensor.dimshuffle import DimShuffle
+from treadle.tensor.batches.batching import broadcast_length
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.joining import Join, stack
-from treadle.tensor.shape import as_lengths, lengths, static_lengths
-from treadle.tensor.type_other import NoneConst, NoneTypeT
+from treadle.tensor.joins.joining import Join, stack
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.shape import as_lengths, lengths, static_lengths
+from treadle.tensor.staging.constant_values import get_vector_length
+from treadle.tensor.types.conversion import constant, tensors
+from treadle.tensor.types.none_and_slices import NoneConst, NoneTypeT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["normalize_size_param"]
 

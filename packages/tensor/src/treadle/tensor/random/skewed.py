@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.config import alias
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.exponential import sqrt
+from treadle.tensor.elementwise.trigonometric import arcsinh
 from treadle.tensor.random.conditions import in_double, nonnegative, positive
 from treadle.tensor.random.continuous import LocationScaleRV
 from treadle.tensor.random.op import REQUIRED
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.error_functions import inverse_mills_ratio
-from treadle.tensor.scalar.exponential import sqrt
-from treadle.tensor.scalar.trigonometric import arcsinh
+from treadle.tensor.special_functions.error_functions import inverse_mills_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
     Kind = Literal["numpy", "portable"]
     Seed = int | Sequence[int] | None

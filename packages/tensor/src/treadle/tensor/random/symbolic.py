@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.tensor.conversion import as_tensor_variable, constant
-from treadle.tensor.normalization import softmax
+from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, GeneratorDraws
 from treadle.tensor.random.methods import GeneratorMethods
 from treadle.tensor.random.portable_draws import PortableDraws
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import LENGTH
+from treadle.tensor.reductions.normalization import softmax
+from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.tensor.random.methods import Operand, Size
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 
 class SymbolicGenerator:

@@ -9,12 +9,12 @@ import numpy as np
 
 from treadle.config import lazy_module, text_of
 from treadle.graph import ENCODERS, Constant, SharedVariable, Type, Variable, tagged
-from treadle.tensor.arguments import as_integer
+from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.random.namespace import distribution, distribution_names
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.words import copied, like, separated, with_words, words_of
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

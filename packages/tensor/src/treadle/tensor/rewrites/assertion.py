@@ -8,8 +8,8 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.assertion import CheckAndRaise
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.assumption import SpecifyAssumptions
+from treadle.tensor.control.assumption import SpecifyAssumptions
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("assumption")
 

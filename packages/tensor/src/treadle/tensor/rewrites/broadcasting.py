@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import Alloc, SumTo
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.elementwise.cast import second
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_shape, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
-from treadle.tensor.scalar.cast import second
-from treadle.tensor.shape import lengths
+from treadle.tensor.shapes.broadcasting import Alloc, SumTo
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import lengths
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("broadcasting", features=(SymbolicShapes,))
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from treadle.graph import Branching, Constant, IfElse, Variable
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.conversion import tensors
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, kind_of, made_by, scalar_name
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.types.conversion import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

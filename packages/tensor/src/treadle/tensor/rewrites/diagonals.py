@@ -8,27 +8,27 @@ import numpy as np
 
 from treadle.graph import Constant, as_index
 from treadle.rewrite import RuleSet
-from treadle.tensor.conversion import constant
-from treadle.tensor.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.dimshuffle import DimShuffle, dimshuffle, matrix_transpose
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.index import Positions
-from treadle.tensor.indexing import AdvancedSubtensor
-from treadle.tensor.int_arithmetic import least, number
-from treadle.tensor.product import MatMul
-from treadle.tensor.ranges import ARange
+from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
+from treadle.tensor.elementwise.arithmetic import mul
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.indexing.expressions import Positions
+from treadle.tensor.indexing.indexing import AdvancedSubtensor
+from treadle.tensor.indexing.ranges import ARange
+from treadle.tensor.lengths.numbers import least, number
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.scalar.arithmetic import mul
-from treadle.tensor.shape import shape_i
-from treadle.tensor.shape_specification import specify_shape
+from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle, matrix_transpose
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.shapes.shape_specification import specify_shape
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("diagonals", features=(SymbolicShapes,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet, rewrite_graph
-from treadle.tensor.from_graph import OpFromGraph
+from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.gradient_control import (
+from treadle.tensor.control.gradient_control import (
     DisconnectedGrad,
     GradClip,
     GradientControl,
@@ -17,7 +17,7 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("gradient_control")
 

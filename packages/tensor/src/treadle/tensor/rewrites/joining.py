@@ -8,24 +8,24 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.conversion import constant
-from treadle.tensor.indexing import Subtensor
-from treadle.tensor.joining import Join
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Stretch, same, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.conversion import constant
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("joining", features=(SymbolicShapes,))
 # Joins of joins are made flat up to so many parts, so that the work on a long chain of them stays linear.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.fixed_points import FixedPoint
-from treadle.tensor.optimize import Optimum
+from treadle.tensor.optimize.fixed_points import FixedPoint
+from treadle.tensor.optimize.optimize import Optimum
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import constant, tensors
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.product import Gemm, MatMul
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.elementwise.arithmetic import mul, neg
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.products.product import Gemm, MatMul
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
     constant_value,
@@ -24,16 +23,17 @@ from treadle.tensor.rewrites.analysis.predicates import (
 )
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.scalar.arithmetic import mul, neg
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import Reshape, lengths
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import Reshape, lengths
+from treadle.tensor.types.conversion import constant, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("product", features=(SymbolicShapes,))
 # Chains of more factors than this are left in the order in which they are written: finding the best takes their cube.

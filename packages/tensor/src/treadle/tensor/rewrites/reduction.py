@@ -9,13 +9,14 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.int_arithmetic import number as as_number
-from treadle.tensor.int_arithmetic import times
-from treadle.tensor.joining import Join
-from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, neg, true_div
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.exponential import power
+from treadle.tensor.elementwise.logic import bitwise_and, bitwise_or, logical_not
+from treadle.tensor.joins.joining import Join
+from treadle.tensor.lengths.numbers import number as as_number
+from treadle.tensor.lengths.numbers import times
+from treadle.tensor.reductions.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
     filling,
@@ -27,19 +28,18 @@ from treadle.tensor.rewrites.analysis.predicates import (
 )
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, true_div
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import power
-from treadle.tensor.scalar.logic import bitwise_and, bitwise_or, logical_not
-from treadle.tensor.shape import LENGTH, Reshape
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import LENGTH, Reshape
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.types import TensorType
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.types.tensor_type import TensorType
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("reduction", features=(SymbolicShapes,))
 # A reduction over the joined axis becomes an expression of that many parts at most.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import optdb
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.scalar_op import ScalarOp
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
+    from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["broadcasted_by", "elemwise_of", "register_canonicalize", "register_specialize", "register_stabilize"]
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import Alloc, SumTo
-from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.joining import Join
+from treadle.tensor.elementwise.arithmetic import maximum
+from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import keeps_order
-from treadle.tensor.scalar.arithmetic import maximum
-from treadle.tensor.shape import LENGTH, Reshape, Shape, ShapeI
+from treadle.tensor.shapes.broadcasting import Alloc, SumTo
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import LENGTH, Reshape, Shape, ShapeI
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("shape", features=(SymbolicShapes,))
 

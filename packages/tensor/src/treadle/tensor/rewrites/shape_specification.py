@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.diagonals import AllocDiag
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.indexing import AdvancedIncSubtensor, IncSubtensor
-from treadle.tensor.joined_axes import JoinDims, SplitDims
+from treadle.tensor.arrangement.diagonals import AllocDiag
+from treadle.tensor.arrangement.joined_axes import JoinDims, SplitDims
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, IncSubtensor
+from treadle.tensor.joins.splitting import Split
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.shape_specification import SpecifyShape
-from treadle.tensor.splitting import Split
+from treadle.tensor.shapes.shape_specification import SpecifyShape
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("shape_specification", features=(SymbolicShapes,))
 

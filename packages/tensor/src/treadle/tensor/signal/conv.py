@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import composed
-from treadle.tensor.arguments import as_choice, known_integer
-from treadle.tensor.axes import normalize_axes
-from treadle.tensor.broadcasting import full
-from treadle.tensor.conversion import as_tensor_variable
+from treadle.tensor.arguments.axes import normalize_axes
+from treadle.tensor.arguments.values import as_choice, known_integer
+from treadle.tensor.elementwise.arithmetic import add, floor_div, maximum, minimum, mod, mul, sub
+from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.fft import fftn, ifftn, irfftn, rfftn
-from treadle.tensor.filtering import MODES, convolved, middle, reversed_conjugate
-from treadle.tensor.indexing import set_subtensor
+from treadle.tensor.fft.transforms import fftn, ifftn, irfftn, rfftn
+from treadle.tensor.indexing.indexing import set_subtensor
+from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.lazy import lazy_scipy_module
-from treadle.tensor.ranges import arange
-from treadle.tensor.scalar.arithmetic import add, floor_div, maximum, minimum, mod, mul, sub
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import lengths, shape_i, static_lengths
+from treadle.tensor.shapes.broadcasting import full
+from treadle.tensor.shapes.shape import lengths, shape_i, static_lengths
+from treadle.tensor.signal.filtering import MODES, convolved, middle, reversed_conjugate
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
-    from treadle.tensor.variable import AxisLike, Index, TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import AxisLike, Index, TensorLike, TensorVariable
 
 __all__ = ["convolve", "convolve1d", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
 

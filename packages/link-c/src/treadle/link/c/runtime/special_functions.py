@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treadle.tensor import QUADRATURE
 
-# The algorithms and their numbers are those of `treadle.tensor.scalar.tail_moments`.
+# The algorithms and their numbers are those of `treadle.tensor.special_functions.tail_moments`.
 _TABLES = "".join(
     f"static const double tr_rule_{name}[] = {{{', '.join(map(repr, map(float, values)))}}};\n"
     for name, values in zip(("nodes", "weights"), QUADRATURE, strict=True)

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.tensor.assumption import SpecifyAssumptions
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.diagonals import AllocDiag
-from treadle.tensor.dimshuffle import NEW, DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
-from treadle.tensor.joining import Join
-from treadle.tensor.known_values import known_value
-from treadle.tensor.product import MatMul
-from treadle.tensor.ranges import ARange
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.arrangement.diagonals import AllocDiag
+from treadle.tensor.control.assumption import SpecifyAssumptions
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.indexing.ranges import ARange
+from treadle.tensor.joins.joining import Join
+from treadle.tensor.ops.known_values import known_value
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.facts import FULL, narrower, wider
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_zero, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import fills, is_uniform, keeps_matrices, transposed
-from treadle.tensor.scalar_op import ScalarOp
-from treadle.tensor.shape import Reshape
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.facts import Bands, Facts
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
 def bands(out: TensorVariable, facts: Facts) -> Bands:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_module
 from treadle.graph import Apply, Constant, DuplicateRegistrationError, Feature, Op, Variable
 from treadle.rewrite import feature_of
-from treadle.tensor.assumption import FACTS
+from treadle.tensor.control.assumption import FACTS
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.types import TensorType
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, symmetry
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
     _Added = TypeVar("_Added", bound=Callable[..., object])
 else:

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.tensor.assumption import FACTS
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.diagonals import AllocDiag
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.index import SYMBOLIC, Span
-from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
-from treadle.tensor.joining import Join
-from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.arrangement.diagonals import AllocDiag
+from treadle.tensor.control.assumption import FACTS
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.indexing.expressions import SYMBOLIC, Span
+from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.joins.joining import Join
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.bands import compared
 from treadle.tensor.rewrites.analysis.facts import RULES
 from treadle.tensor.rewrites.analysis.predicates import is_nonnegative, kind_of, made_by, scalar_name
@@ -28,13 +26,15 @@ from treadle.tensor.rewrites.analysis.stacks import (
     keeps_matrices,
     transposed,
 )
-from treadle.tensor.shape import Reshape
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 # What a transpose keeps; lower and upper triangles are exchanged, and columns of the identity become rows.
 _OF_TRANSPOSES = frozenset(FACTS) - {"lower_triangular", "upper_triangular", "selection"}

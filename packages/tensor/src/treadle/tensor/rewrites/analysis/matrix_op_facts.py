@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.block_diagonal import BlockDiagonal
-from treadle.tensor.cholesky import Cholesky
-from treadle.tensor.dimshuffle import NEW, DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.matrix_functions import Expm
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.ops.cholesky import Cholesky
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.matrix_functions import Expm
 from treadle.tensor.rewrites.analysis.facts import RULES
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import is_square
-from treadle.tensor.shape import Reshape
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 _OF_INVERSES = frozenset(
     {"diagonal", "symmetric", "hermitian", "positive_definite", "orthogonal", "permutation", "square"}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Pattern, Phase
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.operators import Operators
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.rewrites.analysis.predicates import kind_of
-from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.variables.operators import Operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph import Op
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     # A condition of a pattern: of the node, and what its holes have matched.
     Condition = Callable[[TensorNode, Mapping[str, TensorVariable]], bool]

@@ -10,19 +10,19 @@ import numpy as np
 
 from treadle.config import lazy_module
 from treadle.graph import Constant, Op
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import tensors
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.scalar_op import ScalarOp
-from treadle.tensor.types import TensorType
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.types.conversion import tensors
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from typing import Generic, TypeGuard, TypeVar
 
     from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis import facts
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     OpClass = TypeVar("OpClass", bound=Op)
 

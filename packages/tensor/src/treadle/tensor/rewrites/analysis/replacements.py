@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.dimshuffle import shape_padleft
+from treadle.tensor.elementwise.cast import cast, second
 from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, shapes_of
-from treadle.tensor.scalar.cast import cast, second
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import shape_padleft
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
 def broadcast_shape(shapes: SymbolicShapes, *variables: TensorVariable) -> tuple[Length | None, ...]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
 from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable, call_infer_shape
-from treadle.tensor.conversion import tensors
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.index import At, Span, Symbolic
-from treadle.tensor.indexing import Subtensor
-from treadle.tensor.scalar.arithmetic import add, mul
-from treadle.tensor.scalar.cast import CASTS
-from treadle.tensor.shape import LENGTH, Shape, ShapeI, as_lengths, lengths
+from treadle.tensor.elementwise.arithmetic import add, mul
+from treadle.tensor.elementwise.cast import CASTS
+from treadle.tensor.indexing.expressions import At, Span, Symbolic
+from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.shape import LENGTH, Shape, ShapeI, as_lengths, lengths
+from treadle.tensor.types.conversion import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.index import Span
-from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
-from treadle.tensor.joining import Join
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.indexing.expressions import Span
+from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.predicates import kind_of, made_by, scalar_name
-from treadle.tensor.shape import Reshape
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
 def is_real(x: TensorVariable) -> bool:

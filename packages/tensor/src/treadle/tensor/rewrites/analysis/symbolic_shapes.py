@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant, Feature, Variable
 from treadle.rewrite import feature_of
-from treadle.tensor.conversion import constant
-from treadle.tensor.int_arithmetic import (
+from treadle.tensor.elementwise.arithmetic import add
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import lt
+from treadle.tensor.lengths.numbers import (
     broadcast_number,
     diagonal_length,
     number,
@@ -34,19 +36,17 @@ from treadle.tensor.rewrites.analysis.shape_rules import (
     slice_of,
     stripped,
 )
-from treadle.tensor.scalar.arithmetic import add
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import lt
-from treadle.tensor.shape import LENGTH, ShapeI
-from treadle.tensor.types import TensorType
+from treadle.tensor.shapes.shape import LENGTH, ShapeI
+from treadle.tensor.types.conversion import constant
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.tensor.index import Span
-    from treadle.tensor.int_arithmetic import Number
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.indexing.expressions import Span
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import TensorVariable
 
 # A length: the atoms that it is the broadcast of. None of them means 1; two lengths with the same atoms are equal.
 Length = frozenset[int]

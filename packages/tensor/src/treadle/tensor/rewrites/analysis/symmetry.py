@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.tensor.assumption import FACTS, SpecifyAssumptions
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.predicates import constant_value, made_by
 from treadle.tensor.rewrites.analysis.stacks import is_exchange, is_real, is_square, is_transpose
-from treadle.tensor.scalar_op import ScalarOp
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import DimShuffle
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
 def exchanged(var: TensorVariable, i: int, j: int, facts: Facts) -> int:

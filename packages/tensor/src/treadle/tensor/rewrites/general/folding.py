@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import tensors
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.predicates import is_cast, kind_of
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.types.conversion import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

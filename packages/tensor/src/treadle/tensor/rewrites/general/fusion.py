@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Branching, Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.composite import Composite, Step
-from treadle.tensor.conversion import tensors
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.fused_reduction import FusedReduction
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.elementwise.composite import Composite, Step
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.reductions.fused_reduction import FusedReduction
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.scalar_op import ScalarOp
-from treadle.tensor.types import DTYPE_NAMES
+from treadle.tensor.types.conversion import tensors
+from treadle.tensor.types.tensor_type import DTYPE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

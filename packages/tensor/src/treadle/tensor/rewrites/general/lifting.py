@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.indexing import Subtensor
-from treadle.tensor.joining import Join
-from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
-from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import ArgReduction, Reduction
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.joins.joining import Join
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
+from treadle.tensor.reductions.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
@@ -27,18 +26,19 @@ from treadle.tensor.rewrites.dimshuffle import dimshuffle_of_dimshuffle, dimshuf
 from treadle.tensor.rewrites.indexing.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
 from treadle.tensor.rewrites.indexing.subtensor import items_of, subtensor_of_subtensor
 from treadle.tensor.rewrites.shape import reshape_of_dimshuffle, reshape_of_reshape, useless_reshape
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.shape import Reshape, shape_i
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import Reshape, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Op
-    from treadle.tensor.int_arithmetic import Number
+    from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
     from treadle.tensor.rewrites.indexing.index_algebra import Item
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("lifting", features=(SymbolicShapes,))
 _VIEWS = (Subtensor, DimShuffle, Reshape)

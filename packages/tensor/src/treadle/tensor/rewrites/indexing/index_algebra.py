@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant, Variable
-from treadle.tensor.index import SYMBOLIC, At, Positions, Span, Symbolic
-from treadle.tensor.indexing import Subtensor
-from treadle.tensor.int_arithmetic import is_natural, least, minus, plus, times
-from treadle.tensor.scalar.cast import CASTS
-from treadle.tensor.shape import LENGTH
+from treadle.tensor.elementwise.cast import CASTS
+from treadle.tensor.indexing.expressions import SYMBOLIC, At, Positions, Span, Symbolic
+from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.lengths.numbers import is_natural, least, minus, plus, times
+from treadle.tensor.shapes.shape import LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.index import Bound, Entry
-    from treadle.tensor.int_arithmetic import Number
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.indexing.expressions import Bound, Entry
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import TensorVariable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

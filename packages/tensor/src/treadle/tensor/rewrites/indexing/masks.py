@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.dimshuffle import NEW, dimshuffle
-from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor
-from treadle.tensor.masks import mask_in
-from treadle.tensor.reduction import Reduction, sum_
+from treadle.tensor.elementwise.arithmetic import add
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor
+from treadle.tensor.indexing.masks import mask_in
+from treadle.tensor.indexing.searching import CheckMask, Nonzero
+from treadle.tensor.reductions.reduction import Reduction, sum_
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
-from treadle.tensor.scalar.arithmetic import add
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.searching import CheckMask, Nonzero
-from treadle.tensor.shape import LENGTH, ShapeI
+from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.shape import LENGTH, ShapeI
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("masks", features=(SymbolicShapes,))
 _NEUTRAL = {"sum": 0, "prod": 1, "all": True, "any": False}

@@ -9,8 +9,8 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
+from treadle.tensor.elementwise.arithmetic import add
+from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, is_zero, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import if_fits
@@ -26,14 +26,14 @@ from treadle.tensor.rewrites.indexing.index_algebra import (
     packed,
 )
 from treadle.tensor.rewrites.indexing.subtensor import items_of
-from treadle.tensor.scalar.arithmetic import add
-from treadle.tensor.shape import lengths
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.shape import lengths
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     Write = IncSubtensor | AdvancedIncSubtensor
 

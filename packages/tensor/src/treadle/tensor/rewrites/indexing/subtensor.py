@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.dimshuffle import dimshuffle
-from treadle.tensor.index import Span
-from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.joining import Join
-from treadle.tensor.ranges import ARange
+from treadle.tensor.elementwise.arithmetic import add
+from treadle.tensor.indexing.expressions import Span
+from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
+from treadle.tensor.indexing.ranges import ARange
+from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
@@ -33,14 +33,14 @@ from treadle.tensor.rewrites.indexing.index_algebra import (
     taken,
     unpacked,
 )
-from treadle.tensor.scalar.arithmetic import add
-from treadle.tensor.shape import Shape, shape_i
+from treadle.tensor.shapes.dimshuffle import dimshuffle
+from treadle.tensor.shapes.shape import Shape, shape_i
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.rewrites.indexing.index_algebra import Item
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     Indexed = Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.block_diagonal import BlockDiagonal
-from treadle.tensor.cholesky import Cholesky
-from treadle.tensor.contraction import kron
-from treadle.tensor.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.linear_systems import Solve
+from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
+from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.ops.cholesky import Cholesky
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.products.contraction import kron
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
@@ -25,13 +26,12 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     may_fail_silently,
     where_nothing_is_nan,
 )
-from treadle.tensor.shape import Reshape
-from treadle.tensor.triangular import SolveTriangular
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("blocks", features=(SymbolicShapes, Facts))
 

@@ -7,38 +7,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.tensor.assumption import SpecifyAssumptions
-from treadle.tensor.cholesky import Cholesky
-from treadle.tensor.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.dimshuffle import expand_dims, matrix_transpose
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.int_arithmetic import number, plus
-from treadle.tensor.joining import concatenate
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.matrix_op import MatrixOp
-from treadle.tensor.product import MatMul
-from treadle.tensor.ranges import ARange, arange, eye
-from treadle.tensor.reduction import all_, any_, prod, sum_
+from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
+from treadle.tensor.control.assumption import SpecifyAssumptions
+from treadle.tensor.elementwise.arithmetic import abs_, sign
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import gt, isnan
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import log
+from treadle.tensor.indexing.ranges import ARange, arange, eye
+from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.joins.stacking import concat_with_broadcast
+from treadle.tensor.lengths.numbers import number, plus
+from treadle.tensor.linalg.ops.cholesky import Cholesky
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import facts_of
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square
 from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
-from treadle.tensor.scalar.arithmetic import abs_, sign
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import gt, isnan
-from treadle.tensor.scalar.exponential import log
-from treadle.tensor.shape import shape_i
-from treadle.tensor.shape_specification import specify_shape
-from treadle.tensor.stacking import concat_with_broadcast
-from treadle.tensor.types import TensorType
+from treadle.tensor.shapes.dimshuffle import expand_dims, matrix_transpose
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.shapes.shape_specification import specify_shape
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, Op, Variable
-    from treadle.tensor.int_arithmetic import Number
+    from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 # What a graph must have for a matrix in it to have a structure.
 _SOURCES = (AllocDiag, SpecifyAssumptions, MatrixOp, ARange)

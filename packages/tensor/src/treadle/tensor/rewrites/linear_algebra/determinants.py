@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.block_diagonal import BlockDiagonal
-from treadle.tensor.cholesky import Cholesky
-from treadle.tensor.conversion import constant, tensors
-from treadle.tensor.determinants import Det, SLogDet
-from treadle.tensor.dimshuffle import expand_dims
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.product import MatMul
-from treadle.tensor.ranges import arange
-from treadle.tensor.reduction import prod, sum_
+from treadle.tensor.elementwise.arithmetic import add, mul, neg, sign, true_div
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import gt, isnan, lt
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import log, reciprocal, sqr
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.ops.cholesky import Cholesky
+from treadle.tensor.linalg.ops.determinants import Det, SLogDet
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
@@ -33,18 +35,16 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     may_fail_silently,
     selected,
 )
-from treadle.tensor.scalar.arithmetic import add, mul, neg, sign, true_div
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.comparison import gt, isnan, lt
-from treadle.tensor.scalar.exponential import log, reciprocal, sqr
-from treadle.tensor.shape import shape_i
+from treadle.tensor.shapes.dimshuffle import expand_dims
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.types.conversion import constant, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
     Found = Sequence[TensorVariable | None] | None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.cholesky import Cholesky
-from treadle.tensor.dimshuffle import expand_dims
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.arithmetic import mul, sign, true_div
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import sqrt
+from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
@@ -27,13 +28,12 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     needs_no_check,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
-from treadle.tensor.scalar.arithmetic import mul, sign, true_div
-from treadle.tensor.scalar.exponential import sqrt
+from treadle.tensor.shapes.dimshuffle import expand_dims
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("factors", features=(SymbolicShapes, Facts))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.block_diagonal import BlockDiagonal
-from treadle.tensor.contraction import kron
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.product import MatMul
+from treadle.tensor.elementwise.comparison import neq
+from treadle.tensor.elementwise.exponential import reciprocal
+from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.products.contraction import kron
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
@@ -33,14 +35,12 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     where_nothing_is_nan,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
-from treadle.tensor.scalar.comparison import neq
-from treadle.tensor.scalar.exponential import reciprocal
-from treadle.tensor.triangular import SolveTriangular
+from treadle.tensor.shapes.dimshuffle import DimShuffle
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("inverses_of_matrices", features=(SymbolicShapes, Facts))
 SINGULAR = "where the matrix is singular"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.cholesky import Cholesky
-from treadle.tensor.contraction import kron
-from treadle.tensor.determinants import Det, SLogDet
-from treadle.tensor.diagonals import ExtractDiag
-from treadle.tensor.dimshuffle import NEW
-from treadle.tensor.int_arithmetic import number, times
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.product import MatMul
+from treadle.tensor.arrangement.diagonals import ExtractDiag
+from treadle.tensor.elementwise.arithmetic import add, mul
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.exponential import power
+from treadle.tensor.lengths.numbers import number, times
+from treadle.tensor.linalg.ops.cholesky import Cholesky
+from treadle.tensor.linalg.ops.determinants import Det, SLogDet
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.products.contraction import kron
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
@@ -20,17 +22,15 @@ from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.linear_algebra.building import diagonal_of, known_facts, matmul
-from treadle.tensor.scalar.arithmetic import add, mul
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import power
-from treadle.tensor.shape import Reshape, shape_i
+from treadle.tensor.shapes.dimshuffle import NEW
+from treadle.tensor.shapes.shape import Reshape, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("kronecker", features=(SymbolicShapes, Facts))
 

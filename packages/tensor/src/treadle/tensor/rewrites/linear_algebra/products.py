@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.assumption import SpecifyAssumptions
-from treadle.tensor.block_diagonal import BlockDiagonal
-from treadle.tensor.contraction import kron
-from treadle.tensor.diagonals import AllocDiag
-from treadle.tensor.dimshuffle import DimShuffle, expand_dims, matrix_transpose
-from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.matrix_op import MatrixOp
-from treadle.tensor.product import MatMul
+from treadle.tensor.arrangement.diagonals import AllocDiag
+from treadle.tensor.control.assumption import SpecifyAssumptions
+from treadle.tensor.elementwise.arithmetic import mul
+from treadle.tensor.indexing.gathering import take_along_axis
+from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.products.contraction import kron
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
@@ -34,13 +34,13 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     selected,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
-from treadle.tensor.scalar.arithmetic import mul
-from treadle.tensor.shape import Reshape
+from treadle.tensor.shapes.dimshuffle import DimShuffle, expand_dims, matrix_transpose
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("structured_products", features=(SymbolicShapes, Facts))
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.determinants import Det, SLogDet
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.lu import LUFactor, LUSolve
-from treadle.tensor.ranges import arange
-from treadle.tensor.reduction import prod, sum_
+from treadle.tensor.elementwise.arithmetic import mul
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.comparison import neq
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.ops.determinants import Det, SLogDet
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
+from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.predicates import scalar_name
 from treadle.tensor.rewrites.analysis.replacements import if_fits
@@ -26,17 +28,15 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     known_facts,
     logarithms,
 )
-from treadle.tensor.scalar.arithmetic import mul
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.comparison import neq
-from treadle.tensor.shape import shape_i
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.shape import shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("shared_factors", features=(SymbolicShapes, Facts))
 REUSED = ("fast_run", "reuse_decomposition_multiple_solves", "reuse_decomposition_multiple_solves_jax")

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import zeros_like
-from treadle.tensor.dimshuffle import expand_dims
-from treadle.tensor.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
-from treadle.tensor.gathering import take_along_axis
-from treadle.tensor.lu import LU, LUFactor
-from treadle.tensor.matrix_equations import Sylvester
-from treadle.tensor.matrix_functions import Expm
-from treadle.tensor.qr import QR
-from treadle.tensor.ranges import arange
-from treadle.tensor.reduction import all_
+from treadle.tensor.elementwise.arithmetic import abs_, neg
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.exponential import exp
+from treadle.tensor.indexing.gathering import take_along_axis
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.linalg.ops.lu import LU, LUFactor
+from treadle.tensor.linalg.ops.matrix_equations import Sylvester
+from treadle.tensor.linalg.ops.matrix_functions import Expm
+from treadle.tensor.linalg.ops.qr import QR
+from treadle.tensor.linalg.ops.schur import QZ, Schur
+from treadle.tensor.linalg.ops.svd import SVD
+from treadle.tensor.reductions.reduction import all_
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.replacements import if_fits
@@ -33,20 +36,17 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     nan_unless,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
-from treadle.tensor.scalar.arithmetic import abs_, neg
-from treadle.tensor.scalar.cast import cast, switch
-from treadle.tensor.scalar.exponential import exp
-from treadle.tensor.schur import QZ, Schur
-from treadle.tensor.shape import shape_i
-from treadle.tensor.sorting import argsort
-from treadle.tensor.svd import SVD
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.dimshuffle import expand_dims
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.sorting.sorting import argsort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
     Found = Sequence[TensorVariable | None] | None
 

@@ -7,17 +7,20 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.banded import SolveBanded
-from treadle.tensor.broadcasting import zeros_like
-from treadle.tensor.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.diagonals import ExtractDiag
-from treadle.tensor.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padleft
-from treadle.tensor.int_arithmetic import number, times
-from treadle.tensor.inverse import MatrixInverse
-from treadle.tensor.joining import concatenate, stack
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.lu import LUSolve
-from treadle.tensor.product import MatMul
+from treadle.tensor.arrangement.diagonals import ExtractDiag
+from treadle.tensor.elementwise.arithmetic import mul
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.comparison import neq
+from treadle.tensor.elementwise.exponential import sqr
+from treadle.tensor.joins.joining import concatenate, stack
+from treadle.tensor.lengths.numbers import number, times
+from treadle.tensor.linalg.ops.banded import SolveBanded
+from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.lu import LUSolve
+from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
@@ -39,17 +42,14 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     nan_unless,
     needs_no_check,
 )
-from treadle.tensor.scalar.arithmetic import mul
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.comparison import neq
-from treadle.tensor.scalar.exponential import sqr
-from treadle.tensor.shape import Reshape, lengths
-from treadle.tensor.triangular import SolveTriangular
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padleft
+from treadle.tensor.shapes.shape import Reshape, lengths
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("systems", features=(SymbolicShapes, Facts))
 NOT_FINITE = "where an element is NaN or infinite"

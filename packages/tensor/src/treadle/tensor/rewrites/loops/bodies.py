@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import MergeOptimizer, Phase, RuleSet, SequentialGraphRewriter, current_run
-from treadle.tensor.loops import Scan
+from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.loops.editing import Edit, loops_of
-from treadle.tensor.shape import ShapeI
+from treadle.tensor.shapes.shape import ShapeI
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

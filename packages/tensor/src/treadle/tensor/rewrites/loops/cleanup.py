@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.loops import Scan
+from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import (
@@ -17,7 +16,8 @@ from treadle.tensor.rewrites.loops.editing import (
     loops_of,
     needed_carries,
 )
-from treadle.tensor.shape import lengths
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.shape import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant, GraphTypeError, Variable, toposort
-from treadle.tensor.loop_parts import LoopParts
-from treadle.tensor.loops import Scan
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.tensor.loop_parts import LoopResults
+    from treadle.tensor.loops.parts import LoopResults
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 # Bits of what a variable of a body depends on; 0 is the same in all steps.

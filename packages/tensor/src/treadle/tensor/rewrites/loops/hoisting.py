@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import VECTORIZERS, Branching, Constant, IfElse, VectorizeError, graph_replace, vectorize_graph
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import Alloc, SumTo
-from treadle.tensor.dimshuffle import DimShuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.index import At, Span
-from treadle.tensor.indexing import Subtensor
-from treadle.tensor.loops import Scan
-from treadle.tensor.matrix_op import MatrixOp
-from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.indexing.expressions import At, Span
+from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import CARRY, ROW, Edit, covers, depends, least_steps
-from treadle.tensor.shape import Shape, ShapeI
-from treadle.tensor.shape_specification import specify_shape
-from treadle.tensor.types import TensorType
+from treadle.tensor.shapes.broadcasting import Alloc, SumTo
+from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.shape import Shape, ShapeI
+from treadle.tensor.shapes.shape_specification import specify_shape
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.tensor.loop_parts import LoopParts
+    from treadle.tensor.loops.parts import LoopParts
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("loops_hoisting", features=(SymbolicShapes,))
 _PHASES = (Phase.STABILIZE, Phase.SPECIALIZE)

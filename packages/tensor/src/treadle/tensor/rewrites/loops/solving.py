@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.linear_systems import Solve
-from treadle.tensor.loops import Scan
-from treadle.tensor.lu import LUFactor, LUSolve
+from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
+from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import Edit, depends, least_steps
 

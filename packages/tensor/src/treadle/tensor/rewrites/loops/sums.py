@@ -6,23 +6,23 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.loops import Scan
-from treadle.tensor.product import MatMul
-from treadle.tensor.reduction import sum_
+from treadle.tensor.elementwise.arithmetic import add, mul
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import Edit, covers, least_steps
-from treadle.tensor.scalar.arithmetic import add, mul
-from treadle.tensor.shape import Reshape, lengths
-from treadle.tensor.types import TensorType
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import Reshape, lengths
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from treadle.graph import FunctionGraph, Variable
-    from treadle.tensor.loop_parts import LoopParts
+    from treadle.tensor.loops.parts import LoopParts
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("loops_sums", features=(SymbolicShapes,))
 _TAGS = (

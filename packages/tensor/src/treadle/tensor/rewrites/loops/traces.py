@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.assertion import CheckAndRaise
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import constant
-from treadle.tensor.index import At, Span
-from treadle.tensor.indexing import Subtensor
-from treadle.tensor.loops import Scan
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.arithmetic import minimum
+from treadle.tensor.elementwise.comparison import gt
+from treadle.tensor.indexing.expressions import At, Span
+from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import Edit, least_steps, loops_of
-from treadle.tensor.scalar.arithmetic import minimum
-from treadle.tensor.scalar.comparison import gt
-from treadle.tensor.shape import LENGTH
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("loops_traces", features=(SymbolicShapes,))
 _TRACES = (

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.accumulation import Accumulation
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import NEW, dimshuffle
-from treadle.tensor.joining import join
-from treadle.tensor.loops import Scan
+from treadle.tensor.elementwise.arithmetic import add, mul
+from treadle.tensor.joins.joining import join
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.reductions.accumulation import Accumulation
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.loops.editing import Edit, covers
-from treadle.tensor.scalar.arithmetic import add, mul
-from treadle.tensor.shape import LENGTH
-from treadle.tensor.types import TensorType
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.types.conversion import constant
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import NEW, DimShuffle
-from treadle.tensor.normalization import LogSumExp, Softmax
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq
+from treadle.tensor.elementwise.exponential import exp, log, log1mexp, logaddexp
+from treadle.tensor.reductions.normalization import LogSumExp, Softmax
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import (
     argument_of,
@@ -33,16 +35,14 @@ from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_e
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
-from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.scalar.exponential import exp, log, log1mexp, logaddexp
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("logarithm", features=(SymbolicShapes,))
 # A sum of so many exponentials is still taken apart.

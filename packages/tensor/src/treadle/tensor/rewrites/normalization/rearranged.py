@@ -6,28 +6,28 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.diagonals import ExtractDiag
-from treadle.tensor.dimshuffle import NEW, DimShuffle, dimshuffle
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.indexing import AdvancedSubtensor, Subtensor
-from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.arrangement.diagonals import ExtractDiag
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import log, log1p
+from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
+from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import argument_of, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.rewrites.normalization.softmax import sum_of_exponentials
 from treadle.tensor.rewrites.scalar.exponential import STABLE
-from treadle.tensor.scalar.exponential import log, log1p
-from treadle.tensor.shape import Reshape
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("rearranged", features=(SymbolicShapes,))
 

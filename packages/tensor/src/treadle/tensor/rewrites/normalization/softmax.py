@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import Alloc
-from treadle.tensor.conversion import constant
-from treadle.tensor.dimshuffle import NEW, DimShuffle
-from treadle.tensor.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.normalization import LogSoftmax, LogSumExp, Softmax
-from treadle.tensor.reduction import Reduction
+from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
+from treadle.tensor.elementwise.exponential import exp, log
+from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
+from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
+from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, cast_like
@@ -18,14 +17,15 @@ from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
-from treadle.tensor.scalar.arithmetic import add, mul, sub, true_div
-from treadle.tensor.scalar.exponential import exp, log
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("normalization", features=(SymbolicShapes,))
 

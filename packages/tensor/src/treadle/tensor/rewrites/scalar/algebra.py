@@ -21,22 +21,22 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.conversion import constant
+from treadle.tensor.elementwise.arithmetic import add, mul, neg, sub, true_div
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.exponential import power, reciprocal, sqr, sqrt
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
-from treadle.tensor.scalar.arithmetic import add, mul, neg, sub, true_div
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import power, reciprocal, sqr, sqrt
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     # What a part of a tree has become, None where it was taken out; and what has become of leaves, by their numbers.
     Part = TensorVariable | None

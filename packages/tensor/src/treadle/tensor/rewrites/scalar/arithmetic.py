@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import zeros_like
-from treadle.tensor.conversion import constant
+from treadle.tensor.elementwise.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
+from treadle.tensor.elementwise.exponential import reciprocal
 from treadle.tensor.rewrites.analysis.patterns import (
     BOTH,
     EARLY_AND_LATE,
@@ -25,16 +25,16 @@ from treadle.tensor.rewrites.analysis.patterns import (
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
-from treadle.tensor.scalar.arithmetic import abs_, floor_div, mod, mul, neg, sign, true_div
-from treadle.tensor.scalar.exponential import reciprocal
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("arithmetic", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 # Constants of floats are folded late, so that laws about numbers are wanted then too.

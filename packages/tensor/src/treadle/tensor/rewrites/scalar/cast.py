@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.cast import CASTS, cast, identity
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 from treadle.tensor.rewrites.analysis.predicates import is_cast, made_by
-from treadle.tensor.scalar.cast import CASTS, cast, identity
-from treadle.tensor.scalar_op import ScalarOp
 from treadle.tensor.scalar_values import ScalarFromTensor, TensorFromScalar
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("cast")
 _ALL_CASTS = tuple(CASTS.values())

@@ -6,13 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import full_like, ones_like, zeros_like
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
-from treadle.tensor.rewrites.analysis.replacements import broadcast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
-from treadle.tensor.scalar.comparison import (
+from treadle.tensor.elementwise.comparison import (
     eq,
     ge,
     gt,
@@ -25,15 +19,21 @@ from treadle.tensor.scalar.comparison import (
     lt,
     neq,
 )
-from treadle.tensor.scalar.logic import logical_not
-from treadle.tensor.scalar_op import SCALAR_OPS
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.logic import logical_not
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shapes.broadcasting import full_like, ones_like, zeros_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 COMPARISONS = (eq, neq, lt, le, gt, ge)

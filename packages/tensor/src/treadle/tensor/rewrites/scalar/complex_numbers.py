@@ -6,18 +6,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import zeros_like
+from treadle.tensor.elementwise.arithmetic import abs_, neg
+from treadle.tensor.elementwise.complex_numbers import conj, imag, real
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
-from treadle.tensor.scalar.arithmetic import abs_, neg
-from treadle.tensor.scalar.complex_numbers import conj, imag, real
+from treadle.tensor.shapes.broadcasting import zeros_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("complex", is_commutative=is_commutative, value_of=constant_value)
 

@@ -13,12 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE, TensorPattern, is_commutative, is_real
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
-from treadle.tensor.rewrites.analysis.replacements import cast_like
-from treadle.tensor.scalar.arithmetic import add, neg, sub
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import (
+from treadle.tensor.elementwise.arithmetic import add, neg, sub
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.exponential import (
     exp,
     expm1,
     log,
@@ -29,11 +26,14 @@ from treadle.tensor.scalar.exponential import (
     softplus,
     sqr,
 )
+from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE, TensorPattern, is_commutative, is_real
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import cast_like
 
 if TYPE_CHECKING:
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("exponential", is_commutative=is_commutative, value_of=constant_value)
 x, y, c = (TensorPattern(name) for name in "xyc")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.exponential import log
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, EVERY_MODE, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, is_nonnegative
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import log
-from treadle.tensor.scalar.gamma_functions import digamma, gammaln, polygamma, tri_gamma
+from treadle.tensor.special_functions.gamma_functions import digamma, gammaln, polygamma, tri_gamma
 
 if TYPE_CHECKING:
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("gamma_functions", is_commutative=is_commutative, value_of=constant_value)
 

@@ -11,21 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.elemwise import Elemwise
-from treadle.tensor.rewrites.analysis.patterns import (
-    BOTH,
-    EARLY_AND_LATE,
-    TensorPattern,
-    is_commutative,
-    is_number,
-    is_real,
-    is_signed,
-)
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
-from treadle.tensor.scalar.arithmetic import abs_, neg
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import ge, le, neq
-from treadle.tensor.scalar.exponential import (
+from treadle.tensor.elementwise.arithmetic import abs_, neg
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import ge, le, neq
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import (
     exp,
     exp2,
     expm1,
@@ -39,9 +29,10 @@ from treadle.tensor.scalar.exponential import (
     sqr,
     sqrt,
 )
-from treadle.tensor.scalar.logic import invert, logical_not
-from treadle.tensor.scalar.rounding import ceil, floor, round_half_away_from_zero, round_half_to_even, trunc
-from treadle.tensor.scalar.trigonometric import (
+from treadle.tensor.elementwise.logic import invert, logical_not
+from treadle.tensor.elementwise.rounding import ceil, floor, round_half_away_from_zero, round_half_to_even, trunc
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
+from treadle.tensor.elementwise.trigonometric import (
     arccosh,
     arcsinh,
     arctanh,
@@ -51,13 +42,22 @@ from treadle.tensor.scalar.trigonometric import (
     sinh,
     tanh,
 )
-from treadle.tensor.scalar_op import SCALAR_OPS, ScalarOp
+from treadle.tensor.rewrites.analysis.patterns import (
+    BOTH,
+    EARLY_AND_LATE,
+    TensorPattern,
+    is_commutative,
+    is_number,
+    is_real,
+    is_signed,
+)
+from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("inverse", is_commutative=is_commutative, value_of=constant_value)
 NAN = float("nan")

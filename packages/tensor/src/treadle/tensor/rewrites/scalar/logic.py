@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.broadcasting import full_like, zeros_like
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative, keeps_dtype
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
-from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
-from treadle.tensor.scalar.comparison import eq, ge, gt, le, lt, neq
-from treadle.tensor.scalar.logic import (
+from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt, neq
+from treadle.tensor.elementwise.logic import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,
@@ -26,14 +21,19 @@ from treadle.tensor.scalar.logic import (
     logical_xor,
     right_shift,
 )
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative, keeps_dtype
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
+from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
+from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shapes.broadcasting import full_like, zeros_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("logic", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 

@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.elementwise.arithmetic import add as plus
+from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.exponential import exp, reciprocal, sigmoid, sqr
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
 from treadle.tensor.rewrites.scalar.exponential import STABLE
-from treadle.tensor.scalar.arithmetic import add as plus
-from treadle.tensor.scalar.arithmetic import mul, neg, sub, true_div
-from treadle.tensor.scalar.cast import cast
-from treadle.tensor.scalar.exponential import exp, reciprocal, sigmoid, sqr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
     # What stands for an argument, up to its sign.
     Key = TensorVariable | tuple[object, ...]

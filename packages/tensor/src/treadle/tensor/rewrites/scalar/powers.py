@@ -11,8 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import ones_like
-from treadle.tensor.conversion import constant
+from treadle.tensor.elementwise.arithmetic import abs_, add, mul, neg, sub, true_div
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq
+from treadle.tensor.elementwise.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
 from treadle.tensor.rewrites.analysis.patterns import (
     BOTH,
     EARLY_AND_LATE,
@@ -25,18 +27,16 @@ from treadle.tensor.rewrites.analysis.patterns import (
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
-from treadle.tensor.scalar.arithmetic import abs_, add, mul, neg, sub, true_div
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import eq
-from treadle.tensor.scalar.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
+from treadle.tensor.shapes.broadcasting import ones_like
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("power", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 # The largest exponent that becomes multiplications: they lose a bit for each doubling of the exponent.

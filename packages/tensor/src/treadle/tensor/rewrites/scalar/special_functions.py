@@ -10,6 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.elementwise.arithmetic import abs_, mul, neg, true_div
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import le
+from treadle.tensor.elementwise.exponential import log, log1p, reciprocal, sigmoid
 from treadle.tensor.rewrites.analysis.patterns import (
     BOTH,
     EARLY_AND_LATE,
@@ -24,8 +28,7 @@ from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.inverses import NAN
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of
-from treadle.tensor.scalar.arithmetic import abs_, mul, neg, true_div
-from treadle.tensor.scalar.bessel_functions import (
+from treadle.tensor.special_functions.bessel_functions import (
     i0,
     i0e,
     i1,
@@ -45,9 +48,7 @@ from treadle.tensor.scalar.bessel_functions import (
     y1,
     yv,
 )
-from treadle.tensor.scalar.cast import switch
-from treadle.tensor.scalar.comparison import le
-from treadle.tensor.scalar.error_functions import (
+from treadle.tensor.special_functions.error_functions import (
     erf,
     erfc,
     erfcinv,
@@ -59,15 +60,14 @@ from treadle.tensor.scalar.error_functions import (
     ndtri,
     ndtri_exp,
 )
-from treadle.tensor.scalar.exponential import log, log1p, reciprocal, sigmoid
-from treadle.tensor.scalar.stable_quotients import logit
+from treadle.tensor.special_functions.stable_quotients import logit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.elemwise import Elemwise
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("special_functions", is_commutative=is_commutative, value_of=constant_value)
 SQRT_2, SQRT_2_PI, LOG_2 = math.sqrt(2), math.sqrt(2 * math.pi), math.log(2)

@@ -10,23 +10,23 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.broadcasting import full_like
-from treadle.tensor.conversion import constant
-from treadle.tensor.elemwise import Elemwise
+from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
+from treadle.tensor.elementwise.cast import cast, second, switch
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.logic import invert, logical_not
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
-from treadle.tensor.scalar.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
-from treadle.tensor.scalar.cast import cast, second, switch
-from treadle.tensor.scalar.logic import invert, logical_not
+from treadle.tensor.shapes.broadcasting import full_like
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph, Op
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.variable import TensorNode, TensorVariable
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 

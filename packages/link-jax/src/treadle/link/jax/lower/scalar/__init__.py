@@ -1,4 +1,4 @@
-"""Functions for scalar ops: those of NumPy together, special functions by the families of `treadle.tensor.scalar`."""
+"""Functions for scalar ops: those of NumPy together, special functions by the families of `treadle.tensor`."""
 
 from treadle.link.jax.lower.scalar import (
     bessel_functions,

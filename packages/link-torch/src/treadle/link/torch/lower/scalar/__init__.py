@@ -1,4 +1,4 @@
-"""Functions for scalar ops, by the families of `treadle.tensor.scalar`."""
+"""Functions for scalar ops, by the families of `treadle.tensor`."""
 
 from treadle.link.torch.lower.scalar import (
     arithmetic,

@@ -1,0 +1,1 @@
+"""Elements moved, repeated, spread out or taken along axes and diagonals."""

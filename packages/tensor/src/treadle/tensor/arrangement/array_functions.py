@@ -1,0 +1,123 @@
+"""NumPy's functions that make, convert and describe arrays, for tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import alias, text_of
+from treadle.graph import Variable, composed
+from treadle.tensor.arguments.axes import normalize_axes
+from treadle.tensor.arguments.values import as_integer
+from treadle.tensor.elementwise.cast import cast, identity
+from treadle.tensor.errors import ShapeError
+from treadle.tensor.lengths.numbers import number, times
+from treadle.tensor.shapes.broadcasting import full, full_like
+from treadle.tensor.shapes.dimshuffle import transpose
+from treadle.tensor.shapes.shape import LENGTH, lengths
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
+
+__all__ = [
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "astype",
+    "copy",
+    "empty",
+    "empty_like",
+    "isscalar",
+    "ndim",
+    "permute_dims",
+    "ravel",
+    "size",
+]
+
+permute_dims = alias(transpose, "permute_dims")
+
+
+def asarray(a: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
+    """Return a number, an array, a nested list of tensors or a tensor as a tensor of a dtype (as numpy.asarray)."""
+    if dtype is not None and not isinstance(a, Variable | list | tuple):
+        return constant(a, dtype=dtype)
+    var = as_tensor_variable(a)
+    return var if dtype is None else cast(var, TensorType(dtype).dtype)
+
+
+asanyarray = alias(asarray, "asanyarray")
+ascontiguousarray = alias(asarray, "ascontiguousarray")
+
+
+def array(object: TensorLike, dtype: DTypeLike | None = None, *, ndmin: int = 0) -> TensorVariable:
+    """Return what `asarray` does, with dimensions of length 1 put in front up to a rank (as numpy.array)."""
+    var = asarray(object, dtype)
+    return as_tensor_variable(var, ndim=max(as_integer("array: ndmin", ndmin), var.ndim))
+
+
+def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True) -> TensorVariable:
+    """Return a tensor converted to a dtype (as numpy.astype)."""
+    del copy  # graphs have no memory that could be shared
+    return cast(as_tensor_variable(x), TensorType(dtype).dtype)
+
+
+def copy(a: TensorLike) -> TensorVariable:
+    """Return a copy of a tensor (as numpy.copy)."""
+    return identity(as_tensor_variable(a))
+
+
+def empty(shape: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
+    """Return a tensor whose values do not matter (as numpy.empty; dtype floatX); they are zeros."""
+    return full(shape, 0, "floatX" if dtype is None else dtype)
+
+
+def empty_like(
+    prototype: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None
+) -> TensorVariable:
+    """Return a tensor of the shape and dtype of another, whose values do not matter (as numpy.empty_like)."""
+    return full_like(prototype, 0, dtype, shape=shape)
+
+
+def isscalar(element: object) -> bool:
+    """Return whether something is a plain number or a tensor of rank 0 (as numpy.isscalar, which knows no tensors)."""
+    if isinstance(element, Variable):
+        return getattr(element.type, "ndim", None) == 0
+    return bool(np.isscalar(element))
+
+
+def ndim(a: TensorLike) -> int:
+    """Return the rank of a tensor, or of what can be made one (as numpy.ndim)."""
+    return as_tensor_variable(a).ndim
+
+
+@composed
+def size(a: TensorLike, axis: AxisLike = None) -> TensorVariable:
+    """Return the number of elements, along axes if some are given, as an int64 scalar (as numpy.size)."""
+    var = as_tensor_variable(a)
+    own = lengths(var)
+    result: Number = 1
+    for d in normalize_axes("size", axis, var.ndim):
+        result = times(result, number(own[d]))
+    return constant(result, dtype=LENGTH) if isinstance(result, int) else result
+
+
+def ravel(a: TensorLike, order: str = "C") -> TensorVariable:
+    """Return the elements of a tensor as a vector, in C or Fortran order (as numpy.ravel).
+
+    Raises
+    ------
+    ShapeError
+        If the order is another one: tensors have no layout in memory.
+    """
+    var = as_tensor_variable(a)
+    if not isinstance(order, str) or order not in {"C", "F"}:
+        msg = f"ravel: the order must be C or F, since tensors have no layout in memory, got {text_of(order)}."
+        raise ShapeError(msg)
+    return (transpose(var) if order == "F" else var).flatten()

@@ -1,0 +1,378 @@
+"""Joining axes into one and splitting one into several; packing tensors of different shapes into one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import lazy_module, text_of
+from treadle.graph import Apply, Form, composed, static_op
+from treadle.tensor.arguments.axes import named_axes, normalize_axis
+from treadle.tensor.arguments.values import as_integer, as_items, known_integer
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import lt
+from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
+from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.joins.splitting import split
+from treadle.tensor.lengths.numbers import greatest, number, times, whole_quotient
+from treadle.tensor.ops.fields import fix_integers
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.shape import LENGTH, Reshape, as_lengths, length_inputs, lengths, shape
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.conversion import tensors as as_tensors
+from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Type, Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
+else:
+    batching = lazy_module("treadle.tensor.batches.batching")
+
+__all__ = ["JoinDims", "SplitDims", "join_dims", "pack", "split_dims", "unpack"]
+
+
+def _product(given: Sequence[TensorVariable]) -> TensorVariable:
+    """Return the product of lengths as a scalar."""
+    result: Number = 1
+    for n in given:
+        result = times(result, number(n))
+    return constant(result, dtype=LENGTH) if isinstance(result, int) else result
+
+
+@static_op
+class JoinDims(TensorOp):
+    """Neighbouring dimensions joined into one; the result may be a view.
+
+    Parameters
+    ----------
+    start_axis
+        The first of them, 0 or more.
+    n_axes
+        How many; of none, a dimension of length 1 is made.
+    """
+
+    linear = "jointly"
+
+    start_axis: int = 0
+    n_axes: int = 2
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_integers(self, "start_axis", "n_axes")
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type with the dimensions joined."""
+        (x,) = types
+        stop = self.start_axis + self.n_axes
+        if not isinstance(x, TensorType) or self.start_axis < 0 or self.n_axes < 0 or stop > x.ndim:
+            msg = f"{self}: a tensor with these dimensions is needed, got {x}. Name dimensions that it has."
+            raise AxisError(msg)
+        joined = [n for n in x.shape[self.start_axis : stop] if n is not None]
+        length = 0 if 0 in joined else math.prod(joined) if len(joined) == self.n_axes else None
+        return [TensorType(x.dtype, (*x.shape[: self.start_axis], length, *x.shape[stop:]))]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``join_dims(x, 1, 2)``."""
+        return Form.call("join_dims", [*node.inputs, str(self.start_axis), str(self.n_axes)])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Reshape with NumPy."""
+        del node
+        (x,) = inputs
+        stop = self.start_axis + self.n_axes
+        joined = math.prod(x.shape[self.start_axis : stop])
+        output_storage[0][0] = x.reshape((*x.shape[: self.start_axis], joined, *x.shape[stop:]))
+
+    def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Multiply the lengths."""
+        del out
+        own = shapes.of(node.inputs[0])
+        stop = self.start_axis + self.n_axes
+        return [*own[: self.start_axis], shapes.multiplied(own[self.start_axis : stop]), *own[stop:]]
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
+        """Join behind the batch."""
+        return JoinDims(self.start_axis + batching.batch_ndim(node.inputs[0], x), self.n_axes).make_node(x)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return a reshape."""
+        own = lengths(as_tensor_variable(inputs[0]))
+        stop = self.start_axis + self.n_axes
+        wanted = [*own[: self.start_axis], _product(own[self.start_axis : stop]), *own[stop:]]
+        return [Reshape(len(wanted))(inputs[0], *wanted)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Split the dimension of the cotangent again."""
+        del outputs
+        own = lengths(as_tensor_variable(inputs[0]))
+        return [SplitDims(self.start_axis)(cotangents[0], *own[self.start_axis : self.start_axis + self.n_axes])]
+
+
+@static_op
+class SplitDims(TensorOp):
+    """A dimension split into several; the result may be a view.
+
+    Inputs: the tensor, then one int64 scalar for each dimension that it is split into; one of them may be -1.
+
+    Parameters
+    ----------
+    axis
+        The dimension, 0 or more.
+    """
+
+    linear = "jointly"
+
+    axis: int = 0
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+    # Inputs that the shape depends on.
+    shape_inputs = slice(None)
+    _output_type_depends_on_input_value = True
+    _most_inputs = MOST_DIMENSIONS + 1
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_integers(self, "axis")
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # all inputs after the first, however many
+        """Positions of the lengths: every input after the first."""
+        return tuple(range(1, self._most_inputs))
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node; lengths that are constant become part of the type."""
+        x, *wanted = (self.as_input(v) for v in inputs)
+        length_inputs(self, wanted)
+        if not 0 <= self.axis < x.ndim:
+            msg = f"{self}: a tensor with this dimension is needed, got {x} of type {x.type}."
+            raise AxisError(msg)
+        # Reshape of one dimension alone has the same rules and the same errors.
+        alone = Reshape(len(wanted)).make_node(TensorType(x.dtype, (x.type.shape[self.axis],)).make_variable(), *wanted)
+        (part,) = as_tensors(alone.outputs)
+        made = (*x.type.shape[: self.axis], *part.type.shape, *x.type.shape[self.axis + 1 :])
+        return Apply(self, [x, *wanted], [TensorType(x.dtype, made).make_variable()])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``split_dims(x, n, m, axis=1)``."""
+        return Form.call("split_dims", [*node.inputs, f"axis={self.axis}"])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Reshape with NumPy."""
+        del node
+        x, *wanted = inputs
+        new = [int(n) for n in wanted]
+        if -1 in new:
+            others = math.prod(n for n in new if n != -1)
+            new[new.index(-1)] = x.shape[self.axis] // others if others else 0
+        if min(new, default=0) < 0 or math.prod(new) != x.shape[self.axis]:
+            msg = f"dimension {self.axis} of shape {x.shape} cannot be split into {[int(n) for n in wanted]}"
+            raise ShapeError(msg)
+        output_storage[0][0] = x.reshape((*x.shape[: self.axis], *new, *x.shape[self.axis + 1 :]))
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the tensor is connected, the lengths are not."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths that are given, and what is left for -1."""
+        del out
+        own = shapes.of(node.inputs[0])
+        wanted = [shapes.of_scalar(n) for n in node.inputs[1:]]
+        found = list(wanted)
+        for d, n in enumerate(wanted):
+            if not shapes.is_natural(n):
+                rest = shapes.divided([own[self.axis]], [other for i, other in enumerate(wanted) if i != d])
+                found[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
+        return [*own[: self.axis], *found, *own[self.axis + 1 :]]
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+        """Split behind the batch."""
+        batch = batching.batch_ndim(node.inputs[0], x)
+        return SplitDims(self.axis + batch).make_node(x, *batching.checked_lengths(node, wanted))
+
+    @composed
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return a reshape."""
+        x, *wanted = map(as_tensor_variable, inputs)
+        own = lengths(x)
+        # What -1 stands for is worked out here: of the whole tensor, other dimensions may have length 0.
+        found = list(wanted)
+        for d, n in enumerate(wanted):
+            known = known_integer(n)
+            if known is None or known < 0:
+                others = greatest(number(_product([*wanted[:d], *wanted[d + 1 :]])), 1)
+                rest = as_tensor_variable(whole_quotient(number(own[self.axis]), others))
+                found[d] = rest if known == -1 else switch(lt(n, 0), rest, n)
+        new = [*own[: self.axis], *found, *own[self.axis + 1 :]]
+        return [Reshape(len(new))(x, *new)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Join the dimensions of the cotangent again."""
+        del outputs
+        return [JoinDims(self.axis, len(inputs) - 1)(cotangents[0]), *(None for _ in inputs[1:])]
+
+
+def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> TensorVariable:
+    """Join neighbouring dimensions into one.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    start_axis
+        The first of them; behind the last one to make a dimension of length 1 there.
+    n_axes
+        How many; by default all that follow. Of none, a dimension of length 1 is made.
+
+    Raises
+    ------
+    AxisError
+        If there are not so many.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> tt.join_dims(tt.tensor("x", shape=(2, 3, 4)), 1).type.shape
+    (2, 12)
+    """
+    var = as_tensor_variable(x)
+    first = as_integer("join_dims: start_axis", start_axis)
+    if not -var.ndim <= first <= var.ndim:
+        msg = f"join_dims: axis {first} is out of range for a tensor of rank {var.ndim}. Name one that it has."
+        raise AxisError(msg)
+    first += var.ndim if first < 0 else 0
+    count = var.ndim - first if n_axes is None else as_integer("join_dims: n_axes", n_axes, 0)
+    if first + count > var.ndim:
+        msg = f"join_dims: there are no {count} axes from axis {first} on in a tensor of rank {var.ndim}. Join fewer."
+        raise AxisError(msg)
+    if count == 1:
+        return var
+    result: TensorVariable = JoinDims(first, count)(var)
+    return result
+
+
+def split_dims(x: TensorLike, shape: TensorLike, axis: int = 0) -> TensorVariable:
+    """Split a dimension into several, with the elements in C order.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    shape
+        The lengths of the new dimensions, one of which may be -1; or a vector of known length. For none, the dimension
+        is dropped, and must have length 1.
+    axis
+        The dimension.
+
+    Raises
+    ------
+    ShapeError
+        If the lengths are known not to make up that of the dimension.
+    """
+    var = as_tensor_variable(x)
+    at = normalize_axis("split_dims", axis, var.ndim)
+    wanted = as_lengths("split_dims", shape)
+    if len(wanted) == 1 and known_integer(wanted[0]) == -1:
+        return var
+    result: TensorVariable = SplitDims(at)(var, *wanted)
+    return result
+
+
+def _kept_axes(what: str, keep_axes: AxisLike, ndims: Sequence[int]) -> tuple[int, int]:
+    """Return how many dimensions are kept in front and at the end."""
+    if keep_axes is None:
+        return 0, 0
+    axes = [as_integer(f"{what}: an axis to keep", a) for a in named_axes(keep_axes)]
+    front = 0
+    while front in axes:
+        front += 1
+    # Other axes are counted from the end, which needs one rank if they were counted from the front.
+    rest = sorted(a if a < 0 else a - ndims[0] for a in axes if not 0 <= a < front)
+    back = len(rest)
+    mixed = len(set(ndims)) > 1 and any(a >= front for a in axes)
+    if mixed or len(set(axes)) < len(axes) or rest != list(range(-back, 0)) or front + back > min(ndims):
+        msg = (
+            f"{what}: the axes to keep must be the first ones, the last ones (counted from the end) or both, and exist "
+            f"in all tensors, got {text_of(keep_axes)} for ranks {list(ndims)}. Move the axes first."
+        )
+        raise AxisError(msg)
+    return front, back
+
+
+@composed
+def pack(*tensors: TensorLike, keep_axes: AxisLike = None) -> tuple[TensorVariable, list[TensorVariable]]:
+    """Put tensors of different shapes into one: all axes but those kept are joined, and the results put in a row.
+
+    Parameters
+    ----------
+    tensors
+        One tensor or more, of one length in each axis that is kept.
+    keep_axes
+        Axes that are kept: some of the first ones, of the last ones (counted from the end), or both.
+
+    Returns
+    -------
+    The packed tensor; and for each tensor the lengths of the axes that were joined, for `unpack`.
+
+    Raises
+    ------
+    AxisError
+        If the axes to keep are others, or do not exist.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> packed, shapes = tt.pack(tt.tensor("x", shape=(2, 3)), tt.tensor("y", shape=(2, 5, 4)), keep_axes=0)
+    >>> packed.type.shape
+    (2, 23)
+    """
+    variables = [as_tensor_variable(x) for x in tensors]
+    if not variables:
+        msg = "pack: one tensor or more is needed, got none."
+        raise TensorTypeError(msg)
+    front, back = _kept_axes("pack", keep_axes, [x.ndim for x in variables])
+    parts = [join_dims(x, front, x.ndim - front - back) for x in variables]
+    shapes = [_part_of_shape(x, front, x.ndim - back) for x in variables]
+    return concatenate(parts, front), shapes
+
+
+def _part_of_shape(x: TensorVariable, start: int, stop: int) -> TensorVariable:
+    return shape(x)[start:stop] if start or stop < x.ndim else shape(x)
+
+
+@composed
+def unpack(
+    packed_input: TensorLike, packed_shapes: Sequence[TensorLike], keep_axes: AxisLike = None
+) -> list[TensorVariable]:
+    """Return the tensors that were packed into one (see `pack`).
+
+    Parameters
+    ----------
+    packed_input
+        The packed tensor.
+    packed_shapes
+        For each tensor the lengths of the axes that were joined.
+    keep_axes
+        The axes that were kept.
+    """
+    var = as_tensor_variable(packed_input)
+    front, back = _kept_axes("unpack", keep_axes, [var.ndim])
+    if front + back + 1 != var.ndim:
+        msg = f"unpack: a tensor of rank {front + back + 1} is needed, got {var} of type {var.type}. Check keep_axes."
+        raise ShapeError(msg)
+    shapes = [as_lengths("unpack", given) for given in as_items("unpack: packed_shapes", packed_shapes)]
+    parts = split(var, [_product(given) for given in shapes], front)
+    return [split_dims(part, given, front) for part, given in zip(parts, shapes, strict=True)]

@@ -1,0 +1,240 @@
+"""Repeating elements and whole tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import lazy_module, text_of
+from treadle.graph import Apply, Constant, Form, composed, static_op
+from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.indexing.gathering import take
+from treadle.tensor.lengths.numbers import greatest, minus, number, plus, times, whole_quotient
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.shapes.broadcasting import alloc, full
+from treadle.tensor.shapes.dimshuffle import dimshuffle, expand_dims
+from treadle.tensor.shapes.shape import LENGTH, as_lengths, length_inputs, lengths, reshape, shape_i, static_lengths
+from treadle.tensor.shapes.shape_specification import held
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
+else:
+    batching = lazy_module("treadle.tensor.batches.batching")
+
+
+__all__ = ["RepeatedPositions", "repeat", "resize", "tile"]
+
+# So many elements of eight bytes cannot be addressed.
+_TOO_MANY = 2**60
+
+
+@static_op
+class RepeatedPositions(TensorOp):
+    """The positions 0 to n - 1, each as often as is said, as a vector of int64.
+
+    Inputs: how often, a vector of int64 of length n or 1; and n, an int64 scalar.
+    """
+
+    # The length of the result is the sum of the first.
+    static_inputs = (0, 1)
+    _output_type_depends_on_input_value = True
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node; the length is known where both inputs are constant."""
+        counts, *rest = (self.as_input(v) for v in inputs)
+        length_inputs(self, rest)
+        if len(rest) != 1 or counts.type.ndim != 1 or counts.dtype != LENGTH:
+            msg = f"{self}: a vector of int64 and a length are needed, got {[counts, *rest]}."
+            raise TensorTypeError(msg)
+        (n,) = static_lengths(rest)
+        m = counts.type.shape[0]
+        if n is not None and m not in {None, 1, n}:
+            msg = f"repeat: {m} numbers of repetitions do not fit a dimension of length {n}. Give one for each element."
+            raise ShapeError(msg)
+        total = None
+        if isinstance(counts, Constant) and n is not None:
+            total = int(np.broadcast_to(_checked(counts.data, n), (n,)).sum())
+        return Apply(self, [counts, *rest], [TensorType(LENGTH, (total,)).make_variable()])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``repeat(arange(n), counts)``."""
+        counts, n = node.inputs
+        return Form.call("repeat", [Form.call("arange", [n]), counts])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Repeat with NumPy."""
+        del node
+        output_storage[0][0] = self.of(inputs[0], int(inputs[1]))
+
+    @staticmethod
+    def of(counts: np.ndarray, n: int) -> np.ndarray:
+        """Return the positions, for counts and length as values.
+
+        Raises
+        ------
+        ShapeError
+            If the counts do not fit the length, or one of them is negative, or they are too large.
+        """
+        if counts.shape[0] not in {1, n}:
+            msg = f"repeat: {counts.shape[0]} numbers of repetitions do not fit a dimension of length {n}."
+            raise ShapeError(msg)
+        return np.repeat(np.arange(n, dtype=LENGTH), _checked(counts, n))
+
+    def promises(self, fact: str, output: Variable, holds: object) -> bool:
+        """Promise that no position is negative."""
+        del output, holds
+        return fact == "nonnegative"
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back."""
+        del node
+        return [[False], [False]]
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
+        """Return the positions, which must be the same for the whole batch."""
+        batching.refuse_batched(zip(node.inputs, inputs, strict=True), "the numbers of repetitions")
+        return self.make_node(*inputs)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None, None]
+
+
+def _checked(counts: np.ndarray, n: int) -> np.ndarray:
+    """Return numbers of repetitions, one for each of n positions or one for all, that NumPy can be given.
+
+    NumPy adds them in int64: past its range it takes the wrapped sum for the length, and writes beyond it.
+    """
+    if (counts < 0).any():
+        msg = f"repeat: the numbers of repetitions must be 0 or more, got {text_of(counts.tolist())}."
+        raise ShapeError(msg)
+    total = float(counts.sum(dtype=np.float64)) * (n if counts.size == 1 else 1)
+    if total >= _TOO_MANY:
+        msg = (
+            f"repeat: the result would have {total:.3g} elements, with {text_of(counts.tolist())} as the numbers of "
+            "repetitions. Give smaller ones."
+        )
+        raise ShapeError(msg)
+    return counts
+
+
+@composed
+def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> TensorVariable:
+    """Repeat each element of a tensor along an axis (as numpy.repeat); of the flattened tensor if no axis is given.
+
+    Parameters
+    ----------
+    a
+        A tensor.
+    repeats
+        How often: an integer or an integer scalar; or a vector with a number for each element along the axis, whose
+        values decide the length of the result. (Backends with shapes known before take such a vector as a constant.)
+    axis
+        The axis.
+
+    Raises
+    ------
+    TensorTypeError
+        If `repeats` are no integers, or of rank 2 or more.
+    ShapeError
+        If they are known to be negative, or not as many as elements.
+    """
+    var, counts = as_tensor_variable(a), as_tensor_variable(repeats)
+    if axis is None:
+        var, axis = var.flatten(), 0
+    at = normalize_axis("repeat", axis, var.ndim)
+    if counts.ndim > 1 or counts.type.numpy_dtype.kind not in "iub":
+        msg = f"repeat: repeats must be integers, in a vector at most, got {text_of(repeats)} of type {counts.type}."
+        raise TensorTypeError(msg)
+    if isinstance(counts, Constant):
+        _checked(counts.data, 1)
+        counts = constant(counts.data, dtype=LENGTH)
+    counts = cast(counts, LENGTH)
+    if isinstance(counts, Constant) and counts.data.size == 1:
+        counts = constant(counts.data.reshape(()), dtype=LENGTH)
+    if counts.ndim == 0:
+        (n,) = as_lengths("repeat: repeats", counts)
+        own = lengths(var)
+        spread = alloc(expand_dims(var, at + 1), *own[: at + 1], n, *own[at + 1 :])
+        return reshape(spread, [*own[:at], times(number(own[at]), number(n)), *own[at + 1 :]], ndim=var.ndim)
+    return take(var, RepeatedPositions()(counts, shape_i(var, at)), at)
+
+
+@composed
+def tile(A: TensorLike, reps: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
+    """Repeat a tensor along its dimensions (as numpy.tile).
+
+    Parameters
+    ----------
+    A
+        A tensor.
+    reps
+        How often along each dimension: an integer or integer scalar for the last one, a sequence of them, or a vector
+        of known length. Where they are fewer or more than dimensions, those in front are repeated once, or added.
+
+    Raises
+    ------
+    ShapeError
+        If a number of repetitions is known to be negative.
+    """
+    var = as_tensor_variable(A)
+    times_each = as_lengths("tile: reps", reps)
+    if any(n is not None and n < 0 for n in static_lengths(times_each)):
+        msg = f"tile: the numbers of repetitions must be 0 or more, got {text_of(reps)}."
+        raise ShapeError(msg)
+    ndim = max(var.ndim, len(times_each))
+    counts: list[Number] = [*[1] * (ndim - len(times_each)), *map(number, times_each)]
+    own: list[Number] = [*[1] * (ndim - var.ndim), *map(number, lengths(var))]
+    # Each dimension as a pair: which copy, and the position in it.
+    spread: list[Number] = []
+    order: list[int | str] = []
+    for d, (count, n) in enumerate(zip(counts, own, strict=True)):
+        at = d - (ndim - var.ndim)
+        if count != 1:
+            spread.append(count)
+            order.append("x")
+        spread.append(n)
+        order.append(at if at >= 0 else "x")
+    arranged = dimshuffle(var, *order)
+    if len(spread) == ndim:
+        return arranged
+    copies = alloc(arranged, *spread)
+    return reshape(copies, [times(count, n) for count, n in zip(counts, own, strict=True)], ndim=ndim)
+
+
+@composed
+def resize(a: TensorLike, new_shape: TensorLike) -> TensorVariable:
+    """Return a tensor of a shape, filled with the elements of another in C order, repeated (as numpy.resize).
+
+    Raises
+    ------
+    ShapeError
+        If a length is known to be negative.
+    """
+    var = as_tensor_variable(a).flatten()
+    wanted = as_lengths("resize", new_shape)
+    if any(n is not None and n < 0 for n in static_lengths(wanted)):
+        msg = f"resize: all lengths must be 0 or more, got {text_of(new_shape)}."
+        raise ShapeError(msg)
+    if var.type.shape[0] == 0:
+        return full(wanted, sum_(held(var, 0), dtype=var.dtype), var.dtype)
+    size: Number = 1
+    for n in wanted:
+        size = times(size, number(n))
+    own = greatest(number(shape_i(var, 0)), 1)
+    copies = whole_quotient(plus(size, minus(own, 1)), own)
+    return reshape(tile(var, copies)[:size], wanted, ndim=len(wanted))

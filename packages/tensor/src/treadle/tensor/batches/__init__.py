@@ -1,0 +1,1 @@
+"""Batch dimensions: how ops and graphs are applied along leading dimensions."""

@@ -1,0 +1,339 @@
+"""Functions with derivatives of the user's: custom_vjp and custom_jvp, as users of JAX write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import update_wrapper
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from treadle.config import text_of
+from treadle.graph import (
+    Constant,
+    DisconnectedType,
+    GraphTypeError,
+    GraphValueError,
+    MethodNotDefinedError,
+    SharedVariable,
+    Variable,
+    composed,
+    graph_inputs,
+    graph_replace,
+)
+from treadle.tensor.embedding.from_graph import OpFromGraph
+from treadle.tensor.gradients.reverse_mode import gradients_of_parts
+from treadle.tensor.loops.plain import filled, leaves_of
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.tensor.loops.plain import Tree
+
+__all__ = ["custom_jvp", "custom_vjp"]
+
+R = TypeVar("R")
+Terms = list["Variable | None"]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What is known of a call beside its variables.
+
+    Attributes
+    ----------
+    name
+        The function's.
+    form, result
+        The arguments that derivatives are taken by, and the result, with the position of a variable at each leaf.
+    fixed
+        The other arguments, each with its position.
+    """
+
+    name: str
+    form: Tree
+    result: Tree
+    fixed: tuple[tuple[int, object], ...]
+
+    @property
+    def values(self) -> list[object]:
+        """The other arguments."""
+        return [value for _, value in self.fixed]
+
+    def arguments(self, inputs: Sequence[Variable]) -> list[Tree]:
+        """Return all arguments, given the variables."""
+        made: list[Tree] = list(filled(self.form, inputs))
+        for at, value in self.fixed:
+            made.insert(at, value)
+        return made
+
+    def terms(self, form: Tree, found: Tree, what: str) -> Terms:
+        """Return the variables of what a rule returned, in the form of arguments or result; None for nothing."""
+        if found is None:
+            return [None for _ in leaves_of(form)]
+        fits = isinstance(found, type(form)) or (isinstance(form, tuple | list) and isinstance(found, tuple | list))
+        if isinstance(form, dict) and fits and form.keys() == found.keys():
+            return [term for key, item in form.items() for term in self.terms(item, found[key], what)]
+        if isinstance(form, tuple | list) and fits and len(form) == len(found):
+            return [term for item, part in zip(form, found, strict=True) for term in self.terms(item, part, what)]
+        if isinstance(form, tuple | list | dict) or isinstance(found, tuple | list | dict):
+            msg = (
+                f"{self.name}: the {what} must have the form {form}, a number for each tensor, got {text_of(found)}. "
+                "Return one term for each, or None where there is none."
+            )
+            raise GraphTypeError(msg)
+        return [found if isinstance(found, Variable) else as_tensor_variable(found)]
+
+
+@dataclass(frozen=True)
+class _BackwardRule:
+    """The gradient of a function with custom_vjp."""
+
+    call: _Call
+    fwd: Callable[..., Any]
+    bwd: Callable[..., Any]
+
+    def __call__(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Terms:
+        call = self.call
+        pair = self.fwd(*call.arguments(inputs))
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            msg = f"{call.name}: fwd must return the result and what bwd needs, got {text_of(pair)}. Return a pair."
+            raise GraphTypeError(msg)
+        found = self.bwd(*call.values, pair[1], filled(call.result, _or_zeros(outputs, cotangents)))
+        if isinstance(found, Variable) and len(call.form) == 1:
+            found = (found,)
+        return call.terms(call.form, found, "gradient that bwd returned")
+
+
+@dataclass(frozen=True)
+class _ForwardRule:
+    """The directional derivative of a function with custom_jvp."""
+
+    call: _Call
+    jvp: Callable[..., Any]
+
+    def __call__(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Terms:
+        del outputs
+        call = self.call
+        moves = filled(call.form, _or_zeros(inputs, tangents))
+        pair = self.jvp(*call.values, filled(call.form, inputs), moves)
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            msg = f"{call.name}: the rule must return the result and how it moves, got {text_of(pair)}. Return a pair."
+            raise GraphTypeError(msg)
+        return call.terms(call.result, pair[1], "derivative that the rule returned")
+
+
+@dataclass(frozen=True)
+class _TransposedRule:
+    """The gradient of a function with custom_jvp: the transpose of its directional derivative, which is linear."""
+
+    forward: _ForwardRule
+
+    def __call__(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Terms:
+        moves = {x: x.type.make_variable() for x in inputs if _is_smooth(x)}
+        found = self.forward(inputs, outputs, [moves.get(x) for x in inputs])
+        seeds: dict[Variable, Any] = {}
+        for term, given in zip(found, cotangents, strict=True):
+            if term is not None and not isinstance(given.type, DisconnectedType):
+                seeds[term] = seeds[term] + given if term in seeds else given
+        if not seeds or not moves:
+            return [None for _ in inputs]
+        slopes: Sequence[Variable] = gradients_of_parts(
+            seeds, list(moves.values()), disconnected_inputs="ignore",
+            return_disconnected="disconnected", null_gradients="return", add_names=False,
+        )  # fmt: skip
+        # They depend on the directions in name only.
+        still: dict[Variable, Variable] = {move: zeros_like(x) for x, move in moves.items()}
+        by_input = dict(zip(moves, (graph_replace(s, still, strict=False) for s in slopes), strict=True))
+        return [by_input.get(x) for x in inputs]
+
+
+def _is_smooth(x: Variable) -> bool:
+    return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
+
+
+def _or_zeros(variables: Sequence[Variable], given: Sequence[Variable | None]) -> list[Variable]:
+    """Return directions, or cotangents, and zeros where there are none."""
+    return [
+        zeros_like(x) if t is None or isinstance(t.type, DisconnectedType) else t
+        for x, t in zip(variables, given, strict=True)
+    ]
+
+
+@dataclass(eq=False)
+class _WithRule(Generic[R]):
+    """A function that is one node of the graph, with derivatives of the user's."""
+
+    fun: Callable[..., R]
+    nondiff_argnums: Sequence[int] = ()
+    __name__: str = field(init=False, default="function")
+
+    def __post_init__(self) -> None:
+        given: object = self.fun
+        if not callable(given):
+            msg = f"{type(self).__name__}: a function is needed, got {text_of(given)}. Use it as a decorator."
+            raise GraphTypeError(msg)
+        update_wrapper(self, self.fun)
+
+    def rules(self, call: _Call) -> dict[str, Any]:
+        """Return the derivatives of a call, as `OpFromGraph` takes them."""
+        raise NotImplementedError
+
+    @composed
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
+        """Apply the function: its graph becomes one node."""
+        bound = signature(self.fun).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = list(bound.args)
+        if bound.kwargs:
+            msg = f"{self.__name__}: keyword-only arguments have no derivative here, got {', '.join(bound.kwargs)}."
+            raise GraphValueError(msg)
+        wrong = [at for at in self.nondiff_argnums if not -len(given) <= at < len(given)]
+        if wrong:
+            msg = f"{self.__name__}: nondiff_argnums names argument {wrong[0]}, and there are {len(given)}."
+            raise GraphValueError(msg)
+        places = sorted(at % len(given) for at in self.nondiff_argnums)
+        fixed = tuple((at, given[at]) for at in places)
+        trees = tuple(x for at, x in enumerate(given) if at not in places)
+        leaves = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(trees)]
+        inner = [x.type.make_variable(x.name) for x in leaves]
+        form = filled(trees, range(len(leaves)))
+        found = self.fun(*_Call(self.__name__, form, None, fixed).arguments(inner))
+        outs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(found)]
+        self._check(outs, inner)
+        call = _Call(self.__name__, form, filled(found, range(len(outs))), fixed)
+        op = OpFromGraph(inner, outs, name=self.__name__, **self.rules(call))
+        made: R = filled(found, op(*leaves, return_list=True))
+        return made
+
+    def _check(self, outs: Sequence[Variable], inner: Sequence[Variable]) -> None:
+        known = set(inner)
+        for var in graph_inputs(outs):
+            if var not in known and not isinstance(var, Constant | SharedVariable):
+                msg = (
+                    f"{self.__name__}: the function uses {var} of type {var.type}, which is none of its arguments, so "
+                    "that its derivative is not known. Pass it as an argument."
+                )
+                raise GraphValueError(msg)
+
+
+class custom_vjp(_WithRule[R]):  # noqa: N801 - the name that users know
+    """Give a function a gradient of one's own (as jax.custom_vjp).
+
+    A call is one node, which rewriting replaces by the function's graph late; until then, and in batches, the gradient
+    is the one given. Forward mode takes it too, through two pullbacks.
+
+    Parameters
+    ----------
+    fun
+        Takes and returns tensors, or tuples, lists and dictionaries of them.
+    nondiff_argnums
+        Positions of arguments that are no tensors, such as functions and options.
+
+    Examples
+    --------
+    >>> from treadle.tensor import clip, custom_vjp, dscalar, grad
+    >>> @custom_vjp
+    ... def clipped(x):
+    ...     return clip(x, -1, 1)
+    >>> clipped.defvjp(lambda x: (clipped(x), None), lambda kept, ct: (ct,))
+    >>> x = dscalar("x")
+    >>> float(grad(clipped(x) * 3, x).eval({x: 9.0}))
+    3.0
+    """
+
+    _fwd: Callable[..., Any] | None = None
+    _bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Give the gradient.
+
+        Parameters
+        ----------
+        fwd
+            Takes what the function takes, returns its result and whatever `bwd` needs.
+        bwd
+            Takes the arguments at `nondiff_argnums`, what `fwd` returned second, and the gradient by the result, in the
+            form of the result; returns a tuple of gradients by the other arguments, in their form, None for none.
+        """
+        self._fwd, self._bwd = fwd, bwd
+
+    def rules(self, call: _Call) -> dict[str, Any]:
+        """Return the derivatives of a call, as `OpFromGraph` takes them."""
+        if self._fwd is None or self._bwd is None:
+            msg = f"{self.__name__}: no derivative is given. Call {self.__name__}.defvjp(fwd, bwd) first."
+            raise MethodNotDefinedError(msg)
+        return {"pullback": _BackwardRule(call, self._fwd, self._bwd)}
+
+
+@dataclass(frozen=True)
+class _SumOfRules:
+    """The rule of `custom_jvp.defjvps`: a sum over arguments."""
+
+    fun: Callable[..., Any]
+    rules: tuple[Callable[..., Any] | None, ...]
+
+    def __call__(self, *given: Any) -> tuple[Any, Any]:
+        *fixed, primals, tangents = given
+        out = self.fun(*fixed, *primals)
+        total: Any = None
+        for rule, move in zip(self.rules, tangents, strict=True):
+            if rule is not None:
+                term = rule(*fixed, move, out, *primals)
+                total = term if total is None else total + term
+        return out, total
+
+
+class custom_jvp(_WithRule[R]):  # noqa: N801 - the name that users know
+    """Give a function a directional derivative of one's own (as jax.custom_jvp); the gradient is its transpose.
+
+    Parameters
+    ----------
+    fun, nondiff_argnums
+        As for `custom_vjp`.
+
+    Examples
+    --------
+    >>> from treadle.tensor import custom_jvp, dscalar, grad, log1p, exp, sigmoid
+    >>> @custom_jvp
+    ... def softplus(x):
+    ...     return log1p(exp(x))
+    >>> rule = softplus.defjvp(lambda primals, tangents: (softplus(*primals), sigmoid(primals[0]) * tangents[0]))
+    >>> x = dscalar("x")
+    >>> float(grad(softplus(x), x).eval({x: 1000.0}))
+    1.0
+    """
+
+    _jvp: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the derivative; it may be used as a decorator.
+
+        Parameters
+        ----------
+        jvp
+            Takes the arguments at `nondiff_argnums`, a tuple of the others, and a tuple of how these move, zeros where
+            they do not; returns the result and how it moves. It must be linear in the latter.
+        """
+        self._jvp = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Give the derivative by each argument: ``jvp(tangent, result, *arguments)``, or None where it is zero."""
+        self._jvp = _SumOfRules(self, jvps)
+
+    def rules(self, call: _Call) -> dict[str, Any]:
+        """Return the derivatives of a call, as `OpFromGraph` takes them."""
+        if self._jvp is None:
+            msg = f"{self.__name__}: no derivative is given. Call {self.__name__}.defjvp(rule) first."
+            raise MethodNotDefinedError(msg)
+        forward = _ForwardRule(call, self._jvp)
+        return {"pushforward_with_outputs": forward, "pullback": _TransposedRule(forward)}

@@ -1,0 +1,208 @@
+"""Arithmetic: sums, products, quotients, signs, extrema."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import inf
+from typing import TYPE_CHECKING
+
+from treadle.config import alias
+from treadle.graph import Infix, Precedence, Prefix
+from treadle.tensor.elementwise.cast import as_float, switch
+from treadle.tensor.elementwise.comparison import eq, gt, lt
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.types.conversion import as_tensor_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Pullback
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+    Inputs = Sequence[TensorVariable]
+    Terms = Sequence[Variable | None]
+
+
+__all__ = [
+    "absolute",
+    "add",
+    "clip",
+    "divide",
+    "floor_div",
+    "floor_divide",
+    "int_div",
+    "largest",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "remainder",
+    "sgn",
+    "sign",
+    "smallest",
+    "sub",
+    "subtract",
+    "true_div",
+    "true_divide",
+]
+
+
+def scaled_by(derivative: Callable[[TensorVariable, TensorVariable], TensorVariable]) -> Pullback:
+    """Return the pullback of a function of one operand, from its derivative as a function of result and operand."""
+    return lambda ct, out, xs: (mul(ct, derivative(out, xs[0])),)
+
+
+def _div_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+    y = as_float(xs[1])
+    return true_div(ct, y), neg(true_div(mul(ct, out), y))
+
+
+def _mod_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+    del out
+    return ct, neg(mul(ct, floor_div(xs[0], xs[1])))
+
+
+def _sign_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+    """0 for real numbers and at 0; elsewhere z / |z| can only turn, so the cotangent's part along it is lost."""
+    z = xs[0]
+    if z.type.numpy_dtype.kind != "c":
+        return (zeros_like(ct),)
+    zero = eq(z, 0)
+    across = sub(ct, mul(out, mul(out.conj(), ct).real))
+    return (switch(zero, 0, true_div(across, switch(zero, 1, abs_(z)))),)
+
+
+def _share(ct: TensorVariable, takes: Variable, tie: Variable) -> TensorVariable:
+    """Give the cotangent to the operand that wins, half of it where the two are equal."""
+    return switch(takes, ct, switch(tie, mul(ct, 0.5), zeros_like(ct)))
+
+
+def _maximum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+    del out
+    x, y = xs
+    tie = eq(x, y)
+    return _share(ct, gt(x, y), tie), _share(ct, lt(x, y), tie)
+
+
+def _minimum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+    del out
+    x, y = xs
+    tie = eq(x, y)
+    return _share(ct, lt(x, y), tie), _share(ct, gt(x, y), tie)
+
+
+add: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        ufunc="add", form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
+        pullback=lambda ct, out, xs: (ct, ct),
+    )
+)  # fmt: skip
+sub: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        name="sub", ufunc="subtract", form=Infix("-", Precedence.SUM).form,
+        pullback=lambda ct, out, xs: (ct, neg(ct)),
+    )
+)  # fmt: skip
+mul: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        name="mul", ufunc="multiply", form=Infix("*", Precedence.PRODUCT).form, commutative=True, associative=True,
+        identity=1, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
+    )
+)  # fmt: skip
+true_div: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True, name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms
+    )
+)
+floor_div: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True, name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True
+    )
+)
+mod = Elemwise(
+    ScalarOp(cheap=True, name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, pullback=_mod_terms)
+)
+neg: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        name="neg", ufunc="negative", form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
+        pullback=lambda ct, out, xs: (neg(ct),),
+    )
+)  # fmt: skip
+sign: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        ufunc="sign", parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,
+        holomorphic=False, pullback=_sign_terms,
+    )
+)  # fmt: skip
+abs_: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        name="abs", ufunc="absolute", parity="even", image=(0, inf), idempotent=True, holomorphic=False,
+        pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),),
+    )
+)  # fmt: skip
+# NumPy's maximum and minimum return a NaN if either operand is one.
+maximum = Elemwise(ScalarOp(cheap=True, ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
+minimum = Elemwise(ScalarOp(cheap=True, ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
+
+int_div = alias(floor_div, "int_div")
+floor_divide = alias(floor_div, "floor_divide")
+absolute = alias(abs_, "absolute")
+multiply = alias(mul, "multiply")
+negative = alias(neg, "negative")
+remainder = alias(mod, "remainder")
+sgn = alias(sign, "sgn")
+subtract = alias(sub, "subtract")
+divide = alias(true_div, "divide")
+true_divide = alias(true_div, "true_divide")
+
+
+def _folded(name: str, function: Elemwise, operands: Sequence[TensorLike]) -> TensorVariable:
+    if not operands:
+        msg = f"{name}: one operand at least is needed, got none. Pass tensors or numbers."
+        raise TensorTypeError(msg)
+    return reduce(function, operands[1:], as_tensor_variable(operands[0]))
+
+
+def largest(*args: TensorLike) -> TensorVariable:
+    """Return the elementwise maximum of any number of tensors, of which operands that tie share the gradient."""
+    return _folded("largest", maximum, args)
+
+
+def smallest(*args: TensorLike) -> TensorVariable:
+    """Return the elementwise minimum of any number of tensors, of which operands that tie share the gradient."""
+    return _folded("smallest", minimum, args)
+
+
+def clip(
+    x: TensorLike,
+    a_min: TensorLike | None = None,
+    a_max: TensorLike | None = None,
+    *,
+    min: TensorLike | None = None,
+    max: TensorLike | None = None,
+) -> TensorVariable:
+    """Limit a tensor's values to an interval (as numpy.clip); None leaves a side open.
+
+    Where a value lies on a bound, half of the gradient flows to each. `min` and `max` are other names of the bounds.
+    """
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    raised: TensorVariable = as_tensor_variable(x) if low is None else maximum(x, low)
+    return raised if high is None else minimum(raised, high)
+
+
+def divmod_(x: object, y: object) -> tuple[TensorVariable, TensorVariable]:
+    """Return quotient and remainder (as divmod)."""
+    return floor_div(x, y), mod(x, y)

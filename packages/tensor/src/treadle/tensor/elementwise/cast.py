@@ -1,0 +1,167 @@
+"""Casts, copies, and the choice between two values."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from treadle.config import alias, lazy_module
+from treadle.graph import Form
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.dtype_rules import check_conversion, promote, same
+from treadle.tensor.types.tensor_type import DTYPES, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.indexing import masks
+    from treadle.tensor.types.dtype_rules import Dtype, DtypeRule, Operand, Signature
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+else:
+    masks = lazy_module("treadle.tensor.indexing.masks")
+
+
+__all__ = [
+    "CASTS",
+    "cast",
+    "fill",
+    "identity",
+    "second",
+    "switch",
+    "tensor_copy",
+    "where",
+]
+
+
+def _copy(x: np.ndarray) -> np.ndarray:
+    return np.array(x)
+
+
+def _switch_dtypes(operands: Sequence[Operand]) -> Signature:
+    dtype = promote(operands[1:])
+    return (np.dtype(bool), dtype, dtype), dtype
+
+
+def _second_dtypes(operands: Sequence[Operand]) -> Signature:
+    first, second = (promote([d]) if not isinstance(d, np.dtype) else d for d in operands)
+    return (first, second), second
+
+
+def _second(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.array(np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
+
+
+def _cast_rule(dtype: Dtype) -> DtypeRule:
+    def resolve(operands: Sequence[Operand]) -> Signature:
+        source = promote(operands)
+        check_conversion("cast", source, dtype)
+        return (source,), dtype
+
+    return resolve
+
+
+def _cast_impl(dtype: Dtype) -> Callable[[np.ndarray], np.ndarray]:
+    def convert(x: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return x.astype(dtype)
+
+    return convert
+
+
+def _as_type(dtype: str, operands: Sequence[Variable]) -> Form:
+    return Form.method(operands[0], "astype", [repr(dtype)])
+
+
+identity = Elemwise(
+    ScalarOp(
+        cheap=True,
+        name="identity", nin=1, ufunc="positive", dtypes=same, impl=_copy, idempotent=True, inverse="identity",
+        parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (ct,),
+    )
+)  # fmt: skip
+second = Elemwise(
+    ScalarOp(cheap=True, name="second", dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct))
+)
+switch: Elemwise = Elemwise(
+    ScalarOp(
+        cheap=True,
+        name="switch", nin=3, dtypes=_switch_dtypes, impl=np.where,
+        pullback=lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
+    )
+)  # fmt: skip
+
+
+def _cast_op(dtype: str) -> Elemwise:
+    kind = np.dtype(dtype)
+    return Elemwise(
+        ScalarOp(
+        cheap=True,
+            name=f"cast_{dtype}", dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
+            idempotent=True, pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
+        )
+    )  # fmt: skip
+
+
+CASTS = {dtype: _cast_op(dtype) for dtype in DTYPES}
+tensor_copy = alias(identity, "tensor_copy")
+fill = alias(second, "fill")
+
+
+def cast(x: TensorLike, dtype: object) -> TensorVariable:
+    """Convert a tensor to another dtype; a tensor that has it already is returned unchanged.
+
+    Parameters
+    ----------
+    x
+        A tensor or number.
+    dtype
+        Name of a dtype, a NumPy dtype, or ``floatX``.
+    """
+    var = as_tensor_variable(x)
+    name = TensorType(dtype).dtype
+    if var.dtype == name:
+        return var
+    result: TensorVariable = CASTS[name](var)
+    return result
+
+
+@overload
+def where(condition: TensorLike) -> tuple[TensorVariable, ...]: ...
+
+
+@overload
+def where(condition: TensorLike, x: TensorLike | None, y: TensorLike | None) -> TensorVariable: ...
+
+
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None
+) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Choose `x` where the condition holds, else `y`; without them, return the positions where it holds.
+
+    As numpy.where: with one argument it is `nonzero`, one vector for each dimension.
+
+    Raises
+    ------
+    TensorTypeError
+        If only one of `x` and `y` is given.
+    """
+    if x is None and y is None:
+        return masks.nonzero(condition)
+    if x is None or y is None:
+        msg = "where: either both or neither of x and y are needed, got one of them. Pass both, or the condition alone."
+        raise TensorTypeError(msg)
+    result: TensorVariable = switch(condition, x, y)
+    return result
+
+
+def as_float(x: Variable) -> TensorVariable:
+    """Return a tensor as floating point: integers and bool become what NumPy's true division makes of them."""
+    var = as_tensor_variable(x)
+    return var if var.type.numpy_dtype.kind in "fc" else cast(var, "float64")

@@ -1,0 +1,82 @@
+"""Comparisons and predicates: numbers in, bool out; nothing flows back through them."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import alias
+from treadle.graph import Infix, Precedence
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.types.dtype_rules import predicate, real_predicate
+
+if TYPE_CHECKING:
+    from treadle.tensor.variables.variable import TensorVariable
+
+__all__ = [
+    "eq",
+    "equal",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "le",
+    "less",
+    "less_equal",
+    "lt",
+    "neq",
+    "not_equal",
+]
+
+
+def _comparison(name: str, ufunc: str, operator: str, converse: str) -> Elemwise:
+    form = Infix(operator, Precedence.COMPARISON, "none").form
+    return Elemwise(
+        ScalarOp(cheap=True, name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse)
+    )
+
+
+def _is_infinite(x: TensorVariable) -> TensorVariable:
+    if x.type.numpy_dtype.kind == "c":
+        return _is_infinite(x.real) | _is_infinite(x.imag)
+    return eq(abs(x), inf)
+
+
+def _is_finite(x: TensorVariable) -> TensorVariable:
+    if x.type.numpy_dtype.kind == "c":
+        # The absolute value of a finite number may be infinite.
+        return _is_finite(x.real) & _is_finite(x.imag)
+    return lt(abs(x), inf)
+
+
+eq = _comparison("eq", "equal", "==", "eq")
+neq = _comparison("neq", "not_equal", "!=", "neq")
+lt = _comparison("lt", "less", "<", "gt")
+le = _comparison("le", "less_equal", "<=", "ge")
+gt = _comparison("gt", "greater", ">", "lt")
+ge = _comparison("ge", "greater_equal", ">=", "le")
+
+isnan = Elemwise(ScalarOp(cheap=True, ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
+isinf = Elemwise(ScalarOp(cheap=True, ufunc="isinf", dtypes=predicate, body=_is_infinite))
+isfinite = Elemwise(ScalarOp(cheap=True, ufunc="isfinite", dtypes=predicate, body=_is_finite))
+isposinf = Elemwise(
+    ScalarOp(cheap=True, name="isposinf", dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf))
+)
+isneginf = Elemwise(
+    ScalarOp(cheap=True, name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf))
+)
+
+greater = alias(gt, "greater")
+greater_equal = alias(ge, "greater_equal")
+less = alias(lt, "less")
+less_equal = alias(le, "less_equal")
+equal = alias(eq, "equal")
+not_equal = alias(neq, "not_equal")

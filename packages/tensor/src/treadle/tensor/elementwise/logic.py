@@ -1,0 +1,66 @@
+"""Bitwise and logical functions; nothing flows back through them."""
+
+from __future__ import annotations
+
+from treadle.config import alias
+from treadle.graph import Infix, Precedence, Prefix
+from treadle.tensor.elementwise.comparison import eq, neq
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+
+__all__ = [
+    "and_",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "invert",
+    "left_shift",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "or_",
+    "right_shift",
+    "xor",
+]
+
+
+def _bitwise(name: str, operator: str, precedence: float, identity: int | None = None) -> Elemwise:
+    form = Infix(operator, precedence).form
+    function = Elemwise(
+        ScalarOp(
+        cheap=True,
+            name=name, ufunc=f"bitwise_{name}", form=form, commutative=True, associative=True, identity=identity
+        )
+    )  # fmt: skip
+    return alias(function, f"bitwise_{name}")
+
+
+bitwise_and = _bitwise("and", "&", Precedence.AND)
+bitwise_or = _bitwise("or", "|", Precedence.OR, identity=0)
+bitwise_xor = _bitwise("xor", "^", Precedence.XOR, identity=0)
+invert = Elemwise(ScalarOp(cheap=True, ufunc="invert", inverse="invert", form=Prefix("~").form))
+left_shift = Elemwise(ScalarOp(cheap=True, ufunc="left_shift", form=Infix("<<", Precedence.SHIFT).form))
+right_shift = Elemwise(ScalarOp(cheap=True, ufunc="right_shift", form=Infix(">>", Precedence.SHIFT).form))
+logical_and = Elemwise(
+    ScalarOp(cheap=True, ufunc="logical_and", commutative=True, body=lambda x, y: bitwise_and(neq(x, 0), neq(y, 0)))
+)
+logical_or = Elemwise(
+    ScalarOp(cheap=True, ufunc="logical_or", commutative=True, body=lambda x, y: bitwise_or(neq(x, 0), neq(y, 0)))
+)
+logical_xor = Elemwise(
+    ScalarOp(cheap=True, ufunc="logical_xor", commutative=True, body=lambda x, y: neq(neq(x, 0), neq(y, 0)))
+)
+logical_not = Elemwise(ScalarOp(cheap=True, ufunc="logical_not", body=lambda x: eq(x, 0)))
+
+and_ = alias(bitwise_and, "and_")
+or_ = alias(bitwise_or, "or_")
+xor = alias(bitwise_xor, "xor")
+bitwise_not = alias(invert, "bitwise_not")
+bitwise_invert = alias(invert, "bitwise_invert")
+bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
+bitwise_right_shift = alias(right_shift, "bitwise_right_shift")

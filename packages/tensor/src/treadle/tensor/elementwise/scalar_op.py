@@ -1,0 +1,247 @@
+"""ScalarOp: an elementwise function, and the table of them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from treadle.config import lazy_module
+from treadle.graph import DuplicateRegistrationError, tagged
+from treadle.tensor.errors import DtypeError, TensorTypeError
+from treadle.tensor.families import load_scalar_families
+from treadle.tensor.types.dtype_rules import check_conversion, float_like, of_ufunc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Form, Variable
+    from treadle.tensor.elementwise import composite
+    from treadle.tensor.elementwise.composite import Composite
+    from treadle.tensor.types.dtype_rules import Dtype, DtypeRule, Operand, Signature
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+    Body = Callable[..., TensorLike]
+    Impl = Callable[..., Any]
+    Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
+
+else:
+    # It is made of scalar ops.
+    composite = lazy_module("treadle.tensor.elementwise.composite")
+
+INFINITY = float("inf")
+
+
+class ScalarOpTable:
+    """All scalar ops by name: they are pickled, compared and hashed by it."""
+
+    __slots__ = ("_scalar_ops",)
+
+    def __init__(self) -> None:
+        self._scalar_ops: dict[str, ScalarOp] = {}
+
+    def add(self, scalar_op: ScalarOp) -> None:
+        """Add a scalar op; a second one of the same name is an error."""
+        if scalar_op.name in self._scalar_ops:
+            msg = f"scalar: a scalar op named {scalar_op.name!r} exists already. Choose another name."
+            raise DuplicateRegistrationError(msg)
+        self._scalar_ops[scalar_op.name] = scalar_op
+
+    def __getitem__(self, name: str) -> ScalarOp:
+        """Return a scalar op by name."""
+        return self._scalar_ops[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a scalar op of this name."""
+        return name in self._scalar_ops
+
+    def names(self) -> list[str]:
+        """Return the names of all scalar ops."""
+        return list(self._scalar_ops)
+
+
+SCALAR_OPS = ScalarOpTable()
+
+
+def _derived(*operands: Any) -> Any:
+    """Stand for a dtype rule or an implementation that follows from the ufunc or the body."""
+    raise NotImplementedError(operands)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ScalarOp:
+    """An elementwise function and everything treadle knows about it.
+
+    Most are a NumPy ufunc, whose name gives `name`, `nin`, `dtypes` and `impl`.
+
+    Parameters
+    ----------
+    name
+        Its name, which is its identity.
+    nin
+        Number of operands; without a ufunc that of the parameters of the body, or else of `impl`, that have no default.
+    ufunc
+        Name of the NumPy ufunc that the function is, if it is one.
+    dtypes
+        Dtype rule: operands to (dtypes to compute with, dtype of the result). Without a ufunc it is that of a function
+        of real numbers, `treadle.tensor.types.dtype_rules.float_like`.
+    body
+        The function in terms of others, applied to tensors: what backends compute, unless they take the scalar op
+        itself. It is computed in the dtypes of the rule, float32 in place of float16, and so has to be stable there.
+        A scalar op without a body is a primitive: each backend has a text or function for it.
+    expansion
+        The function as an expression of tensors, which need not be elementwise: what backends compute that neither take
+        a primitive themselves nor have it fused, such as a quadrature.
+    impl
+        The function on NumPy arrays of the dtypes to compute with: the reference for every backend. Without a ufunc
+        it is the body.
+    pullback
+        ``(cotangent, output, inputs) -> one term for each input``, broadcast like the output; a term may be None
+        where nothing flows back. Without one it is the body's; without a body too, nothing flows back at all, or zero
+        if the function is `discrete`.
+    form
+        How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
+    commutative, associative
+        Algebraic traits of a function of two operands.
+    identity
+        Value e with f(x, e) = x, if there is one.
+    idempotent
+        Whether f(f(x)) = f(x).
+    inverse
+        Name of the function g with g(f(x)) = x for every real x in the domain of f, if there is one.
+    converse
+        Name of the comparison that this one is with its operands exchanged; other functions have none.
+    monotone
+        Whether the result grows or falls with the operand (or stays), over the whole domain.
+    parity
+        ``even`` if f(-x) = f(x), ``odd`` if f(-x) = -f(x).
+    domain, image
+        The least interval of real operands outside of which the result is NaN; and the one that results lie in.
+    cheap
+        Whether it takes hardly longer to compute than its operands take to read, as a sum does.
+    discrete
+        Whether the result is constant in pieces for real operands, so that its derivative is zero wherever it exists.
+    holomorphic
+        Whether it is a differentiable function of complex operands, as far as it takes them: its pullback is then
+        the formula for real numbers, and `Elemwise` conjugates. The pullback of any other function is written for
+        complex operands too.
+    """
+
+    name: str = ""
+    nin: int = 0
+    ufunc: str | None = None
+    dtypes: DtypeRule = _derived
+    body: Body | None = None
+    expansion: Body | None = None
+    impl: Impl = _derived
+    pullback: Pullback | None = None
+    form: Callable[[Sequence[Variable]], Form] | None = None
+    commutative: bool = False
+    associative: bool = False
+    identity: float | None = None
+    idempotent: bool = False
+    inverse: str | None = None
+    converse: str | None = None
+    monotone: Literal["increasing", "decreasing"] | None = None
+    parity: Literal["even", "odd"] | None = None
+    domain: tuple[float, float] = (-INFINITY, INFINITY)
+    image: tuple[float, float] = (-INFINITY, INFINITY)
+    cheap: bool = False
+    discrete: bool = False
+    holomorphic: bool = True
+    # The body for operands of some dtypes, see `treadle.tensor.elementwise.composite`.
+    formulas: dict[tuple[str, ...], Composite] = field(default_factory=dict, repr=False, init=False)
+    evaluators: dict[tuple[Dtype, ...], Impl] = field(default_factory=dict, repr=False, init=False)
+    _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from the ufunc, and enter the scalar op into the table."""
+        ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc, None)
+        if self.ufunc is not None and not isinstance(ufunc, np.ufunc):
+            msg = f"{self.name or self.ufunc}: ufunc must name a ufunc of NumPy, got {self.ufunc!r}. Pass impl or body."
+            raise TensorTypeError(msg)
+        self._derive("name", self.name or self.ufunc)
+        if self.body is None and self.impl is _derived and ufunc is None:
+            msg = f"{self.name}: a scalar op needs a ufunc, an impl or a body, got none. Pass one."
+            raise TensorTypeError(msg)
+        self._derive("nin", self.nin or (ufunc.nin if ufunc else self._arity()))
+        if self.dtypes is _derived:
+            self._derive("dtypes", float_like if self.ufunc is None else of_ufunc(self.ufunc))
+        if self.impl is _derived:
+            self._derive("impl", ufunc or partial(_evaluated, self))
+        SCALAR_OPS.add(self)
+
+    def _arity(self) -> int:
+        """Return the number of operands that the body, or else the implementation, needs."""
+        given = inspect.signature(self.body or self.impl).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in given):
+            msg = f"{self.name}: the number of operands does not follow from a function of any number. Pass nin."
+            raise TensorTypeError(msg)
+        return sum(p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in given)
+
+    def _derive(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def signature(self, operands: Sequence[Operand]) -> Signature:
+        """Return the dtypes to compute with and the dtype of the result.
+
+        Raises
+        ------
+        DtypeError
+            If the function does not take these dtypes.
+        TensorTypeError
+            If the body does more than apply elementwise functions.
+        """
+        key = tuple(operands)
+        found = self._signatures.get(key)
+        if found is None:
+            try:
+                found = self.dtypes(key)
+            except DtypeError:
+                raise
+            except TypeError as error:
+                shown = ", ".join(getattr(d, "name", getattr(d, "__name__", str(d))) for d in key)
+                msg = f"{self.name}: the function does not take operands of dtype {shown}. Cast one of them first."
+                raise DtypeError(msg) from error
+            if self.body is not None:
+                # What is wrong with a body is said where the scalar op is first applied.
+                made = composite.formula(self, [d.name for d in found[0]])
+                source = np.dtype(made.value_dtypes[made.outputs[0]])
+                check_conversion(f"{self.name}: result of the body", source, found[1])
+            self._signatures[key] = found
+        return found
+
+    def canonical(self) -> bytes:
+        """Return the canonical encoding: the name."""
+        return tagged("scalar_op", self.name.encode())
+
+    def __reduce__(self) -> tuple[Callable[[str], ScalarOp], tuple[str]]:
+        """Pickle by name."""
+        return _scalar_op_named, (self.name,)
+
+    def __str__(self) -> str:
+        """Show the name."""
+        return self.name
+
+
+def _scalar_op_named(name: str) -> ScalarOp:
+    """Return a scalar op by name: how a pickled one is found again, in a family that loads late too."""
+    if name not in SCALAR_OPS:
+        load_scalar_families()
+    try:
+        return SCALAR_OPS[name]
+    except KeyError:
+        msg = f"pickle: no scalar op is named {name!r} here. Import the module that declares it first."
+        raise TensorTypeError(msg) from None
+
+
+def _evaluated(scalar_op: ScalarOp, *operands: np.ndarray) -> np.ndarray:
+    """Return the value of a scalar op's body, computed with NumPy."""
+    key = tuple([x.dtype for x in operands])
+    if key not in scalar_op.evaluators:
+        scalar_op.evaluators[key] = composite.evaluator(scalar_op, key)
+    result: np.ndarray = scalar_op.evaluators[key](*operands)
+    return result

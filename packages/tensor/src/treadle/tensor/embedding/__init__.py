@@ -1,0 +1,1 @@
+"""Graphs and functions of other libraries as ops."""

@@ -1,0 +1,196 @@
+"""SymbolicOp: an op whose graph follows from its parameters and the types of its inputs; and graphs of ops, apart."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treadle.config import lazy_module, text_of
+from treadle.graph import (
+    Constant,
+    FunctionGraph,
+    GraphTypeError,
+    MethodNotDefinedError,
+    MissingInputError,
+    NominalVariable,
+    SharedVariable,
+    Variable,
+    graph_inputs,
+    graph_replace,
+    toposort,
+)
+from treadle.tensor.embedding.from_graph import OpFromGraph
+from treadle.tensor.shapes.shape import LENGTH, ShapeI
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply
+    from treadle.tensor.rewrites.analysis import symbolic_shapes
+    from treadle.tensor.variables.variable import TensorVariable
+else:
+    symbolic_shapes = lazy_module("treadle.tensor.rewrites.analysis.symbolic_shapes")
+
+__all__ = ["SymbolicOp", "construct_nominal_fgraph"]
+
+
+class SymbolicOp(OpFromGraph):
+    """An op made of a graph that it builds itself, for the inputs that it is applied to.
+
+    A subclass names its parameters in ``__props__``, sets them before it calls ``super().__init__()``, and implements
+    `build_inner_graph`. Two nodes have equal ops if the classes, the parameters and the graphs are equal.
+
+    Parameters
+    ----------
+    inline, name
+        As for `OpFromGraph`; the name is that of the class if None.
+    kwargs
+        Derivatives and the connection pattern, as for `OpFromGraph`.
+
+    Examples
+    --------
+    >>> from treadle.tensor import SymbolicOp, dvector
+    >>> class Power(SymbolicOp):
+    ...     __props__ = ("exponent",)
+    ...
+    ...     def __init__(self, exponent):
+    ...         self.exponent = exponent
+    ...         super().__init__()
+    ...
+    ...     def build_inner_graph(self, x):
+    ...         return [x**self.exponent]
+    >>> x = dvector("x")
+    >>> Power(3)(x).eval({x: [1.0, 2.0]}).tolist()
+    [1.0, 8.0]
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ()
+    _built: bool = False
+
+    def __init__(self, *, inline: bool = False, name: str | None = None, **kwargs: Any) -> None:
+        self.name = type(self).__name__ if name is None else name
+        self.is_inline = bool(inline)
+        self._given = kwargs
+
+    def build_inner_graph(self, *inputs: Any) -> Variable | Sequence[Variable]:
+        """Return the outputs for these inputs, which have the types of those that the op is applied to."""
+        del inputs
+        msg = f"{type(self).__name__}: the op defines no graph. Implement build_inner_graph(*inputs)."
+        raise MethodNotDefinedError(msg)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return a node of the op with its graph, built anew for inputs of other types."""
+        given = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
+        if self._built and self._takes(given):
+            return super().make_node(*given)
+        inner = [x.type.make_variable(x.name) for x in given]
+        made = self.build_inner_graph(*inner)
+        outs = [made] if isinstance(made, Variable) else list(made)
+        op = copy(self)
+        for derived in ("_canonical", "_fn", "_gradients", "_hash", "_pattern"):
+            op.__dict__.pop(derived, None)
+        OpFromGraph.__init__(op, inner, outs, inline=self.is_inline, name=self.name, **self._given)
+        op._built = True
+        return OpFromGraph.make_node(op, *given)
+
+    def _takes(self, given: Sequence[Variable]) -> bool:
+        types = [x.type for x in self.fgraph.inputs]
+        return len(given) in {len(types), self.explicit_count} and all(
+            kind == x.type for kind, x in zip(types, given, strict=False)
+        )
+
+    def _parameter_names(self) -> Sequence[str]:
+        own = type(self).__props__ or ()
+        return (*own, *(OpFromGraph.__props__ or ())) if self._built else (*own, "is_inline", "name")
+
+    def __str__(self) -> str:
+        """Show the class and its parameters."""
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).__props__ or ())
+        return f"{self.name}{{{shown}}}"
+
+    __repr__ = __str__
+
+
+def construct_nominal_fgraph(
+    inputs: Sequence[Variable], outputs: Sequence[Variable]
+) -> tuple[FunctionGraph, list[SharedVariable], dict[Variable, Variable], dict[Variable, Variable]]:
+    """Return a graph as one of an op, between nominal variables.
+
+    Parameters
+    ----------
+    inputs, outputs
+        The graph; shared variables that it needs are inputs after these.
+
+    Returns
+    -------
+    The graph, the shared variables, and two empty dictionaries: the older form has the updates of these there.
+
+    Raises
+    ------
+    MissingInputError
+        If an output needs a variable that is no input.
+    """
+    known = set(inputs)
+    shared: dict[SharedVariable, None] = {}
+    for var in graph_inputs(outputs, inputs):
+        if isinstance(var, SharedVariable) and var not in known:
+            shared[var] = None
+        elif var not in known and not isinstance(var, Constant):
+            msg = f"construct_nominal_fgraph: the outputs need {var} of type {var.type}. Add it to the inputs."
+            raise MissingInputError(msg)
+    taken = [*inputs, *shared]
+    nominal = [NominalVariable(i, var.type) for i, var in enumerate(taken)]
+    made = graph_replace(list(outputs), dict(zip(taken, nominal, strict=True)), strict=False)
+    return FunctionGraph(nominal, made, clone=False), list(shared), {}, {}
+
+
+def infer_shape(
+    outs: Sequence[Variable], inputs: Sequence[Variable], input_shapes: Sequence[Sequence[Any] | None]
+) -> list[tuple[TensorVariable, ...] | None]:
+    """Return the shapes of outputs as expressions of the shapes of inputs.
+
+    Parameters
+    ----------
+    outs
+        What is computed.
+    inputs
+        Variables that it is computed from.
+    input_shapes
+        Their shapes, a sequence of int64 scalars for each; None for one without a shape.
+
+    Returns
+    -------
+    The length of each dimension, None for what is no tensor. A length that depends on values is that of the output.
+    """
+    if len(inputs) != len(input_shapes):
+        msg = f"infer_shape: there are {len(inputs)} inputs, got {text_of(input_shapes)}. Give a shape for each."
+        raise GraphTypeError(msg)
+    known = set(inputs)
+    others = [x for x in graph_inputs(outs, inputs) if x not in known and not isinstance(x, Constant)]
+    every = [*inputs, *dict.fromkeys(others)]
+    fgraph = FunctionGraph(every, list(outs), clone=True)
+    shapes = symbolic_shapes.SymbolicShapes()
+    fgraph.attach_feature(shapes)
+    replaced: dict[Variable, Variable] = dict(zip(fgraph.inputs, every, strict=True))
+    given = {x: list(shape) for x, shape in zip(fgraph.inputs, input_shapes, strict=False) if shape is not None}
+    found: list[tuple[TensorVariable, ...] | None] = []
+    for out, new in zip(outs, fgraph.outputs, strict=True):
+        if not isinstance(out.type, TensorType):
+            found.append(None)
+            continue
+        lengths: list[Any] = []
+        for d, n in enumerate(out.type.shape):
+            made = constant(n, dtype=LENGTH) if n is not None else shapes.variable(shapes.of(new)[d], fgraph)
+            if made is None:
+                lengths.append(ShapeI(d)(out))
+                continue
+            read = {
+                node.outputs[0]: as_tensor_variable(given[node.inputs[0]][node.op.axis])
+                for node in toposort([made])
+                if isinstance(node.op, ShapeI) and node.inputs[0] in given
+            }
+            lengths.append(graph_replace(made, {**replaced, **read}, strict=False))
+        found.append(tuple(lengths))
+    return found

@@ -1,0 +1,317 @@
+"""Products with Jacobians of whole expressions from either side, and gradients of a stretch of graph."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import text_of
+from treadle.graph import (
+    DisconnectedType,
+    GraphTypeError,
+    GraphValueError,
+    Variable,
+    as_flag,
+    composed,
+)
+from treadle.tensor.arguments.values import as_items
+from treadle.tensor.errors import DisconnectedInputError, ShapeError
+from treadle.tensor.gradients.forward_mode import defined, jvp
+from treadle.tensor.gradients.reverse_mode import choice, grad, gradients_of_parts, refuse_function, remembered
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.types.conversion import as_tensor_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+__all__ = [
+    "Lop",
+    "Rop",
+    "as_list_or_tuple",
+    "pullback",
+    "pushforward",
+    "pushforward_through_pullback",
+    "subgraph_grad",
+]
+
+
+def listed(what: str, given: Any) -> list[Any]:
+    """Return one, or several in a list or tuple, as a list."""
+    return [given] if not isinstance(given, list | tuple) else as_items(what, given)
+
+
+def like(given: Any, found: list[Any]) -> Any:
+    """Return results in the form of an argument: one, a list or a tuple."""
+    if not isinstance(given, list | tuple):
+        return found[0]
+    return tuple(found) if isinstance(given, tuple) else found
+
+
+def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """Return results as a list or tuple, or the one that there is if neither is asked for.
+
+    Parameters
+    ----------
+    use_list, use_tuple
+        The form asked for; not both.
+    outputs
+        A result, or a list or tuple of them.
+
+    Raises
+    ------
+    GraphValueError
+        If both forms are asked for, or there are several results and neither is.
+    """
+    use_list = as_flag("as_list_or_tuple: use_list", use_list)
+    use_tuple = as_flag("as_list_or_tuple: use_tuple", use_tuple)
+    found = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    if (use_list and use_tuple) or (len(found) != 1 and not (use_list or use_tuple)):
+        msg = f"as_list_or_tuple: one form is needed for {len(found)} results. Pass use_list or use_tuple as True."
+        raise GraphValueError(msg)
+    return found if use_list else tuple(found) if use_tuple else found[0]
+
+
+def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]:
+    """Return a vector for each variable, of its rank."""
+    given = listed(what, vectors)
+    if len(given) != len(variables):
+        msg = f"{what}: one is needed for each of {len(variables)} variables, got {len(given)}."
+        raise GraphValueError(msg)
+    found: list[TensorVariable | None] = []
+    for var, vector in zip(variables, given, strict=True):
+        if vector is None or (isinstance(vector, Variable) and isinstance(vector.type, DisconnectedType)):
+            found.append(None)
+            continue
+        tensor = as_tensor_variable(vector)
+        if tensor.ndim != as_tensor_variable(var).ndim:
+            msg = f"{what}: that of {var} of type {var.type} has rank {tensor.ndim}. Give it the rank of the variable."
+            raise ShapeError(msg)
+        found.append(tensor)
+    return found
+
+
+@composed
+def pullback(
+    f: Any,
+    wrt: Any,
+    cotangents: Any,
+    consider_constant: Collection[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> Any:
+    """Return the product of row vectors with the Jacobian of an expression: reverse mode.
+
+    Parameters
+    ----------
+    f
+        An expression, or a list of them.
+    wrt
+        A variable, or a list of them.
+    cotangents
+        For each expression a tensor of its shape.
+    consider_constant, disconnected_inputs, return_disconnected
+        As for `grad`.
+
+    Returns
+    -------
+    For each variable a tensor of its shape; one, a list or a tuple, as `wrt` is.
+
+    Raises
+    ------
+    GraphValueError, ShapeError
+        If the cotangents are not as many, or not of the ranks of the expressions.
+    DisconnectedInputError
+        If nothing depends on a variable and `disconnected_inputs` is ``raise``.
+    """
+    refuse_function("pullback", f)
+    outputs = [as_tensor_variable(out) for out in listed("pullback: f", f)]
+    vectors = matched("pullback: the cotangents", outputs, cotangents)
+    known: dict[Variable, Any] = {}
+    for out, vector in zip(outputs, vectors, strict=True):
+        if vector is not None:
+            known[out] = known[out] + vector if out in known else vector
+    if not known:
+        msg = "pullback: no cotangent is connected. Give at least one."
+        raise GraphValueError(msg)
+    targets = listed("pullback: wrt", wrt)
+    found = gradients_of_parts(
+        known, targets, consider_constant=consider_constant,
+        disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected, add_names=False,
+    )  # fmt: skip
+    return like(wrt, list(found))
+
+
+@composed
+def pushforward(
+    f: Any,
+    wrt: Any,
+    tangents: Any,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+    use_op_pushforward: bool = True,
+) -> Any:
+    """Return the product of the Jacobian of an expression with column vectors: forward mode, directional derivatives.
+
+    Parameters
+    ----------
+    f
+        An expression, or a list of them.
+    wrt
+        A variable, or a list of them. One that is computed from another one moves with it as well, as a gradient by
+        the one flows through the other.
+    tangents
+        For each variable a tensor of its shape, the direction in which it moves; None where it does not.
+    disconnected_outputs
+        What to do where an expression depends on no variable: ``raise``, ``warn`` or ``ignore``.
+    return_disconnected
+        What to return there: ``zero``, ``none`` or ``disconnected``.
+    use_op_pushforward
+        Whether to visit each node once and ask its op for its own rule, `Op.pushforward` or `Op.R_op`; ops without one
+        are asked for two pullbacks, one by one. If False, that is done for the whole graph at once
+        (`pushforward_through_pullback`): results are the same, the graph is larger, and loops run backwards twice.
+
+    Returns
+    -------
+    For each expression a tensor of its shape; one, a list or a tuple, as `f` is.
+
+    Raises
+    ------
+    GraphValueError, ShapeError
+        If the tangents are not as many, or not of the ranks of the variables.
+    DisconnectedInputError
+        If an expression depends on no variable and `disconnected_outputs` is ``raise``.
+    NullTypeGradError
+        If a derivative is not defined.
+    """
+    refuse_function("pushforward", f)
+    on_disconnected = choice("pushforward: disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
+    returned = choice("pushforward: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    outputs = [as_tensor_variable(out) for out in listed("pushforward: f", f)]
+    targets = variables("pushforward", wrt)
+    vectors = matched("pushforward: the tangents", targets, tangents)
+    sources = (*outputs, *targets, *vectors)
+    found: list[Any] = []
+    for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
+        if not isinstance(defined("pushforward", out, moved).type, DisconnectedType):
+            found.append(remembered(moved, sources))
+            continue
+        text = (
+            f"pushforward: {out} does not depend on what moves in a differentiable way. Leave it out, or pass "
+            "disconnected_outputs='ignore' for zeros."
+        )
+        if on_disconnected == "raise":
+            raise DisconnectedInputError(text)
+        if on_disconnected == "warn":
+            warnings.warn(text, UserWarning, stacklevel=3)
+        zero = remembered(zeros_like(out), sources) if returned == "zero" else None
+        found.append(moved if returned == "disconnected" else zero)
+    return like(f, found)
+
+
+def pushforward_through_pullback(
+    outputs: Any,
+    inputs: Any,
+    tangents: Any,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> Any:
+    """Return what `pushforward` does, from the gradient of the outputs and the gradient of that; no op's rule is asked.
+
+    Parameters
+    ----------
+    outputs
+        An expression, or a list of them.
+    inputs
+        A variable, or a list of them.
+    tangents, disconnected_outputs, return_disconnected
+        As for `pushforward`.
+
+    Notes
+    -----
+    The gradient is linear in the cotangents, and its own gradient by these is the derivative in the given directions
+    (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+    """
+    return pushforward(outputs, inputs, tangents, disconnected_outputs, return_disconnected, use_op_pushforward=False)
+
+
+def Lop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    consider_constant: Collection[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> Any:
+    """Return `pullback`, by its documented older name."""
+    return pullback(f, wrt, eval_points, consider_constant, disconnected_inputs, return_disconnected)
+
+
+def Rop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+    use_op_rop_implementation: bool = True,
+) -> Any:
+    """Return `pushforward`, by its documented older name."""
+    return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
+
+
+def variables(function: str, wrt: Any) -> list[Variable]:
+    """Return the variables that derivatives are taken by."""
+    targets = listed(f"{function}: wrt", wrt)
+    for target in targets:
+        if not isinstance(target, Variable):
+            msg = f"{function}: derivatives are taken by variables, got {text_of(target)}. Pass the variable itself."
+            raise GraphTypeError(msg)
+    return targets
+
+
+@composed
+def subgraph_grad(
+    wrt: Sequence[Variable],
+    end: Sequence[Variable],
+    start: dict[Variable, Any] | None = None,
+    cost: TensorLike | None = None,
+    details: bool = False,
+) -> Any:
+    """Return gradients by variables, and by the ends of a stretch of graph through which they flow on.
+
+    Parameters
+    ----------
+    wrt
+        Variables within the stretch.
+    end
+        Variables at which it ends, towards the inputs: nothing flows through them.
+    start
+        Gradients that are known, by the variables at which the stretch begins.
+    cost
+        A scalar that counts too.
+    details
+        Whether to return what comes from `start` and from the cost apart as well.
+
+    Returns
+    -------
+    The gradients by `wrt`, and those by `end`; with `details` also those from `start`, and from the cost, each by
+    `wrt` and `end` in this order (None where one is not given).
+
+    Raises
+    ------
+    GraphValueError
+        If there is neither a start nor a cost.
+    """
+    if start is None and cost is None:
+        msg = "subgraph_grad: gradients begin at a cost or at known ones. Pass cost or start."
+        raise GraphValueError(msg)
+    inner, ends = variables("subgraph_grad", list(wrt)), variables("subgraph_grad", list(end))
+    targets = [*inner, *ends]
+    kwargs: dict[str, Any] = {"consider_constant": ends, "disconnected_inputs": "ignore", "add_names": False}
+    from_start = None if start is None else list(grad(None, targets, known_grads=start, **kwargs))
+    from_cost = None if cost is None else list(grad(cost, targets, **kwargs))
+    parts = [part for part in (from_start, from_cost) if part is not None]
+    total = parts[0] if len(parts) == 1 else [a + b for a, b in zip(*parts, strict=True)]
+    result = (total[: len(inner)], total[len(inner) :])
+    return (*result, from_start, from_cost) if details else result

@@ -1,0 +1,525 @@
+"""Reverse-mode differentiation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import text_of
+from treadle.graph import (
+    Apply,
+    DisconnectedType,
+    GraphTypeError,
+    GraphValueError,
+    IfElse,
+    NullType,
+    Variable,
+    as_list,
+    composed,
+    connections,
+    note_op,
+    toposort,
+)
+from treadle.tensor.arguments.values import as_items
+from treadle.tensor.elementwise.arithmetic import add
+from treadle.tensor.elementwise.cast import identity
+from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
+from treadle.tensor.gradients.demand import ALWAYS, Demands
+from treadle.tensor.gradients.elementwise_demand import Masks, is_switch
+from treadle.tensor.ops.undefined_draws import null_terms
+from treadle.tensor.shapes.broadcasting import ones_like, zeros_like
+from treadle.tensor.shapes.shape import shared_lengths
+from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.tensor.gradients.demand import Demand
+    from treadle.tensor.gradients.elementwise_demand import Pull
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+__all__ = ["grad", "value_and_grad"]
+
+Cotangents = dict[Variable, Variable]
+_NO_GRADIENT = (DisconnectedType, NullType)
+
+
+@composed
+def grad(
+    cost: TensorLike | None,
+    wrt: Any = None,
+    consider_constant: Collection[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, TensorLike] | None = None,
+    return_disconnected: str = "zero",
+    null_gradients: str = "raise",
+) -> Any:
+    """Return the gradient of a scalar cost, by reverse mode.
+
+    Parameters
+    ----------
+    cost
+        A float scalar; None if `known_grads` is given.
+    wrt
+        A variable, or a sequence of them, to differentiate with respect to.
+    consider_constant
+        Variables that nothing flows back through: what they are computed from gets nothing by way of them. The
+        gradient by one of them is what reaches it.
+    disconnected_inputs
+        What to do where the cost does not depend on a variable: ``raise``, ``warn`` or ``ignore``.
+    add_names
+        Whether to name gradients after cost and variable.
+    known_grads
+        Gradients of intermediate variables that are known already, as variables or values of the variables' ranks.
+        They are the gradients by these variables: what flows to them from the cost, or from one another, is left out.
+    return_disconnected
+        What to return there: ``zero``, ``none`` or ``disconnected``.
+    null_gradients
+        What to do where a gradient is not defined: ``raise``, or ``return`` the null variable.
+
+    Returns
+    -------
+    A variable of the shape and dtype of `wrt`, or a list or tuple of them as `wrt` is.
+
+    Raises
+    ------
+    GraphTypeError, GraphValueError
+        If an argument is of the wrong kind, or none of the words listed.
+    ShapeError
+        If the cost is not a scalar.
+    DtypeError
+        If the cost is not a float.
+    DisconnectedInputError
+        If the cost does not depend on a variable and `disconnected_inputs` is ``raise``.
+    NullTypeGradError
+        If a gradient is not defined and `null_gradients` is ``raise``.
+
+    Notes
+    -----
+    The gradient with respect to a complex z = a + ib is d/da + i d/db: the direction in which the cost grows fastest.
+
+    Reverse accumulation over the graph in reverse order of evaluation (Griewank and Walther, Evaluating Derivatives,
+    2008, chapter 3); each node is visited once.
+    """
+    refuse_function("grad", cost)
+    return _gradients(
+        cost, wrt, known_grads, replaces=True, consider_constant=consider_constant,
+        disconnected_inputs=disconnected_inputs, add_names=add_names, return_disconnected=return_disconnected,
+        null_gradients=null_gradients,
+    )  # fmt: skip
+
+
+def gradients_of_parts(cotangents: Mapping[Variable, TensorLike], wrt: Any, **options: Any) -> Any:
+    """Return the gradient of expressions together, each of which has a cotangent.
+
+    Where one of them leads to another, its cotangent adds to what flows from that one. The options are those of `grad`.
+    """
+    return _gradients(None, wrt, cotangents, replaces=False, **options)
+
+
+def _gradients(
+    cost: TensorLike | None, wrt: Any, known_grads: Mapping[Variable, TensorLike] | None, *, replaces: bool,
+    consider_constant: Collection[Variable] | None = None, disconnected_inputs: str = "raise",
+    add_names: bool = True, return_disconnected: str = "zero", null_gradients: str = "raise",
+) -> Any:  # fmt: skip
+    """Return gradients as `grad` does; `replaces` says whether nothing adds to what is known."""
+    on_disconnected = choice("grad: disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
+    returned = choice("grad: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    on_null = choice("grad: null_gradients", null_gradients, ("raise", "return"))
+    constants = as_constants(consider_constant)
+    single = isinstance(wrt, Variable)
+    targets = [wrt] if single else as_items("grad: wrt", wrt)
+    for target in targets:
+        if not isinstance(target, Variable):
+            msg = (
+                f"grad: a gradient is taken with respect to variables, got {text_of(target)}. Pass the variable itself."
+            )
+            raise GraphTypeError(msg)
+    seeds = _seeds(cost, known_grads)
+    with shared_lengths():
+        found = accumulate(seeds, targets, constants, known=frozenset(known_grads or ()) if replaces else frozenset())
+    sources = (*seeds, *(known_grads or {}).values(), *targets)
+    result = []
+    for target in targets:
+        gradient = found.get(target)
+        if gradient is None or isinstance(gradient.type, DisconnectedType):
+            zero = _disconnected(target, on_disconnected, returned)
+            result.append(zero if zero is None else remembered(zero, sources))
+            continue
+        if isinstance(gradient.type, NullType) and on_null == "raise":
+            msg = f"grad: the gradient with respect to {target} is not defined: {gradient.type.why}."
+            raise NullTypeGradError(msg)
+        gradient = remembered(gradient, sources)
+        if add_names and gradient.name is None and target.name is not None and gradient.owner is not None:
+            gradient.name = f"(d{getattr(cost, 'name', None) or 'cost'}/d{target.name})"
+        result.append(gradient)
+    return result[0] if single else type(wrt)(result) if isinstance(wrt, tuple) else result
+
+
+def remembered(derivative: Any, sources: tuple[object, ...]) -> Any:
+    """Return a derivative that knows what it was written with: itself, or a copy of what is somebody else's variable.
+
+    That of a linear expression does not depend on all of it (see `treadle.graph.origins`).
+    """
+    if not isinstance(derivative.type, TensorType):
+        return derivative
+    if derivative.owner is None or any(derivative is source for source in sources):
+        derivative = identity(derivative)
+    derivative.written_with += tuple(source for source in sources if isinstance(source, Variable))
+    return derivative
+
+
+def value_and_grad(cost: TensorLike, wrt: Any = None, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:
+    """Return a scalar cost and its gradient, to be computed together: the gradient reuses what the cost computes.
+
+    Parameters
+    ----------
+    cost
+        A float scalar.
+    wrt
+        A variable, or a sequence of them.
+    **grad_kwargs
+        Passed to `grad`.
+
+    Examples
+    --------
+    >>> from treadle.tensor import dvector, value_and_grad
+    >>> x = dvector("x")
+    >>> cost, slope = value_and_grad((x**2).sum(), x)
+    >>> slope.eval({x: [1.0, -2.0]}).tolist()
+    [2.0, -4.0]
+    """
+    refuse_function("value_and_grad", cost)
+    check_options("value_and_grad", grad_kwargs)
+    value = as_tensor_variable(cost)
+    return value, grad(value, wrt, **grad_kwargs)
+
+
+_OPTIONS = frozenset(
+    ("consider_constant", "disconnected_inputs", "add_names", "known_grads", "return_disconnected", "null_gradients")
+)
+
+
+def check_options(what: str, options: Iterable[str]) -> None:
+    """Refuse keywords that `grad` does not take.
+
+    Raises
+    ------
+    GraphTypeError
+        If there is one.
+    """
+    unknown = sorted(set(options) - _OPTIONS)
+    if unknown:
+        msg = (
+            f"{what}: unexpected keyword arguments, got {', '.join(unknown)}. There are {', '.join(sorted(_OPTIONS))}."
+        )
+        raise GraphTypeError(msg)
+
+
+def refuse_function(what: str, given: object) -> None:
+    """Refuse a function where what it returns belongs.
+
+    Raises
+    ------
+    GraphTypeError
+        If it is one.
+    """
+    if callable(given):
+        msg = (
+            f"{what}: {what} takes an expression, not a function, got {text_of(given)}. Call the function with "
+            "variables, and pass what it returns."
+        )
+        raise GraphTypeError(msg)
+
+
+def choice(what: str, given: str, allowed: Sequence[str]) -> str:
+    """Return one of the words of a choice, written in any case."""
+    word = given.lower() if isinstance(given, str) else None
+    if word not in allowed:
+        msg = f"{what} must be one of {', '.join(allowed)}, got {text_of(given)}."
+        raise GraphValueError(msg)
+    return word
+
+
+def as_constants(given: Collection[Variable] | None) -> frozenset[Variable]:
+    """Return the variables given as `consider_constant`: nothing flows back through them."""
+    if given is None:
+        return frozenset()
+    items = None if isinstance(given, Variable) or not isinstance(given, Collection) else as_list(given)
+    wrong = given if items is None else next((v for v in items if not isinstance(v, Variable)), None)
+    if wrong is not None or items is None:
+        msg = f"grad: consider_constant takes a list of variables, got {text_of(wrong)}. Put the variables into a list."
+        raise GraphTypeError(msg)
+    return frozenset(items)
+
+
+def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] | None) -> Cotangents:
+    """Return the gradients to begin with."""
+    if known_grads is not None and not hasattr(known_grads, "items"):
+        msg = f"grad: known_grads maps variables to their gradients, got {text_of(known_grads)}. Pass a dictionary."
+        raise GraphTypeError(msg)
+    seeds = {var: _known(var, given) for var, given in (known_grads or {}).items()}
+    if cost is None:
+        if not seeds:
+            msg = "grad: a cost is needed, or known_grads. Pass a scalar cost."
+            raise GraphTypeError(msg)
+        return seeds
+    var = as_tensor_variable(cost)
+    if var.ndim != 0:
+        msg = f"grad: the cost must be a scalar, got {var} of type {var.type}. Take its sum or mean first."
+        raise ShapeError(msg)
+    if var.type.numpy_dtype.kind != "f":
+        hint = "Take its real(), imag() or abs()" if var.type.numpy_dtype.kind == "c" else "Cast it"
+        msg = f"grad: the cost must be of a float dtype, got {var} of type {var.type}. {hint} first."
+        raise DtypeError(msg)
+    one = ones_like(var) if var.ndim else as_tensor_variable(var.type.numpy_dtype.type(1))
+    seeds.setdefault(var, one)
+    return seeds
+
+
+def _known(var: object, given: TensorLike) -> Variable:
+    """Return a gradient given in `known_grads`."""
+    if not isinstance(var, Variable):
+        msg = f"grad: known_grads holds gradients by variable, got {text_of(var)}. Pass the variable itself."
+        raise GraphTypeError(msg)
+    absent = isinstance(given, Variable) and isinstance(given.type, DisconnectedType | NullType)
+    if absent or not isinstance(var.type, TensorType):
+        return given  # type: ignore[return-value]  # what a gradient by another package's type is, that package knows
+    found = as_tensor_variable(given)
+    if found.ndim != var.type.ndim:
+        msg = (
+            f"grad: the gradient of {var} of type {var.type} given in known_grads has rank {found.ndim}. "
+            "Give it the rank of the variable."
+        )
+        raise ShapeError(msg)
+    return found
+
+
+def _disconnected(target: Variable, action: str, returned: str) -> Variable | None:
+    missing("grad", target, action)
+    if returned == "none":
+        return None
+    return DisconnectedType()() if returned == "disconnected" else zeros_like(target)
+
+
+def missing(function: str, target: Variable, action: str) -> None:
+    """Raise an error or warn, or neither, where a cost does not depend on a variable."""
+    text = (
+        f"{function}: the cost does not depend on {target} in a differentiable way. Leave it out of wrt, "
+        "or pass disconnected_inputs='ignore' for zeros."
+    )
+    if action == "raise":
+        raise DisconnectedInputError(text)
+    if action == "warn":
+        warnings.warn(text, UserWarning, stacklevel=4)
+
+
+# What an op says about its node: for each input, for each output, whether they are connected.
+Pattern = list[list[bool]]
+
+
+def _connected(
+    order: Sequence[Apply], targets: Collection[Variable], constants: Collection[Variable]
+) -> tuple[dict[Apply, Pattern], set[Variable]]:
+    """Return the nodes through which a gradient may reach a target, and the variables from which it may."""
+    reached: set[Variable] = set(targets)
+    patterns: dict[Apply, Pattern] = {}
+    for node in order:
+        moving = [i for i, x in enumerate(node.inputs) if x in reached]
+        if not moving:
+            continue
+        pattern = connections(node)
+        through = [
+            out for o, out in enumerate(node.outputs) if out not in constants and any(pattern[i][o] for i in moving)
+        ]
+        if through:
+            patterns[node] = pattern
+            reached.update(through)
+    return patterns, reached
+
+
+def accumulate(
+    seeds: Cotangents,
+    targets: Sequence[Variable],
+    constants: Collection[Variable] = frozenset(),
+    blockers: Collection[Variable] | None = None,
+    known: Collection[Variable] = frozenset(),
+) -> Cotangents:
+    """Carry the seeds back through the graph; return the gradient of every variable that leads to a target.
+
+    Parameters
+    ----------
+    seeds
+        The gradients to begin with.
+    targets
+        The variables asked for.
+    constants
+        Variables that nothing flows back through.
+    blockers
+        Variables that no target stands behind: the graph is not looked at further than these.
+    known
+        Seeds that nothing is added to.
+    """
+    order = toposort(seeds, blockers)
+    patterns, reached = _connected(order, targets, constants)
+    found: Cotangents = dict(seeds)
+    demands = Demands(order, seeds) if any(isinstance(node.op, IfElse) for node in order) else None
+    pull = pulled_back
+    if any(map(is_switch, patterns)):
+        pull = Masks(order, patterns, {*seeds, *targets}, pulled_back).pulled_back
+    undefined = null_terms(order, patterns, reached, seeds, constants)
+    for node in reversed(order):
+        pattern = patterns.get(node)
+        if pattern is None:
+            continue
+        nulls = undefined.get(node)
+        if nulls is not None:
+            found.update((x, null) for x, null in zip(node.inputs, nulls, strict=True) if null is not None)
+        cotangents = [None if out in constants else _present(found.get(out)) for out in node.outputs]
+        # Of each input, the cotangents that flow back to it.
+        flows = [
+            [c for c, joined in zip(cotangents, row, strict=True) if joined and c is not None] if x in reached else []
+            for x, row in zip(node.inputs, pattern, strict=True)
+        ]
+        if not any(flows):
+            continue
+        for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands, pull), strict=True):
+            if term is not None and x not in known:
+                found[x] = summed(found.get(x), term)
+    return found if demands is None else _right_always(found, demands, targets)
+
+
+def _present(var: Variable | None) -> Variable | None:
+    """Return a gradient, or None where nothing flows."""
+    # Nearly all are tensors, of which one look is enough.
+    return var if var is None or type(var.type) is TensorType or not isinstance(var.type, DisconnectedType) else None
+
+
+def _terms(
+    node: Apply,
+    cotangents: Sequence[Variable | None],
+    flows: Sequence[Sequence[Variable]],
+    demands: Demands | None,
+    pull: Pull,
+) -> Sequence[Variable | None]:
+    """Return what flows back to each input, or None.
+
+    An input that is connected to an output whose gradient is not defined has none that is defined. The other inputs
+    are asked of the op as if that output did not matter.
+    """
+    nulls = [next((c for c in given if isinstance(c.type, NullType)), None) for given in flows]
+    if all(null is not None or not given for null, given in zip(nulls, flows, strict=True)):
+        return nulls
+    defined = [None if c is None or isinstance(c.type, NullType) else c for c in cotangents]
+    terms = pull(node, defined) if demands is None else _guarded_terms(node, defined, demands, pull)
+    return [
+        (_present(term) if null is None else null) if given else None
+        for term, null, given in zip(terms, nulls, flows, strict=True)
+    ]
+
+
+def _right_always(found: Cotangents, demands: Demands, targets: Sequence[Variable]) -> Cotangents:
+    """Return gradients of which those asked for are right always, not only where they are needed."""
+    asked = {
+        target: _guarded(found[target], demands, demands.of(target), target, ALWAYS)
+        for target in targets
+        if target in found
+    }
+    return {**found, **asked}
+
+
+def _guarded_terms(
+    node: Apply, cotangents: Sequence[Variable | None], demands: Demands, pull: Pull
+) -> Sequence[Variable | None]:
+    """Return what flows back through a choice, or a node that may stand in a branch."""
+    if isinstance(node.op, IfElse):
+        return _terms_of_choice(node.op, node, cotangents, demands)
+    own = demands.of_node(node)
+    given = [
+        c if c is None else _guarded(c, demands, demands.of(out), out, own)
+        for c, out in zip(cotangents, node.outputs, strict=True)
+    ]
+    terms = pull(node, given)
+    return [_guarded(t, demands, own, x, demands.of(x)) for x, t in zip(node.inputs, terms, strict=True)]
+
+
+def _terms_of_choice(
+    op: IfElse, node: Apply, cotangents: Sequence[Variable | None], demands: Demands
+) -> Sequence[Variable | None]:
+    """Return what flows back through a choice: to the variables of either branch, where it is taken."""
+    terms: list[Variable | None] = [None]
+    for taken, branch in zip((True, False), op.branches(node), strict=True):
+        for c, out, x in zip(cotangents, node.outputs, branch, strict=True):
+            demand = demands.within(demands.of(out), node.inputs[0], taken)
+            guarded = None if c is None else _guarded(c, demands, demand, x, demands.of(x))
+            terms.append(None if guarded is None else _checked(node, x, guarded))
+    return terms
+
+
+def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Variable, wider: Demand) -> Any:
+    """Return a term that is right under a demand as one that is right under a wider one."""
+    if term is None or _flows_nowhere(term):
+        return term
+    return demands.guarded(term, demand, like, wider)
+
+
+def pulled_back(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
+    """Return what the op says flows back through a node, checked."""
+    given = [
+        (zeros_like(out) if isinstance(out.type, TensorType) else DisconnectedType()()) if c is None else c
+        for c, out in zip(cotangents, node.outputs, strict=True)
+    ]
+    try:
+        terms = node.op.pullback(node.inputs, node.outputs, given)
+    except Exception as error:
+        note_op(error, node.op, "pullback", node.where())
+        raise
+    if not isinstance(terms, Sequence) or len(terms) != len(node.inputs):
+        told = len(terms) if isinstance(terms, Sequence) else repr(terms)
+        msg = (
+            f"{node.op}: the gradient must be a list with one term for each of {len(node.inputs)} inputs, "
+            f"got {told}{node.where()}. Correct its pullback (or L_op, or grad)."
+        )
+        raise GraphTypeError(msg)
+    return [_checked(node, x, t) for x, t in zip(node.inputs, terms, strict=True)]
+
+
+def _flows_nowhere(term: Variable) -> bool:
+    return type(term.type) is not TensorType and isinstance(term.type, _NO_GRADIENT)
+
+
+def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None:
+    if term is None or (isinstance(term, Variable) and _flows_nowhere(term)):
+        return term
+    kind = x.type
+    if not isinstance(kind, TensorType):
+        # What a gradient by a value of another package's type is, that package knows.
+        return term
+    if kind.numpy_dtype.kind not in "fc":
+        return None
+    try:
+        var = as_tensor_variable(term)
+    except TensorTypeError as error:
+        note_op(error, node.op, "pullback", node.where())
+        raise
+    if var.ndim != kind.ndim:
+        msg = (
+            f"{node.op}: the gradient of {x} of type {kind} has rank {var.ndim}{node.where()}. "
+            "It must have the input's rank. Correct the op's pullback (or L_op, or grad)."
+        )
+        raise ShapeError(msg)
+    return cotangent_of(x, var)  # type: ignore[arg-type]  # a tensor by its type, see above
+
+
+def summed(old: Variable | None, new: Variable) -> Variable:
+    if old is None:
+        return new
+    if isinstance(old.type, NullType):
+        return old
+    if isinstance(new.type, NullType):
+        return new
+    total: Variable = add(old, new)
+    return total

@@ -1,0 +1,1 @@
+"""Indexing: index expressions, reading and writing at them, masks, positions, ranges."""

@@ -1,0 +1,281 @@
+"""Boolean masks: which elements are not zero, picking those that a mask picks, and writing to them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
+
+from treadle.graph import as_flag
+from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.elementwise.arithmetic import add, floor_div, maximum, mod
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import lt, neq
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.indexing.expressions import Positions, Span
+from treadle.tensor.indexing.indexing import set_subtensor, subtensor
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.indexing.searching import Nonzero, SearchSorted
+from treadle.tensor.joins.joining import stack
+from treadle.tensor.reductions.accumulation import cumsum
+from treadle.tensor.shapes.broadcasting import broadcast_to, zeros
+from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.shape import LENGTH, flatten, reshape, shape_i
+from treadle.tensor.types.conversion import as_tensor_variable, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.tensor.indexing.expressions import Entry
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+__all__ = [
+    "argwhere", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "place", "putmask",
+]  # fmt: skip
+
+
+def as_mask(a: TensorLike) -> TensorVariable:
+    """Return whether elements are not zero."""
+    var = as_tensor_variable(a)
+    made: TensorVariable = var if var.dtype == "bool" else neq(var, np.zeros((), var.dtype))
+    return made
+
+
+@overload
+def nonzero(
+    a: TensorLike,
+    return_matrix: Literal[False] = False,
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> tuple[TensorVariable, ...]: ...
+
+
+@overload
+def nonzero(
+    a: TensorLike,
+    return_matrix: Literal[True],
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> TensorVariable: ...
+
+
+@overload
+def nonzero(
+    a: TensorLike,
+    return_matrix: bool,
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> tuple[TensorVariable, ...] | TensorVariable: ...
+
+
+def nonzero(
+    a: TensorLike,
+    return_matrix: bool = False,
+    *,
+    size: TensorLike | None = None,
+    fill_value: TensorLike | Sequence[TensorLike] = 0,
+) -> tuple[TensorVariable, ...] | TensorVariable:
+    """Return the positions of the elements that are not zero, a vector for each dimension (as numpy.nonzero).
+
+    Parameters
+    ----------
+    a
+        A tensor of rank 1 or more.
+    return_matrix
+        Whether to return one matrix, with a row for each dimension.
+    size
+        How many positions are returned: the first ones. With it the shape does not depend on data, so that JAX takes
+        it.
+    fill_value
+        What follows where there are fewer than `size`; a number, or one for each dimension.
+
+    Raises
+    ------
+    ShapeError
+        If the tensor is of rank 0.
+    """
+    var = as_tensor_variable(a)
+    if not var.ndim:
+        msg = f"nonzero: a tensor of rank 1 or more is needed, got {var} of rank 0. Use atleast_1d(x)."
+        raise ShapeError(msg)
+    mask = as_mask(var)
+    if size is None:
+        found = tensors(Nonzero().make_node(mask).outputs)
+    else:
+        fills = list(fill_value) if isinstance(fill_value, list | tuple) else [fill_value] * var.ndim
+        found = _first_positions(mask, size, fills)
+    return stack(found) if as_flag("nonzero: return_matrix", return_matrix) else tuple(found)
+
+
+def first_true(mask: TensorVariable, size: TensorLike) -> TensorVariable:
+    """Return the positions of the first true elements of a vector, and its length where there are fewer."""
+    count = cumsum(cast(mask, LENGTH))
+    found: TensorVariable = SearchSorted("left")(count, add(arange(size), 1))
+    return found
+
+
+def _first_positions(mask: TensorVariable, size: TensorLike, fills: Sequence[TensorLike]) -> list[TensorVariable]:
+    """Return the positions of the first true elements along each dimension, and given numbers after them."""
+    if len(fills) != mask.ndim:
+        msg = f"nonzero: one fill_value, or one for each of {mask.ndim} dimensions is needed, got {len(fills)}."
+        raise ShapeError(msg)
+    flat = flatten(mask)
+    rest = first_true(flat, size)
+    there = lt(rest, shape_i(flat, 0))
+    found: list[TensorVariable] = []
+    for d in range(mask.ndim - 1, -1, -1):
+        # A dimension of length 0 has no positions, but must not be divided by.
+        n = maximum(shape_i(mask, d), 1)
+        found.insert(0, switch(there, mod(rest, n) if d else rest, cast(fills[d], LENGTH)))
+        rest = floor_div(rest, n)
+    return found
+
+
+def flatnonzero(a: TensorLike) -> TensorVariable:
+    """Return the positions in the flattened tensor of the elements that are not zero (as numpy.flatnonzero)."""
+    return nonzero(flatten(a))[0]
+
+
+def nonzero_values(a: TensorLike) -> TensorVariable:
+    """Return the elements that are not zero, as a vector: ``a[nonzero(a)]``."""
+    var = as_tensor_variable(a)
+    return subtensor(var, nonzero(var))
+
+
+def argwhere(a: TensorLike) -> TensorVariable:
+    """Return the positions of the elements that are not zero, a row for each element (as numpy.argwhere)."""
+    var = as_tensor_variable(a)
+    if not var.ndim:
+        return zeros((shape_i(nonzero(dimshuffle(var, NEW))[0], 0), 0), "int64")
+    return nonzero(var, return_matrix=True).T
+
+
+def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> TensorVariable:
+    """Return the parts of a tensor along an axis for which a condition holds (as numpy.compress).
+
+    Parameters
+    ----------
+    condition
+        A vector; where it is shorter than the dimension, the rest is left out.
+    x
+        The tensor.
+    axis
+        The axis; of the flattened tensor if None.
+    """
+    mask = as_tensor_variable(condition)
+    if mask.ndim != 1:
+        msg = f"compress: the condition must be a vector, got {mask} of rank {mask.ndim}. Flatten it."
+        raise ShapeError(msg)
+    var = as_tensor_variable(x)
+    if axis is None:
+        return subtensor(flatten(var), nonzero(mask))
+    at = normalize_axis("compress", axis, var.ndim)
+    return subtensor(var, (*(slice(None) for _ in range(at)), nonzero(mask)[0]))
+
+
+def extract(condition: TensorLike, arr: TensorLike) -> TensorVariable:
+    """Return the elements of a tensor for which a condition holds, as a vector (as numpy.extract)."""
+    return subtensor(flatten(arr), nonzero(flatten(condition)))
+
+
+def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable:
+    """Return a tensor with the elements that a mask picks replaced by values, again and again in order.
+
+    What numpy.place does to its argument. The mask has as many elements as the tensor.
+    """
+    var = as_tensor_variable(arr)
+    chosen = _of_shape("place", as_mask(mask), var)
+    (found,) = nonzero(flatten(chosen))
+    values = flatten(cast(vals, var.dtype))
+    at = mod(arange(shape_i(found, 0)), shape_i(values, 0))
+    return reshape(set_subtensor(subtensor(flatten(var), found), subtensor(values, at)), var.shape)
+
+
+def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariable:
+    """Return a tensor with the elements that a mask picks replaced by the values at the same places.
+
+    What numpy.putmask does to its argument. Values of fewer elements are repeated.
+    """
+    var = as_tensor_variable(a)
+    chosen = _of_shape("putmask", as_mask(mask), var)
+    given = as_tensor_variable(values)
+    if given.dtype != var.dtype and not np.can_cast(given.dtype, var.dtype, "same_kind"):
+        msg = f"putmask: values of dtype {given.dtype} do not fit a tensor of dtype {var.dtype}. Cast them."
+        raise TensorTypeError(msg)
+    given = cast(given, var.dtype)
+    if given.ndim and given is not var:
+        flat = flatten(given)
+        at = mod(arange(var.size), shape_i(flat, 0))
+        given = reshape(subtensor(flat, at), var.shape)
+    result: TensorVariable = switch(chosen, given, var)
+    return result
+
+
+def _of_shape(what: str, mask: TensorVariable, x: TensorVariable) -> TensorVariable:
+    """Return a mask in the shape of a tensor with as many elements."""
+    ours, theirs = ([n for n in v.type.shape if n is not None] for v in (mask, x))
+    known = len(ours) == mask.ndim and len(theirs) == x.ndim
+    if known and prod(ours) != prod(theirs):
+        msg = f"{what}: a mask of shape {mask.type.shape} does not fit a tensor of shape {x.type.shape}."
+        raise ShapeError(msg)
+    return mask if mask is x else reshape(mask, x.shape, ndim=x.ndim)
+
+
+# Indexing by masks
+
+
+def mask_in(entries: Sequence[Entry], inputs: Sequence[TensorVariable]) -> tuple[TensorVariable, int] | None:
+    """Return the mask that all arrays of an index are the positions of, and the first dimension that it picks from.
+
+    None where the arrays are something else, or anything is left out in other dimensions.
+    """
+    arrays = [d for d, entry in enumerate(entries) if isinstance(entry, Positions)]
+    others = [entry for entry in entries if not isinstance(entry, Positions)]
+    if not arrays or len(inputs) != len(arrays) or not all(isinstance(e, Span) and e.is_full for e in others):
+        return None
+    node = inputs[0].owner
+    if node is None or not isinstance(node.op, Nonzero) or node.outputs != list(inputs):
+        return None
+    if arrays != list(range(arrays[0], arrays[0] + len(arrays))):
+        return None
+    return node.inputs[0], arrays[0]
+
+
+def write_by_mask(
+    x: TensorVariable, y: TensorVariable, mask: TensorVariable, first: int, set_: bool
+) -> TensorVariable | None:
+    """Return a tensor with what a mask picks set to values, or increased by them, as a choice between whole tensors.
+
+    None where there is a value for each element that is picked, whose number is not known.
+
+    Parameters
+    ----------
+    x
+        The tensor.
+    y
+        Values of its dtype, that broadcast to the part picked.
+    mask
+        The mask.
+    first
+        The first dimension that the mask picks from.
+    set_
+        Whether the values replace the part, else are added to it.
+    """
+    after = x.ndim - first - mask.ndim
+    at = y.ndim - after - 1
+    if at >= 0:
+        if y.type.shape[at] != 1:
+            return None
+        y = dimshuffle(y, *range(at + 1), *[NEW] * (mask.ndim - 1), *range(at + 1, y.ndim))
+    # Values must not lengthen a dimension that turns out to have length 1: they are brought to the tensor's lengths.
+    own = range(x.ndim - y.ndim, x.ndim)
+    if any(n != 1 and (n is None or n != x.type.shape[d]) for n, d in zip(y.type.shape, own, strict=True)):
+        inside = range(first, first + mask.ndim)
+        y = broadcast_to(y, [1 if d in inside else shape_i(x, d) for d in own])
+    chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * after)
+    made: TensorVariable = switch(chosen, y if set_ else add(x, y), x)
+    return made

@@ -1,0 +1,86 @@
+"""What writes at arrays of positions leave standing, where positions are repeated: the gradient of the values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq
+from treadle.tensor.indexing.expressions import Positions, Span
+from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor
+from treadle.tensor.indexing.ranges import ARange, arange
+from treadle.tensor.indexing.searching import Nonzero
+from treadle.tensor.lengths.numbers import number, times
+from treadle.tensor.shapes.broadcasting import zeros
+from treadle.tensor.shapes.shape import LENGTH, lengths, reshape, shape_i
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.indexing.expressions import Entry
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import TensorVariable
+
+__all__ = ["standing"]
+
+
+def standing(
+    part: TensorVariable, x: TensorVariable, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
+) -> TensorVariable:
+    """Return a part of the cotangent of a tensor that was set, 0 where a later value of the same write won.
+
+    The values are numbered, and the numbers written as the values were: those found again won.
+
+    Parameters
+    ----------
+    part
+        What the index picks from the cotangent.
+    x
+        The tensor that was written into.
+    entries, arrays
+        The index, and its arrays of positions.
+    """
+    written_into = [shape_i(x, d) for d, entry in enumerate(entries) if isinstance(entry, Positions)]
+    if _all_apart(arrays, [x.type.shape[d] for d, entry in enumerate(entries) if isinstance(entry, Positions)]):
+        return part
+    # Slices pick no element twice: a single place of theirs tells all.
+    places = iter(written_into)
+    board = zeros([next(places) if isinstance(e, Positions) else 1 for e in entries], LENGTH)
+    index = tuple(e if isinstance(e, Positions) else Span() for e in entries)
+    picked: TensorVariable = AdvancedSubtensor(index)(board, *arrays)
+    count: Number = 1
+    for n in lengths(picked):
+        count = times(count, number(n))
+    numbers = reshape(arange(count), picked.shape)
+    written = AdvancedIncSubtensor(index, set=True)(board, numbers, *arrays)
+    won = eq(AdvancedSubtensor(index)(written, *arrays), numbers)
+    result: TensorVariable = switch(won, part, 0)
+    return result
+
+
+def _all_apart(arrays: Sequence[TensorVariable], lengths: Sequence[int | None]) -> bool:
+    """Whether positions are certain to differ: those of a mask, one range, or one constant without repetitions."""
+    owners = [a.owner for a in arrays]
+    if owners[0] is not None and isinstance(owners[0].op, Nonzero) and all(o is owners[0] for o in owners):
+        return {id(a) for a in arrays} == {id(out) for out in owners[0].outputs}
+    if len(arrays) > 1:
+        return False
+    given, n = arrays[0], lengths[0]
+    if not isinstance(given, Constant):
+        return owners[0] is not None and isinstance(owners[0].op, ARange) and _ascends_from_0(owners[0].inputs)
+    data = np.asarray(given.data).astype(np.int64)
+    if data.size and data.min() < 0:
+        if n is None:
+            return bool(data.max() < 0) and np.unique(data).size == data.size
+        data = np.where(data < 0, data + n, data)
+    return np.unique(data).size == data.size
+
+
+def _ascends_from_0(bounds: Sequence[Variable]) -> bool:
+    """Whether a range, of which start, stop and step are given, holds no negative number and none twice."""
+    start, _, step = bounds
+    return isinstance(start, Constant) and isinstance(step, Constant) and bool(start.data >= 0 and step.data > 0)

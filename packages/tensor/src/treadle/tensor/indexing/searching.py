@@ -1,0 +1,357 @@
+"""Ops that find positions: of true elements, of values among sorted ones, of rows in order; and that count them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import lazy_module
+from treadle.graph import Apply, static_op
+from treadle.tensor.arguments.values import as_choice
+from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
+from treadle.tensor.ops.known_values import known_value
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.types.conversion import tensors
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Type, Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.sorting import counting
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
+else:
+    counting = lazy_module("treadle.tensor.sorting.counting")
+    batching = lazy_module("treadle.tensor.batches.batching")
+
+__all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
+
+
+@static_op
+class CheckMask(TensorOp):
+    """A mask as it is, where it is as long as the dimensions that it picks from; else an IndexError.
+
+    Inputs are the mask and, for each of its last dimensions, the length that it must have.
+    """
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node."""
+        mask, *wanted = (self.as_input(v) for v in inputs)
+        if mask.dtype != "bool" or mask.ndim < len(wanted):
+            msg = f"{self}: a boolean mask of rank {len(wanted)} or more is needed, got {mask} of type {mask.type}."
+            raise IndexingError(msg)
+        return Apply(self, [mask, *wanted], [mask.type.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Compare the lengths."""
+        del node
+        mask, *wanted = inputs
+        batch = mask.ndim - len(wanted)
+        for d, (n, length) in enumerate(zip(mask.shape[batch:], wanted, strict=True)):
+            if n != length:
+                msg = f"a mask of length {n} in its dimension {d} is given for a dimension of length {int(length)}"
+                raise IndexError(msg)
+        output_storage[0][0] = mask
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the mask's lengths."""
+        del out
+        return shapes.of(node.inputs[0])
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
+        """Check the last dimensions of all masks of a batch at once."""
+        batching.refuse_batched(zip(node.inputs[1:], inputs[1:], strict=True), "the lengths that a mask must have")
+        checked: TensorVariable = self(*inputs)
+        return checked
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back."""
+        return [[False] for _ in node.inputs]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del outputs, cotangents
+        return [None for _ in inputs]
+
+
+@static_op
+class Nonzero(TensorOp):
+    """Positions of the true elements of a mask, in C order: a vector of int64 for each dimension."""
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a vector type for each dimension."""
+        (mask,) = types
+        if not isinstance(mask, TensorType) or mask.dtype != "bool" or not mask.ndim:
+            msg = f"{self}: a boolean tensor of rank 1 or more is needed, got one of type {mask}."
+            raise TensorTypeError(msg)
+        return [TensorType(LENGTH, (0 if 0 in mask.shape else None,)) for _ in mask.shape]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Search with NumPy."""
+        del node
+        for cell, positions in zip(output_storage, np.nonzero(inputs[0]), strict=True):
+            cell[0] = np.ascontiguousarray(positions, LENGTH)
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return a length that all results share, known only when the program runs."""
+        del out
+        return [shapes.atom("length", node.outputs[0], 0)]
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that positions are not negative."""
+        del output, holds
+        return fact == "nonnegative"
+
+    def vectorize_node(self, node: TensorNode, mask: TensorVariable) -> Apply:
+        """Refuse masks that differ: each would pick another number of elements.
+
+        Raises
+        ------
+        VectorizeError
+            If the mask has batch dimensions.
+        """
+        batching.refuse_batched([(node.inputs[0], mask)], "the number of elements that a mask picks")
+        return self.make_node(mask)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back."""
+        return [[False] * len(node.outputs)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None]
+
+
+@static_op
+class SearchSorted(TensorOp):
+    """Where values would be inserted among sorted ones to keep the order, by binary search.
+
+    Inputs are the sorted values, along their last dimension, and the values searched for, of the same dtype; the
+    leading dimensions of the first are a batch that both have. NaN counts as larger than every number.
+
+    Parameters
+    ----------
+    side
+        Whether among equal values the first (``"left"``) or the position after the last (``"right"``) counts.
+    """
+
+    side: str
+
+    def __post_init__(self) -> None:
+        """Check the side."""
+        as_choice("searchsorted: side", self.side, ("left", "right"))
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return positions in the shape of the values searched for."""
+        x, v = types
+        kinds = [t for t in types if isinstance(t, TensorType) and t.numpy_dtype.kind != "c"]
+        if len(kinds) < len(types) or not kinds[0].ndim or kinds[0].dtype != kinds[1].dtype:
+            msg = f"{self}: two tensors of one real dtype are needed, the first of rank 1 or more, got {x} and {v}."
+            raise TensorTypeError(msg)
+        x, v = kinds
+        batch = x.ndim - 1
+        lengths = zip(x.shape[:batch], v.shape[:batch], strict=False)
+        if v.ndim < batch or any(n != m for n, m in lengths if n is not None and m is not None):
+            msg = f"{self}: the batch of sorted values of type {x} and of values of type {v} differs. Broadcast them."
+            raise ShapeError(msg)
+        return [TensorType(LENGTH, v.shape)]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Search with NumPy, each part of the batch on its own."""
+        del node
+        x, v = inputs
+        batch = x.shape[:-1]
+        if v.shape[: len(batch)] != batch:
+            msg = f"sorted values of shape {x.shape} and values of shape {v.shape} do not have the same batch"
+            raise ValueError(msg)
+        found = np.empty(v.shape, LENGTH)
+        for at in np.ndindex(batch):
+            found[at] = np.searchsorted(x[at], v[at], "right" if self.side == "right" else "left")
+        output_storage[0][0] = found
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths of the values searched for."""
+        del out
+        return shapes.of(node.inputs[1])
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that positions are not negative."""
+        del output, holds
+        return fact == "nonnegative"
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
+        """Search for all values of a batch at once; among sorted values of its own each part of it."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        if node.inputs[0].ndim > 1 or batching.batch_ndim(*pairs[0]):
+            inputs = tuple(batching.spread_all(pairs))
+        found: TensorVariable = self(*inputs)
+        return found
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: positions do not change smoothly."""
+        del node
+        return [[False], [False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None, None]
+
+
+@static_op
+class BinCount(TensorOp):
+    """How often each integer from 0 on occurs in a vector, or the sum of the weights of where it does.
+
+    Inputs are a vector of int64, a number of bins, and the weights, a vector of float64, if there are any.
+
+    Parameters
+    ----------
+    weighted
+        Whether there are weights.
+    bounded
+        True: there are as many bins as given, and other integers are not counted. False: there are as many at least,
+        and enough for the largest integer; negative ones are refused.
+    """
+
+    weighted: bool
+    bounded: bool
+    _output_type_depends_on_input_value = True
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the parameters
+        """The number of bins, where it decides the shape alone."""
+        return (1,) if self.bounded else ()
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node."""
+        given = [self.as_input(v) for v in inputs]
+        wanted = [(LENGTH, 1), (LENGTH, 0), ("float64", 1)][: 3 if self.weighted else 2]
+        if [(v.dtype, v.ndim) for v in given] != wanted:
+            msg = f"{self}: inputs of dtype and rank {wanted} are needed, got {', '.join(str(v.type) for v in given)}."
+            raise TensorTypeError(msg)
+        lengths = {v.type.shape[0] for v in given if v.ndim} - {None}
+        if len(lengths) > 1:
+            msg = f"bincount: as many weights as integers are needed, got vectors of {sorted(map(int, lengths))}."  # type: ignore[arg-type]  # None is left out
+            raise ShapeError(msg)
+        length = known_value(given[1]) if self.bounded else None
+        kind = TensorType("float64" if self.weighted else LENGTH, (length,))
+        return Apply(self, given, [kind.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Count with NumPy."""
+        del node
+        x, least, *given = inputs
+        weights = given[0] if given else None
+        count = int(least)
+        if count < 0:
+            msg = f"the number of bins must not be negative, got {count}"
+            raise ValueError(msg)
+        if weights is not None and weights.shape != x.shape:
+            msg = f"there are {x.size} integers and {weights.size} weights"
+            raise ValueError(msg)
+        if self.bounded:
+            inside = (x >= 0) & (x < count)
+            x, weights = x[inside], None if weights is None else weights[inside]
+        if x.size and x.max() == np.iinfo(np.int64).max:
+            # One bin more than that: NumPy counts on from the smallest integer, and gives none.
+            msg = f"there would be {x.max()} + 1 bins"
+            raise ValueError(msg)
+        found = np.bincount(x, weights, minlength=count)
+        output_storage[0][0] = found.astype("float64" if self.weighted else LENGTH, copy=False)
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the number of bins, if it is given."""
+        del out
+        return [shapes.of_scalar(node.inputs[1]) if self.bounded else None]
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that counts are not negative."""
+        del output, holds
+        return fact == "nonnegative" and not self.weighted
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
+        """Count in bins of its own for each part of the batch, which must have the same number of them."""
+        return counting.vectorize_bincount(self, node, *inputs)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that weights alone are connected."""
+        return [[False], [False], [True]][: len(node.inputs)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return to each weight the cotangent of its bin."""
+        del outputs
+        if not self.weighted:
+            return [None, None]
+        x, count, _ = tensors(inputs)
+        (ct,) = tensors(cotangents)
+        return [None, None, counting.of_bins(ct, x, count if self.bounded else None)]
+
+
+@static_op
+class RowOrder(TensorOp):
+    """The positions that sort the rows of a matrix, by their first elements, among equal ones by the next, and so on.
+
+    Equal rows keep their order; NaN counts as larger than every number.
+    """
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a position for each row."""
+        (x,) = types
+        if not isinstance(x, TensorType) or x.ndim != 2 or x.numpy_dtype.kind == "c":
+            msg = f"{self}: a real matrix is needed, got a tensor of type {x}."
+            raise TensorTypeError(msg)
+        return [TensorType(LENGTH, x.shape[:1])]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Sort with NumPy, whose last key decides first."""
+        del node
+        (x,) = inputs
+        output_storage[0][0] = np.lexsort(x.T[::-1]) if x.shape[1] else np.arange(x.shape[0])
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the number of rows."""
+        del out
+        return shapes.of(node.inputs[0])[:1]
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that positions are not negative."""
+        del output, holds
+        return fact == "nonnegative"
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
+        """Refuse a batch: what the order is for, distinct rows, differs in number.
+
+        Raises
+        ------
+        VectorizeError
+            If the matrix has batch dimensions.
+        """
+        batching.refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
+        return self.make_node(x)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing flows back: positions do not change smoothly."""
+        del node
+        return [[False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return that nothing flows back."""
+        del inputs, outputs, cotangents
+        return [None]

@@ -1,0 +1,287 @@
+"""Split: a tensor cut into parts along an axis."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_module
+from treadle.graph import Apply, Form, as_count, composed, static_op
+from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.values import known_integer
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.joins.joining import Join
+from treadle.tensor.lengths.numbers import number, plus, whole_quotient
+from treadle.tensor.ops.fields import fix_integers
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.shape import as_lengths, length_inputs, shape_i, static_lengths
+from treadle.tensor.shapes.shape_specification import specify_shape
+from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from treadle.graph import Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
+else:
+    batching = lazy_module("treadle.tensor.batches.batching")
+
+__all__ = ["Split", "array_split", "dsplit", "hsplit", "split", "vsplit"]
+
+
+@static_op
+class Split(TensorOp):
+    """The parts of a tensor along an axis, as views.
+
+    Inputs: the tensor, then the length of each part, int64 scalars. They add up to the length of the axis.
+
+    Parameters
+    ----------
+    len_splits
+        The number of parts.
+    axis
+        The axis, 0 or more.
+    """
+
+    linear = "jointly"
+
+    len_splits: int
+    axis: int = 0
+
+    # Inputs that the shape depends on.
+    shape_inputs = slice(1, None)
+    _output_type_depends_on_input_value = True
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_integers(self, "len_splits", "axis")
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the number of parts
+        """Positions of the lengths."""
+        return tuple(range(1, self.len_splits + 1))
+
+    @property
+    def view_map(self) -> dict[int, list[int]]:  # type: ignore[override]  # depends on the number of parts
+        """Every part may be a view of the tensor."""
+        return {i: [0] for i in range(self.len_splits)}
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node; lengths that are constant become part of the types."""
+        x, *sizes = (self.as_input(v) for v in inputs)
+        length_inputs(self, sizes)
+        if len(sizes) != self.len_splits or not sizes or not 0 <= self.axis < x.ndim:
+            msg = f"{self}: a tensor with this axis and the length of each part are needed, got {[x, *sizes]}."
+            raise TensorTypeError(msg)
+        known = static_lengths(sizes)
+        whole = x.type.shape[self.axis]
+        total = sum(n for n in known if n is not None)
+        too_long = whole is not None and (total > whole or (None not in known and total != whole))
+        if too_long or any(n is not None and n < 0 for n in known):
+            msg = (
+                f"split: parts of lengths {str(list(known)).replace('None', '?')} do not make up dimension {self.axis} "
+                f"of {x} of type {x.type}. Give lengths that add up to it."
+            )
+            raise ShapeError(msg)
+        before, after = x.type.shape[: self.axis], x.type.shape[self.axis + 1 :]
+        types = [TensorType(x.dtype, (*before, n, *after)) for n in known]
+        return Apply(self, [x, *sizes], [t.make_variable() for t in types])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``split(x, n, m, axis=1)``."""
+        return Form.call("split", [*node.inputs, f"axis={self.axis}"] if self.axis else node.inputs)
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Cut with NumPy."""
+        del node
+        x, *sizes = inputs
+        lengths = [int(n) for n in sizes]
+        if min(lengths) < 0 or sum(lengths) != x.shape[self.axis]:
+            msg = f"parts of lengths {lengths} do not make up dimension {self.axis} of shape {x.shape}"
+            raise ShapeError(msg)
+        start = 0
+        for cell, n in zip(output_storage, lengths, strict=True):
+            cell[0] = x[(*(slice(None),) * self.axis, slice(start, start + n))]
+            start += n
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the tensor is connected, the lengths are not."""
+        count = len(node.outputs)
+        return [[True] * count, *([False] * count for _ in node.inputs[1:])]
+
+    def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the part's own length along the axis, the tensor's others."""
+        x, *sizes = node.inputs
+        found = list(shapes.of(x))
+        found[self.axis] = shapes.of_scalar(sizes[node.outputs.index(out)])  # type: ignore[arg-type]  # one of them
+        return found
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *sizes: TensorVariable) -> Apply:
+        """Cut behind the batch."""
+        batch = batching.batch_ndim(node.inputs[0], x)
+        return Split(self.len_splits, self.axis + batch).make_node(x, *batching.checked_lengths(node, sizes))
+
+    @composed
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return slices, whose lengths are checked."""
+        x, *sizes = map(as_tensor_variable, inputs)
+        before = (slice(None),) * self.axis
+        whole: Number = 0
+        bounds: list[Number] = [0]
+        for n in sizes:
+            whole = plus(whole, number(n))
+            bounds.append(whole)
+        x = specify_shape(x, [whole if d == self.axis else None for d in range(x.ndim)])
+        parts = []
+        for (start, stop), n in zip(pairwise(bounds), sizes, strict=True):
+            part = x[(*before, slice(start, stop))]
+            parts.append(specify_shape(part, [n if d == self.axis else None for d in range(x.ndim)]))
+        return parts
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Join the cotangents."""
+        del outputs
+        x = as_tensor_variable(inputs[0])
+        back = cotangent_of(x, Join(self.axis)(*cotangents)) if x.type.numpy_dtype.kind in "fc" else None
+        return [back, *(None for _ in inputs[1:])]
+
+
+def split(
+    x: TensorLike,
+    splits_size: TensorLike | None = None,
+    axis: int = 0,
+    *,
+    n_splits: int | None = None,
+    indices_or_sections: TensorLike | None = None,
+) -> list[TensorVariable]:
+    """Cut a tensor into parts along an axis.
+
+    A sequence or a vector holds the lengths of the parts: ``split(x, [2, 3])`` are the first two and the next three
+    rows. An integer is, as in NumPy, the number of parts of equal length. NumPy's positions of the cuts are given as
+    ``indices_or_sections``, or to `array_split`.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    splits_size
+        The lengths of the parts, which add up to that of the axis; or the number of equal parts.
+    axis
+        The axis.
+    n_splits
+        The number of parts, needed where `splits_size` is a vector of unknown length.
+    indices_or_sections
+        What numpy.split takes, in place of `splits_size`.
+
+    Raises
+    ------
+    TensorTypeError
+        If not just one of the two is given, or the number of parts is not known.
+    ShapeError
+        If the lengths are known not to add up, or equal parts to be impossible.
+    """
+    var = as_tensor_variable(x)
+    at = normalize_axis("split", axis, var.ndim)
+    if (splits_size is None) == (indices_or_sections is None):
+        msg = "split: either splits_size or indices_or_sections is needed. Give the lengths of the parts, for instance."
+        raise TensorTypeError(msg)
+    given = splits_size if indices_or_sections is None else indices_or_sections
+    if given is None:
+        return []
+    sections = known_integer(given)
+    if sections is not None:
+        count = as_count("split: the number of parts", sections, 1)
+        n = shape_i(var, at)
+        (whole,) = static_lengths([n])
+        if whole is not None and whole % count:
+            msg = f"split: an array split does not result in an equal division, got length {whole} for {count} parts."
+            raise ShapeError(msg)
+        each = whole_quotient(number(n), count)
+        return _parts(var, at, [each] * count)
+    if indices_or_sections is not None:
+        return array_split(var, indices_or_sections, at)
+    sizes: TensorLike = given
+    if n_splits is not None:
+        count = as_count("split: n_splits", n_splits, 1)
+        if not isinstance(given, list | tuple):
+            vector = as_tensor_variable(given)
+            sizes = [vector[i] for i in range(count)] if vector.type.shape == (None,) else vector
+    lengths_ = as_lengths("split", sizes)
+    if n_splits is not None and len(lengths_) != n_splits:
+        msg = f"split: n_splits is {n_splits}, but {len(lengths_)} lengths are given. Leave it out."
+        raise ShapeError(msg)
+    return _parts(var, at, [number(n) for n in lengths_])
+
+
+def _parts(x: TensorVariable, axis: int, sizes: Sequence[Number]) -> list[TensorVariable]:
+    """Return the parts of given lengths."""
+    given = as_lengths("split", list(sizes))
+    made: list[TensorVariable] = Split(len(given), axis)(x, *given, return_list=True)  # type: ignore[assignment]  # it makes tensors
+    return made
+
+
+@composed
+def array_split(ary: TensorLike, indices_or_sections: TensorLike, axis: int = 0) -> list[TensorVariable]:
+    """Cut a tensor into parts along an axis (as numpy.array_split).
+
+    Parameters
+    ----------
+    ary
+        A tensor.
+    indices_or_sections
+        The number of parts, the first ones longer by one where they cannot be equal; or the positions of the cuts, a
+        sequence of integers and integer scalars.
+    axis
+        The axis.
+
+    Raises
+    ------
+    TensorTypeError
+        If the number of parts is not known, or less than 1.
+    """
+    var = as_tensor_variable(ary)
+    at = normalize_axis("array_split", axis, var.ndim)
+    sections = known_integer(indices_or_sections)
+    if sections is None:
+        cuts: list[Number] = [number(n) for n in as_lengths("array_split", indices_or_sections)]
+        bounds: list[Number | None] = [None, *cuts, None]
+        return [var[(*(slice(None),) * at, slice(start, stop))] for start, stop in pairwise(bounds)]
+    count = as_count("array_split: the number of parts", sections, 1)
+    n = number(shape_i(var, at))
+    return _parts(var, at, [whole_quotient(plus(n, count - 1 - i), count) for i in range(count)])
+
+
+def _split_along(what: str, ary: TensorLike, given: TensorLike, axis: int) -> list[TensorVariable]:
+    """Cut as numpy.split does."""
+    var = as_tensor_variable(ary)
+    if var.ndim <= axis:
+        msg = f"{what}: a tensor of rank {axis + 1} or more is needed, got {var} of type {var.type}. Add dimensions."
+        raise ShapeError(msg)
+    return split(var, axis=axis, indices_or_sections=given)
+
+
+def hsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:
+    """Cut along the second axis, a vector along the first (as numpy.hsplit)."""
+    return _split_along("hsplit", ary, indices_or_sections, 1 if as_tensor_variable(ary).ndim > 1 else 0)
+
+
+def vsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:
+    """Cut along the first axis of two or more (as numpy.vsplit)."""
+    var = as_tensor_variable(ary)
+    if var.ndim < 2:
+        msg = f"vsplit: a tensor of rank 2 or more is needed, got {var} of type {var.type}. Use split."
+        raise ShapeError(msg)
+    return _split_along("vsplit", var, indices_or_sections, 0)
+
+
+def dsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:
+    """Cut along the third axis (as numpy.dsplit)."""
+    return _split_along("dsplit", ary, indices_or_sections, 2)

@@ -1,0 +1,1 @@
+"""Arithmetic on lengths and bounds, some known when the graph is built and some not."""

@@ -1,0 +1,214 @@
+"""Reductions and accumulations of what is not NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.cast import cast, second, switch
+from treadle.tensor.elementwise.comparison import isnan, le
+from treadle.tensor.elementwise.logic import logical_and, logical_not
+from treadle.tensor.reductions.accumulation import cumprod, cumsum
+from treadle.tensor.reductions.moments import mean, root, var
+from treadle.tensor.reductions.reduction import all_, any_, argmax, argmin, max_, min_, prod, sum_
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike
+
+    from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
+
+__all__ = [
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+]
+
+
+def _filled(a: TensorLike, value: float) -> TensorVariable:
+    """Return a tensor with a value in place of NaN."""
+    x = as_tensor_variable(a)
+    if x.type.numpy_dtype.kind not in "fc":
+        return x
+    kept: TensorVariable = switch(isnan(x), constant(value, dtype=x.dtype), x)
+    return kept
+
+
+def nansum(
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Sum with NaN as 0 (as numpy.nansum; parameters as for `sum`)."""
+    return sum_(_filled(a, 0), axis, dtype, keepdims, initial=initial, where=where)
+
+
+def nanprod(
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Multiply with NaN as 1 (as numpy.nanprod; parameters as for `prod`)."""
+    return prod(_filled(a, 1), axis, dtype, keepdims, initial=initial, where=where)
+
+
+def nancumsum(a: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
+    """Return cumulative sums with NaN as 0 (as numpy.nancumsum; parameters as for `cumsum`)."""
+    return cumsum(_filled(a, 0), axis, dtype)
+
+
+def nancumprod(a: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
+    """Return cumulative products with NaN as 1 (as numpy.nancumprod; parameters as for `cumprod`)."""
+    return cumprod(_filled(a, 1), axis, dtype)
+
+
+def _numbers(x: TensorVariable, where: TensorLike | None) -> TensorVariable | None:
+    """Return which elements count: those of `where` that are not NaN; None for all."""
+    if x.type.numpy_dtype.kind not in "fc":
+        return None if where is None or where is True else as_tensor_variable(where)
+    own = logical_not(isnan(x))
+    both: TensorVariable = own if where is None or where is True else logical_and(own, where)
+    return both
+
+
+def nanmean(
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    *,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Return the mean of what is not NaN; NaN where nothing is left (as numpy.nanmean; parameters as for `mean`)."""
+    x = as_tensor_variable(a)
+    return mean(x, axis, dtype, keepdims, where=_numbers(x, where))
+
+
+def nanvar(
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    correction: int | None = None,
+) -> TensorVariable:
+    """Return the variance of what is not NaN (as numpy.nanvar; parameters as for `var`).
+
+    It is NaN where no more than `ddof` elements are left.
+    """
+    x = as_tensor_variable(a)
+    numbers = _numbers(x, where)
+    found = var(x, axis, ddof, keepdims, dtype=dtype, where=numbers, mean=mean, correction=correction)
+    if numbers is None:
+        return found
+    count = sum_(second(x, cast(numbers, "int64")), axis=axis, keepdims=keepdims)
+    lost = ddof if correction is None else correction
+    result: TensorVariable = switch(le(count, lost), constant(np.nan, dtype=found.dtype), found)
+    return result
+
+
+def nanstd(
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike | None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    correction: int | None = None,
+) -> TensorVariable:
+    """Return the standard deviation of what is not NaN (as numpy.nanstd; parameters as for `nanvar`)."""
+    spread = nanvar(a, axis, dtype, ddof, keepdims, where=where, mean=mean, correction=correction)
+    return root(spread)
+
+
+def _extremum(
+    function: Callable[..., TensorVariable],
+    beyond: float,
+    a: TensorLike,
+    axis: AxisLike,
+    keepdims: bool,
+    initial: TensorLike | None,
+    where: TensorLike | None,
+) -> TensorVariable:
+    """Return an extremum of what is not NaN; NaN where nothing else is."""
+    x = as_tensor_variable(a)
+    found = function(_filled(x, beyond), axis, keepdims, initial=initial, where=where)
+    if x.type.numpy_dtype.kind not in "fc" or initial is not None:
+        return found
+    result: TensorVariable = switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), found)
+    return result
+
+
+def nanmax(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Return the largest element that is not NaN; NaN where there is none (as numpy.nanmax; parameters of `max`)."""
+    return _extremum(max_, -np.inf, a, axis, keepdims, initial, where)
+
+
+def nanmin(
+    a: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    *,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> TensorVariable:
+    """Return the smallest element that is not NaN; NaN where there is none (as numpy.nanmin; parameters of `max`)."""
+    return _extremum(min_, np.inf, a, axis, keepdims, initial, where)
+
+
+def _position(
+    function: Callable[..., TensorVariable], beyond: float, a: TensorLike, axis: AxisLike, keepdims: bool
+) -> TensorVariable:
+    x = as_tensor_variable(a)
+    found = function(_filled(x, beyond), axis, keepdims)
+    if x.type.numpy_dtype.kind != "f":
+        return found
+    checked: TensorVariable = CheckAndRaise(ValueError, "All-NaN slice encountered")(
+        found, logical_not(any_(all_(isnan(x), axis)))
+    )
+    return checked
+
+
+def nanargmax(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """Return the position of the largest element that is not NaN (as numpy.nanargmax; parameters as for `argmax`).
+
+    The program fails with a ValueError where all are NaN.
+    """
+    return _position(argmax, -np.inf, a, axis, keepdims)
+
+
+def nanargmin(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
+    """Return the position of the smallest element that is not NaN (as numpy.nanargmin; errors as of `nanargmax`)."""
+    return _position(argmin, np.inf, a, axis, keepdims)

@@ -1,0 +1,110 @@
+"""Block diagonal matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import lazy_module
+from treadle.graph import static_op
+from treadle.tensor.indexing.indexing import set_subtensor
+from treadle.tensor.lengths.numbers import number, plus
+from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.ops.fields import fix_integers
+from treadle.tensor.products.product import stacked_term
+from treadle.tensor.shapes.broadcasting import alloc
+from treadle.tensor.shapes.shape import lengths
+from treadle.tensor.types.conversion import constant, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import EllipsisType
+
+    from treadle.graph import Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.lengths.numbers import Number
+    from treadle.tensor.variables.variable import TensorVariable
+
+    Place = tuple[EllipsisType, slice, slice]
+else:
+    batching = lazy_module("treadle.tensor.batches.batching")
+
+__all__ = ["BlockDiagonal"]
+
+
+@static_op
+class BlockDiagonal(MatrixOp):
+    """Matrices one after another along the diagonal of a larger one, zeros elsewhere.
+
+    Parameters
+    ----------
+    n_inputs
+        How many.
+    """
+
+    linear = "jointly"
+    linear_count = None
+
+    n_inputs: int
+
+    dtypes = None
+
+    def __post_init__(self) -> None:
+        """Bring the field to one form."""
+        super().__post_init__()
+        fix_integers(self, "n_inputs")
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]  # depends on the number of inputs
+        """Two lengths for each input, and their sums."""
+        each = range(self.n_inputs)
+        made = ",".join("+".join(f"{name}{k}" for k in each) for name in "mn")
+        return f"{','.join(f'(m{k},n{k})' for k in each)}->({made})"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Write them into zeros."""
+        return self.of_stacks(*matrices)
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Write them into zeros."""
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in stacks))
+        made = np.zeros((*batch, *(sum(x.shape[d] for x in stacks) for d in (-2, -1))), stacks[0].dtype)
+        row = column = 0
+        for x in stacks:
+            n, m = x.shape[-2:]
+            made[..., row : row + n, column : column + m] = x
+            row, column = row + n, column + m
+        return (made,)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return zeros with the matrices written into them."""
+        blocks = tensors(inputs)
+        own = [lengths(x) for x in blocks]
+        batch = [batching.broadcast_length([n[d] for n in own]) for d in range(blocks[0].ndim - 2)]
+        places, rows, columns = _places(blocks)
+        made = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
+        for x, place in zip(blocks, places, strict=True):
+            made = set_subtensor(made[place], x)
+        return [made]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Cut the cotangent into the blocks."""
+        del outputs
+        blocks, ct = tensors(inputs), tensors(cotangents)[0]
+        return [stacked_term(ct[place], x) for x, place in zip(blocks, _places(blocks)[0], strict=True)]
+
+
+def _places(blocks: Sequence[TensorVariable]) -> tuple[list[Place], Number, Number]:
+    """Return where each block stands, and the lengths of the whole matrix."""
+    row: Number = 0
+    column: Number = 0
+    places: list[Place] = []
+    for x in blocks:
+        n, m = (number(length) for length in lengths(x)[-2:])
+        next_row, next_column = plus(row, n), plus(column, m)
+        places.append((..., slice(row, next_row), slice(column, next_column)))
+        row, column = next_row, next_column
+    return places, row, column

@@ -1,0 +1,201 @@
+"""Determinants: the ops behind `treadle.tensor.linalg.det` and `slogdet`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import composed, static_op
+from treadle.tensor.arrangement.diagonals import diagonal
+from treadle.tensor.control.conditional import ifelse
+from treadle.tensor.control.gradient_control import disconnected_grad
+from treadle.tensor.elementwise.arithmetic import abs_, mul, neg, sub, true_div
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import eq, lt
+from treadle.tensor.elementwise.complex_numbers import complex_
+from treadle.tensor.elementwise.logic import bitwise_and, invert
+from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp
+from treadle.tensor.linalg.ops.svd import SVD
+from treadle.tensor.products.product import adjoint, matmul
+from treadle.tensor.reductions.reduction import all_, max_, prod, sum_
+from treadle.tensor.shapes.broadcasting import ones_like
+from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padright, swapaxes
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.shapes.shape_specification import held
+from treadle.tensor.types.conversion import tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.variables.variable import TensorVariable
+
+__all__ = ["Det", "SLogDet", "SingularCofactors"]
+
+# Numbers of rows of which cofactors are written out.
+_SMALL = (1, 2, 3)
+
+
+@static_op
+class Det(MatrixOp):
+    """The determinants of square matrices."""
+
+    signature = "(m,m)->()"
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with NumPy."""
+        with np.errstate(all="ignore"):
+            return (np.linalg.det(*stacks),)
+
+    of_matrices = of_stacks
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Multiply determinant and inverse (M. Giles, 2008, section 2.2.4), or take cofactors of up to three rows.
+
+        Singular matrices have cofactors, but no inverse, and nearly singular ones none to differentiate. Where a stack
+        has one, the cofactors come from singular values.
+        """
+        (a,), (ct,) = tensors(inputs), tensors(cotangents)
+        side = next((n for n in a.type.shape[-2:] if n in _SMALL), None)
+        if side is not None:
+            # The formula is that of this length.
+            a = held(a, *(d for d in (-2, -1) if a.type.shape[d] == side))
+            return [mul(shape_padright(ct, 2), _cofactors(a).conj())]
+        (value,) = tensors(outputs)
+        regular = mul(shape_padright(mul(ct, value.conj()), 2), adjoint(MatrixInverse()(a)))
+        singular = mul(shape_padright(ct, 2), SingularCofactors()(a).conj())
+        # NaN, the inverse of a singular matrix, is no condition number below the bound. The inverse here is another
+        # variable, which rewriting merges: what is needed in a branch only is differentiated there only.
+        inverse = MatrixInverse()(a)
+        bound = float(np.finfo(REAL_OF[a.dtype]).eps ** -0.5)
+        return [ifelse(all_(lt(mul(_row_sums(a), _row_sums(inverse)), bound)), regular, singular)]
+
+
+def _cofactors(a: TensorVariable) -> TensorVariable:
+    """Return the determinants of what is left of matrices of up to three rows without a row and a column, signed."""
+    n = next(n for n in a.type.shape[-2:] if n is not None)
+    if n == 1:
+        return ones_like(a)
+    if n == 2:
+        return mul(a[..., ::-1, ::-1], np.array([[1, -1], [-1, 1]], "int8"))
+    following, last = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+    def shifted(rows: np.ndarray, columns: np.ndarray) -> TensorVariable:
+        return a[..., rows[:, None], columns]
+
+    product = mul(shifted(following, following), shifted(last, last))
+    return sub(product, mul(shifted(following, last), shifted(last, following)))
+
+
+def _row_sums(a: TensorVariable) -> TensorVariable:
+    """Return the norms of matrices that are the largest sums of a row."""
+    return max_(sum_(abs_(disconnected_grad(a)), axis=-1), axis=-1, initial=0)
+
+
+@static_op
+class SingularCofactors(MatrixOp):
+    """The cofactors of square matrices that may be singular, from their singular values and vectors.
+
+    For A = U diag(s) Vh they are det(U) det(Vh) conj(U) diag(p) conj(Vh), where p are the products of the other
+    singular values.
+    """
+
+    signature = "(m,m)->(m,m)"
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with NumPy."""
+        (a,) = stacks
+        finite = np.isfinite(a).all(axis=(-2, -1))
+        u, s, vh = np.linalg.svd(np.where(finite[..., None, None], a, 0))
+        products = np.empty_like(s)
+        for i in range(s.shape[-1]):
+            products[..., i] = np.prod(np.delete(s, i, -1), axis=-1)
+        with np.errstate(all="ignore"):
+            sign = np.linalg.det(u) * np.linalg.det(vh)
+        made = sign[..., None, None] * ((u.conj() * products[..., None, :]) @ vh.conj())
+        return (np.where(finite[..., None, None], made, np.nan).astype(a.dtype),)
+
+    of_matrices = of_stacks
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Compute with the singular values' op."""
+        return [_from_singular_values(tensors(inputs)[0], None)]
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Apply the second derivative of the determinant, which is a symmetric bilinear form."""
+        del outputs
+        (a,), (ct,) = tensors(inputs), tensors(cotangents)
+        return [_from_singular_values(a, ct.conj()).conj()]
+
+
+def _from_singular_values(a: TensorVariable, moved: TensorVariable | None) -> TensorVariable:
+    """Return the cofactors of matrices, or how these move when the matrices move in a direction.
+
+    Those of diag(s) + H move by -p_ij H_ji, and on the diagonal by the sum of p_ij H_jj, where p_ij is the product of
+    all singular values but two.
+    """
+    u, s, vh = SVD()(a)
+    # Products without some of the factors are quotients, where zeros are left out and counted.
+    zero = eq(s, 0)
+    size = switch(zero, 1, s)
+    count = sum_(cast(zero, "int64"), axis=-1, keepdims=True)
+    all_but = true_div(prod(size, axis=-1, keepdims=True), size)
+    rest = sub(count, cast(zero, "int64"))
+    if moved is None:
+        middle = mul(u.conj(), expand_dims(switch(eq(rest, 0), all_but, 0), -2))
+    else:
+        pairs = true_div(expand_dims(all_but, -1), expand_dims(size, -2))
+        others = sub(expand_dims(rest, -1), expand_dims(cast(zero, "int64"), -2))
+        same = cast(eye(shape_i(a, a.ndim - 1)), "bool")
+        pairs = switch(bitwise_and(eq(others, 0), invert(same)), pairs, 0)
+        turned = matmul(matmul(adjoint(u), moved), adjoint(vh))
+        on_diagonal = sum_(mul(pairs, expand_dims(diagonal(turned, axis1=-2, axis2=-1), -2)), axis=-1)
+        inner = sub(mul(expand_dims(on_diagonal, -1), same), mul(pairs, swapaxes(turned, -1, -2)))
+        middle = matmul(u.conj(), inner)
+    sign = mul(Det()(u), Det()(vh))
+    return mul(shape_padright(sign, 2), matmul(middle, vh.conj()))
+
+
+@static_op
+class SLogDet(MatrixOp):
+    """The signs of determinants, and the logarithms of their absolute values.
+
+    The sign of a complex determinant is a number of absolute value 1. Where a matrix is singular, the sign is 0 and the
+    logarithm -inf.
+    """
+
+    signature = "(m,m)->(),()"
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the dtype, and the real one."""
+        return [dtype, REAL_OF[dtype]]
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with NumPy."""
+        with np.errstate(all="ignore"):
+            return tuple(np.linalg.slogdet(*stacks))
+
+    of_matrices = of_stacks
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Multiply by the inverse: d log det A is the trace of A^-1 dA (M. Giles, 2008, section 2.2.4).
+
+        Its real part is the change of the logarithm; its imaginary part turns the sign of a complex determinant.
+        """
+        (a,), (sign, _), (of_sign, of_log) = tensors(inputs), tensors(outputs), tensors(cotangents)
+        weight = of_log
+        if a.type.numpy_dtype.kind == "c":
+            weight = complex_(of_log, neg(mul(of_sign.conj(), sign).imag))
+        return [mul(shape_padright(weight, 2), adjoint(MatrixInverse()(a)))]

@@ -1,0 +1,420 @@
+"""MatrixOp: the base of ops on stacks of matrices."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from treadle.config import lazy_module
+from treadle.graph import as_flag, graph_replace
+from treadle.tensor.arguments.values import as_choice, as_option
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.broadcasting import broadcast_static
+from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padleft
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.gradients import derivatives
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
+
+    Cores = tuple[tuple[str, ...], ...]
+else:
+    batching = lazy_module("treadle.tensor.batches.batching")
+    derivatives = lazy_module("treadle.tensor.gradients.derivatives")
+
+__all__ = ["MatrixOp"]
+
+INEXACT = ("float32", "float64", "complex64", "complex128")
+REAL_OF = {"complex64": "float32", "complex128": "float64", "float32": "float32", "float64": "float64"}
+COMPLEX_OF = {"complex64": "complex64", "complex128": "complex128", "float32": "complex64", "float64": "complex128"}
+ON_ERROR = ("nan", "raise")
+_DIMENSION = r"[^(),]+(?:\(\w+,\w+\))?"
+_SMALLER = re.compile(r"min\((\w+),(\w+)\)")
+
+
+@cache
+def cores_of(signature: str) -> tuple[Cores, Cores]:
+    """Return the names of the core dimensions of inputs and outputs.
+
+    >>> cores_of("(m,n)->(m,min(m,n)),(n)")
+    ((('m', 'n'),), (('m', 'min(m,n)'), ('n',)))
+    """
+    given, _, made = signature.partition("->")
+    return _cores(given), _cores(made)
+
+
+def _cores(text: str) -> Cores:
+    cores = re.findall(rf"\(((?:{_DIMENSION}(?:,{_DIMENSION})*)?)\)(?:,|$)", text)
+    return tuple(tuple(re.findall(_DIMENSION, core)) for core in cores)
+
+
+class MatrixOp(TensorOp):
+    """An op on matrices, applied to each of a stack of them.
+
+    The last dimensions of the inputs are those that `signature` names; all inputs have the same number of dimensions
+    before them, which broadcast. All inputs have one dtype: float32, float64, complex64 or complex128, unless it says
+    otherwise.
+
+    Attributes
+    ----------
+    signature
+        Core dimensions, such as ``(m,m),(m,n)->(m,n)``: a name stands for one length, and a number for itself.
+        Outputs may also have the smaller of two lengths, ``min(m,n)``, sums, ``m+n``, and differences, ``m-2``, which
+        are 0 at least. An op whose fields decide it has a property of this name.
+    dtypes
+        Dtypes that it computes with; None for any.
+    positions
+        Which inputs hold positions of rows: they are int32, whatever the dtype of the others.
+    on_error
+        What becomes of matrices for which there is no result: ``"nan"`` fills it with NaN, ``"raise"`` raises a
+        `MatrixError`, which is a ``numpy.linalg.LinAlgError``. Ops that can fail have a field of this name.
+    """
+
+    signature: ClassVar[str]
+    dtypes: ClassVar[Sequence[str] | None] = INEXACT
+    positions: ClassVar[Sequence[int]] = ()
+    on_error = "nan"
+    # What errors of its nodes are of too, on every backend.
+    exc_type = MatrixError
+
+    @property
+    def cores(self) -> tuple[Cores, Cores]:
+        """The names of the core dimensions of inputs and outputs, one by one."""
+        return cores_of(self.signature)
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the dtypes of the outputs for inputs of a dtype: the same for all of them, unless overridden."""
+        return [dtype] * len(cores_of(self.signature)[1])
+
+    def __post_init__(self) -> None:
+        """Check the fields that are flags, and `on_error`, and bring them to one form.
+
+        Raises
+        ------
+        ArgumentError, TensorTypeError
+            If one has a value that it cannot have.
+        """
+        for field in fields(self):  # type: ignore[arg-type]  # ops are dataclasses
+            if field.type == "bool":
+                flag = as_flag(f"{type(self).__name__}: {field.name}", getattr(self, field.name))
+                object.__setattr__(self, field.name, flag)
+        as_on_error(type(self).__name__, self.on_error)
+
+    @abstractmethod
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the outputs for inputs without further dimensions, of the right dtypes: the reference.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If there is no result for them; its text says why, such as ``the matrix is singular``.
+        """
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Return the outputs for whole stacks, or None where one matrix after the other is to be computed.
+
+        An op of which NumPy computes whole stacks overrides this. Stacks broadcast.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If there is no result for one of the matrices: each of them is computed alone then.
+        """
+        del stacks
+        return None
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the types of the outputs.
+
+        Raises
+        ------
+        TensorTypeError
+            If an input is no tensor of that many dimensions.
+        DtypeError
+            If the inputs are not of one dtype, or of one that is not computed with.
+        ShapeError
+            If known lengths do not fit.
+        """
+        given, made = cores_of(self.signature)
+        kinds = [t for t in types if isinstance(t, TensorType)]
+        shown = ", ".join(map(str, types))
+        stacked = {t.ndim - len(core) for t, core in zip(kinds, given, strict=False)}
+        if len(kinds) != len(given) or len(types) != len(given) or len(stacked) != 1 or min(stacked) < 0:
+            msg = f"{self}: stacks of one rank with the dimensions {self.signature} are needed, got {shown}."
+            raise TensorTypeError(msg)
+        dtypes = {t.dtype for i, t in enumerate(kinds) if i not in self.positions}
+        is_int32 = all(kinds[i].dtype == "int32" for i in self.positions)
+        if not is_int32 or len(dtypes) != 1 or (self.dtypes is not None and not dtypes <= {*self.dtypes}):
+            wanted = "one dtype" if self.dtypes is None else f"one dtype out of {', '.join(self.dtypes)}"
+            if self.positions:
+                wanted += f", and int32 of the inputs {', '.join(map(str, self.positions))},"
+            msg = f"{self}: {wanted} is needed, got {shown}. Convert the inputs."
+            raise DtypeError(msg)
+        batch_ndim = stacked.pop()
+        batch = broadcast_static(str(self), [t.shape[:batch_ndim] for t in kinds])
+        lengths: dict[str, int | None] = {}
+        for kind, core in zip(kinds, given, strict=True):
+            for name, n in zip(core, kind.shape[batch_ndim:], strict=True):
+                known = int(name) if name.isdigit() else lengths.get(name)
+                if known is not None and n is not None and known != n:
+                    msg = f"{self}: the lengths {name} of {self.signature} must be equal, got {known} and {n}: {shown}."
+                    raise ShapeError(msg)
+                lengths[name] = n if known is None else known
+        shapes = [(*batch, *(_static(dim, lengths) for dim in core)) for core in made]
+        dtypes_out = self.output_dtypes(dtypes.pop())
+        return [TensorType(dtype, shape) for dtype, shape in zip(dtypes_out, shapes, strict=True)]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Compute whole stacks, or one matrix after the other.
+
+        Raises
+        ------
+        ShapeError
+            If lengths do not fit.
+        MatrixError
+            If there is no result for a matrix, and the op is to raise.
+        """
+        given, made = cores_of(self.signature)
+        batch_ndim = inputs[0].ndim - len(given[0]) if given else 0
+        lengths = self.measured(inputs, batch_ndim)
+        try:
+            whole = self.of_stacks(*inputs)
+        except np.linalg.LinAlgError:
+            whole = None
+        if whole is not None:
+            for cell, value in zip(output_storage, whole, strict=True):
+                cell[0] = np.asarray(value)
+            return
+        batch = np.broadcast_shapes(*(x.shape[:batch_ndim] for x in inputs))
+        stacks = [np.broadcast_to(x, (*batch, *x.shape[batch_ndim:])) for x in inputs]
+        kinds = [out.type.numpy_dtype for out in node.outputs]  # type: ignore[attr-defined]  # tensors
+        shapes = [tuple(_static(dim, lengths) or 0 for dim in core) for core in made]
+        results = [np.empty((*batch, *shape), kind) for shape, kind in zip(shapes, kinds, strict=True)]
+        for at in np.ndindex(*batch):
+            try:
+                found = self.of_matrices(*(x[at] for x in stacks))
+            except np.linalg.LinAlgError as error:
+                if self.on_error == "raise":
+                    where = f"matrix {list(at)} of the batch: " if at else ""
+                    msg = f"{where}{error}. Pass on_error='nan' to get NaN in its place."
+                    raise MatrixError(msg) from error
+                found = tuple(
+                    np.full(shape, np.nan if kind.kind in "fc" else 0, kind)
+                    for shape, kind in zip(shapes, kinds, strict=True)
+                )
+            for result, value in zip(results, found, strict=True):
+                result[at] = value
+        for cell, result in zip(output_storage, results, strict=True):
+            cell[0] = result
+
+    def measured(self, inputs: Sequence[np.ndarray], batch_ndim: int) -> dict[str, int | None]:
+        """Return the core lengths of arrays.
+
+        Raises
+        ------
+        ShapeError
+            If they do not fit.
+        """
+        lengths: dict[str, int | None] = {}
+        for x, core in zip(inputs, cores_of(self.signature)[0], strict=True):
+            for name, n in zip(core, x.shape[batch_ndim:], strict=True):
+                if lengths.setdefault(name, int(name) if name.isdigit() else n) != n:
+                    shown = ", ".join(str(value.shape) for value in inputs)
+                    msg = f"{self}: the lengths {name} of {self.signature} must be equal, got the shapes {shown}."
+                    raise ShapeError(msg)
+        return lengths
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the batch's lengths, broadcast together, then those of the core."""
+        given, made = cores_of(self.signature)
+        of = [shapes.of(x) for x in node.inputs]
+        batch_ndim = len(of[0]) - len(given[0])
+        batch = [shapes.broadcast(lengths) for lengths in zip(*(own[:batch_ndim] for own in of), strict=True)]
+        known: dict[str, Length] = {}
+        for own, core in zip(of, given, strict=True):
+            for name, length in zip(core, own[batch_ndim:], strict=True):
+                if name not in known or shapes.value(length) is not None:
+                    known[name] = length
+        core = made[node.outputs.index(out)]
+        return [*batch, *(_symbolic(dim, known, shapes) for dim in core)]
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
+        """Apply the op to the larger stacks."""
+        pairs = list(zip(node.inputs, inputs, strict=True))
+        batch = batching.most_batch(pairs)
+        return self.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
+
+
+def _static(dim: str, lengths: dict[str, int | None]) -> int | None:
+    if dim.isdigit():
+        return int(dim)
+    if "+" in dim:
+        parts = [lengths[name] for name in dim.split("+")]
+        return None if None in parts else sum(n for n in parts if n is not None)
+    if "-" in dim:
+        name, less = dim.split("-")
+        n = lengths[name]
+        return None if n is None else max(0, n - int(less))
+    smaller = _SMALLER.fullmatch(dim)
+    if smaller is None:
+        return lengths[dim]
+    known = [lengths[name] for name in smaller.groups()]
+    # What is 0 on one side is 0.
+    return 0 if 0 in known else None if None in known else min(n for n in known if n is not None)
+
+
+def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Length:
+    if dim.isdigit():
+        return shapes.fixed(int(dim))
+    if "+" in dim:
+        return shapes.joined([known[name] for name in dim.split("+")])
+    if "-" in dim:
+        # As long as a diagonal above the main one, so never less than 0.
+        name, _, less = dim.partition("-")
+        return shapes.atom("diagonal", known[name], known[name], int(less))
+    smaller = _SMALLER.fullmatch(dim)
+    if smaller is None:
+        return known[dim]
+    n, m = (known[name] for name in smaller.groups())
+    return n if n == m else shapes.atom("diagonal", n, m, 0)
+
+
+def require_finite(*matrices: np.ndarray) -> None:
+    """Refuse matrices with NaN or infinities, for ops with `check_finite`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there are any.
+    """
+    if not all(np.isfinite(x).all() for x in matrices):
+        msg = "it contains NaN or infinities"
+        raise np.linalg.LinAlgError(msg)
+
+
+def as_on_error(what: str, value: object) -> str:
+    """Return what to do about matrices without a result, ``"nan"`` or ``"raise"``."""
+    return as_choice(f"{what}: on_error", value, ON_ERROR)
+
+
+def as_matrices(what: str, *values: TensorLike, core: int | Sequence[int] = 2) -> list[TensorVariable]:
+    """Return values as stacks for a `MatrixOp`: of one dtype that is computed with, and of one batch rank.
+
+    Integers and truth values become float64, float16 becomes float32, as in SciPy.
+
+    Parameters
+    ----------
+    what
+        The function, for messages.
+    values
+        Anything that can be made a tensor.
+    core
+        How many dimensions belong to the op itself: of all of them, or of each.
+
+    Raises
+    ------
+    MatrixShapeError
+        If one has fewer dimensions.
+    """
+    stacks = [as_tensor_variable(value) for value in values]
+    ranks = [core] * len(stacks) if isinstance(core, int) else list(core)
+    for x, rank in zip(stacks, ranks, strict=True):
+        if x.ndim < rank:
+            kind = {1: "a vector", 2: "a matrix"}.get(rank, f"{rank} dimensions")
+            msg = f"{what}: {kind} or a stack of such is needed, got {x} of type {x.type}. Add dimensions to it."
+            raise MatrixShapeError(msg)
+    dtype = str(np.result_type(*(_computed(x.type.numpy_dtype) for x in stacks)))
+    batch = max(x.ndim - rank for x, rank in zip(stacks, ranks, strict=True))
+    return [
+        shape_padleft(cast(x, dtype), batch - (x.ndim - rank)) if x.ndim - rank < batch else cast(x, dtype)
+        for x, rank in zip(stacks, ranks, strict=True)
+    ]
+
+
+def as_square_matrices(what: str, a: TensorLike) -> TensorVariable:
+    """Return stacks of square matrices for a `MatrixOp`, as `as_matrices` does.
+
+    Raises
+    ------
+    MatrixShapeError
+        If they are known not to be square.
+    """
+    (x,) = as_matrices(what, a)
+    rows, columns = x.type.shape[-2:]
+    if rows is not None and columns is not None and rows != columns:
+        msg = f"{what}: the last 2 dimensions must be square, got {rows} rows and {columns} columns: {x.type}."
+        raise MatrixShapeError(msg)
+    return x
+
+
+def as_system(
+    what: str, a: TensorLike, b: TensorLike, b_ndim: int | None, core: int = 2
+) -> tuple[TensorVariable, TensorVariable, bool]:
+    """Return matrices and right sides as stacks of matrices, and whether the right sides were vectors.
+
+    Parameters
+    ----------
+    what
+        The function, for messages.
+    a, b
+        Anything that can be made a tensor.
+    b_ndim
+        1 if b is a vector or a stack of vectors, 2 if it is one of matrices; None takes one dimension for a vector.
+    core
+        How many dimensions of `a` are no batch.
+
+    Raises
+    ------
+    ArgumentError
+        If `b_ndim` is something else.
+    ShapeError
+        If one has fewer dimensions.
+    """
+    right = as_tensor_variable(b)
+    rank = as_option(f"{what}: b_ndim", b_ndim, (None, 1, 2))
+    is_vector = rank == 1 or (rank is None and right.ndim == 1)
+    if is_vector and right.ndim:
+        right = expand_dims(right, -1)
+    left, right = as_matrices(what, a, right, core=(core, 2))
+    return left, right, is_vector
+
+
+def _computed(dtype: np.dtype) -> np.dtype:
+    if dtype.kind in "biu":
+        return np.dtype("float64")
+    return np.dtype("float32") if dtype == np.float16 else dtype
+
+
+def pullback_of_parts(
+    op: MatrixOp, inputs: Sequence[Variable], cotangents: Sequence[Variable], wrt: Sequence[int]
+) -> list[Variable]:
+    """Return what flows back to some inputs through the graph that `op.decompose` gives.
+
+    The graph is made of new variables: where one input is computed from another, nothing flows through that.
+
+    Parameters
+    ----------
+    op, inputs, cotangents
+        Of the node; there are as many cotangents as outputs are differentiated.
+    wrt
+        Positions of the inputs.
+    """
+    own = [x.type.make_variable() for x in inputs]
+    made = (op.decompose(*own) or [])[: len(cotangents)]
+    flowing = [x.type.make_variable() for x in cotangents]
+    found = derivatives.pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
+    given = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
+    return list(graph_replace(found, given, strict=False))

@@ -1,0 +1,210 @@
+"""QR factors of matrices, and products of Householder reflections: the ops behind `treadle.tensor.linalg.qr`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from treadle.graph import composed, static_op
+from treadle.tensor.arguments.values import as_choice
+from treadle.tensor.arrangement.triangles import tril, triu
+from treadle.tensor.elementwise.arithmetic import minimum, mul
+from treadle.tensor.errors import ShapeError
+from treadle.tensor.indexing.gathering import take_along_axis
+from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.lazy import lazy_scipy_module
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
+from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.ops.undefined_gradients import grad_undefined
+from treadle.tensor.products.product import adjoint, matmul
+from treadle.tensor.shapes.broadcasting import is_zeros
+from treadle.tensor.shapes.dimshuffle import expand_dims
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.sorting.sorting import argsort
+from treadle.tensor.types.conversion import cotangent_of, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from treadle.graph import Variable
+
+__all__ = ["QR", "HouseholderProduct"]
+
+linalg = lazy_scipy_module("linalg")
+
+_CORES = {
+    "full": "(m,m),(m,n)",
+    "economic": "(m,min(m,n)),(min(m,n),n)",
+    "r": "(m,n)",
+    "raw": "(m,n),(min(m,n)),(min(m,n),n)",
+}
+# How NumPy, which takes whole stacks, calls the modes that it has too.
+_OF_NUMPY: Mapping[str, Literal["complete", "reduced"]] = {"full": "complete", "economic": "reduced"}
+
+
+@static_op
+class QR(MatrixOp):
+    """QR factors: ``A = Q R`` with orthonormal columns Q and upper triangular R, as LAPACK finds them.
+
+    Outputs by mode: ``"full"``, a square Q and an R of the shape of A; ``"economic"``, as many columns of Q and rows of
+    R as the smaller length of A; ``"r"``, only the R of ``"full"``; ``"raw"``, the Householder vectors with R above
+    them, their factors tau, and the R of ``"economic"``. The diagonal of R is real; its signs are LAPACK's choice.
+
+    Derivatives hold where the first columns, as many as the smaller length, are linearly independent. The columns that
+    ``"full"`` adds to the Q of a tall matrix are an arbitrary basis: derivatives hold for results that depend on the
+    space that they span only. Householder vectors have no derivative here.
+
+    Parameters
+    ----------
+    mode
+        What is returned: see above.
+    pivoting
+        Whether columns are exchanged so that the diagonal of R does not increase in absolute value; one output more,
+        their positions in A, int32: ``A[:, P] = Q R``.
+    on_error
+        What becomes of matrices with elements that are not finite.
+    """
+
+    mode: str = "full"
+    pivoting: bool = False
+    on_error: str = "nan"
+
+    check_finite = True
+
+    def __post_init__(self) -> None:
+        """Check the choices."""
+        super().__post_init__()
+        as_choice("QR: mode", self.mode, tuple(_CORES))
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]  # depends on the mode
+        """Core dimensions."""
+        return f"(m,n)->{_CORES[self.mode]}" + (",(n)" if self.pivoting else "")
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the dtype for all outputs but the positions."""
+        kinds = super().output_dtypes(dtype)
+        return [*kinds[:-1], "int32"] if self.pivoting else kinds
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Factor one matrix with SciPy."""
+        (a,) = matrices
+        require_finite(a)
+        first, *rest = linalg.qr(a, mode=self.mode, pivoting=self.pivoting, check_finite=False)
+        return (*first, *rest) if self.mode == "raw" else (first, *rest)
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Factor all matrices with NumPy, where it has the mode."""
+        if self.pivoting or self.mode not in _OF_NUMPY:
+            return None
+        require_finite(*stacks)
+        q, r = np.linalg.qr(stacks[0], _OF_NUMPY[self.mode])
+        return q, r
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that a square Q is orthogonal."""
+        del holds
+        return (
+            fact == "orthogonal"
+            and self.mode == "full"
+            and output.owner is not None
+            and output is output.owner.outputs[0]
+        )
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the gradient (S. Walter, L. Lehmann, R. Lamour, 2012; of wide matrices D. and J. Roberts, 2020).
+
+        With W = Q^H dQ - dR R^H it is ``(dQ - Q (triu(W, 1) + triu(W, 1)^H + Re diag(W))) R^-H`` for a matrix that is
+        not wide. Further columns are linear in the first ones: ``A = [X Y]``, ``R = [U V]``, ``Y = Q V``.
+        """
+        (a,), made, given = tensors(inputs), tensors(outputs), tensors(cotangents)
+        if self.mode == "raw" and not all(map(is_zeros, given[:2])):
+            return [grad_undefined(self, 0, a, "Householder vectors are not differentiated; take Q by another mode")]
+        if self.mode in {"r", "raw"}:
+            of_r = given[0 if self.mode == "r" else 2]
+            q, r, *order = QR("economic", self.pivoting, self.on_error)(a)
+            of_q = None
+        else:
+            q, r, *order = made
+            of_q, of_r = None if is_zeros(given[0]) else given[0], given[1]
+        m, n = a.type.shape[-2:]
+        k = min(m, n) if m is not None and n is not None else minimum(shape_i(a, a.ndim - 2), shape_i(a, a.ndim - 1))
+        is_tall = m is None or n is None or m > n
+        is_wide = m is None or n is None or m < n
+        if is_tall and self.mode != "economic":
+            of_r = of_r[..., :k, :]
+            if self.mode == "full":
+                r = r[..., :k, :]
+                q, more = q[..., :k], q[..., k:]
+                if of_q is not None:
+                    # The further columns turn with the first ones, which they stay orthogonal to.
+                    of_q = of_q[..., :k] - matmul(more, matmul(adjoint(of_q[..., k:]), q))
+        of_u = of_r
+        if is_wide:
+            r, v = r[..., :k], r[..., k:]
+            of_u, of_v = of_r[..., :k], of_r[..., k:]
+            through_y = matmul(matmul(q, v), adjoint(of_v))
+            of_q = through_y if of_q is None else of_q + through_y
+        w = -matmul(of_u, adjoint(r))
+        if of_q is not None:
+            w = w + matmul(adjoint(q), of_q)
+        above = triu(w, 1)
+        diagonal = mul(w.real, eye(k, dtype=REAL_OF[a.dtype]))
+        of_x = -matmul(q, above + adjoint(above) + diagonal)
+        if of_q is not None:
+            of_x = of_x + of_q
+        # X R^-H is the adjoint of R^-1 X^H.
+        found = adjoint(SolveTriangular(lower=False)(r, adjoint(of_x)))
+        if is_wide:
+            found = concatenate([found, matmul(q, of_v)], axis=-1)
+        if order:
+            found = take_along_axis(found, expand_dims(argsort(order[0]), -2), -1)
+        return [cotangent_of(a, found)]
+
+
+@static_op
+class HouseholderProduct(MatrixOp):
+    """The first columns of a product of Householder reflections, ``I - tau_i v_i v_i^H`` in this order.
+
+    Inputs: matrices that hold the vectors v_i below the diagonal of their columns, with ones in their place on it; and
+    at most as many factors tau as there are columns, which are at most as many as rows.
+    """
+
+    signature = "(m,n),(k)->(m,n)"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Multiply with LAPACK."""
+        a, tau = matrices
+        m, n = a.shape
+        if not tau.size <= n <= m:
+            msg = f"{self}: rows >= columns >= factors is needed, got the shapes {a.shape} and {tau.shape}."
+            raise ShapeError(msg)
+        if not tau.size:
+            return (np.eye(m, n, dtype=a.dtype),)
+        product = linalg.get_lapack_funcs("ungqr" if a.dtype.kind == "c" else "orgqr", (a, tau))
+        return (product(a, tau)[0],)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return ``I - V T V^H``, ``T = (I + diag(tau) triu(V^H V, 1))^-1 diag(tau)`` (C. Puglisi, 1992)."""
+        a, tau = tensors(inputs)
+        m, n, count = shape_i(a, a.ndim - 2), shape_i(a, a.ndim - 1), shape_i(tau, tau.ndim - 1)
+        one = eye(m, n, dtype=a.dtype)
+        v = tril(a, -1)[..., :count] + one[:, :count]
+        scale = expand_dims(tau, -1)
+        inner = mul(scale, triu(matmul(adjoint(v), v), 1))
+        right = mul(scale, adjoint(v[..., :n, :]))
+        solved = SolveTriangular(lower=False, unit_diagonal=True)(inner, right)
+        return [one - matmul(v, solved)]
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Differentiate the block form of `decompose`."""
+        del outputs
+        return pullback_of_parts(self, inputs, cotangents, [0, 1])

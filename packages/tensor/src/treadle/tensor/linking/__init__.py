@@ -1,0 +1,1 @@
+"""What linkers of backends share: tables of scalar functions, random draws and loops in forms that they can write."""

@@ -1,0 +1,103 @@
+"""Loops as compiling backends take them: states of generators as carries, bodies of simpler ops."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import FunctionGraph
+from treadle.tensor.loops.loops import Scan
+from treadle.tensor.loops.parts import LoopParts
+from treadle.tensor.random.portable import PortableGenerator
+from treadle.tensor.random.portable_keys import KeyedGenerator, PortableSource, are_portable
+from treadle.tensor.random.states import GeneratorInState, origin_of, state_of
+from treadle.tensor.random.types import (
+    PortableGeneratorType,
+    RandomGeneratorConstant,
+    RandomType,
+    portable_generator_type,
+    random_generator_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply, Variable
+
+__all__ = ["expand_loops"]
+
+
+def expand_loops(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
+    """Return a graph whose loops have bodies as a function returns them, and states in place of generators.
+
+    Where draws are portable ones, a generator of NumPy's gives one key before the loop, and moves on by that; the draws
+    inside are those of a portable generator with this key. A loop stays as it is if its body does more with a generator
+    than to draw from it.
+    """
+    if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
+        return fgraph
+    made = fgraph.clone()
+    changed = False
+    for node in made.toposort():
+        outputs = _expanded_loop(node.op, node, expanded) if isinstance(node.op, Scan) else None
+        if outputs is not None:
+            made.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
+            changed = True
+    return made if changed else fgraph
+
+
+def _expanded_loop(
+    op: Scan, node: Apply, expanded: Callable[[FunctionGraph], FunctionGraph]
+) -> Sequence[Variable] | None:
+    """Return the outputs of the loop in the new form; None where it is in this form, or there is none."""
+    parts = LoopParts.of(op, node.inputs)
+    drawn: dict[Variable, Variable] = {}
+    sources: dict[int, PortableSource] = {}
+    for outer, inner in (parts.starts, parts.carries), (parts.givens, parts.constants):
+        for at, (rng, var) in enumerate(zip(outer, inner, strict=True)):
+            if isinstance(rng.type, RandomType):
+                source = _source_of(rng)
+                if inner is parts.carries:
+                    sources[at] = source
+                outer[at], inner[at] = source.state, source.state.type.make_variable(var.name)
+                drawn[var] = _in_state(var.type, inner[at])
+    parts.replace(drawn)
+    before = FunctionGraph(parts.inputs, parts.outputs, clone=False)
+    after = expanded(before)
+    if after is before and not drawn:
+        return None
+    outputs = list(after.outputs)
+    for j in sources:
+        maker = outputs[j].owner
+        if maker is None or not isinstance(maker.op, KeyedGenerator | GeneratorInState):
+            return None
+        outputs[j] = maker.inputs[-1]
+    body = FunctionGraph(after.inputs, outputs)
+    if drawn and any(isinstance(x.type, RandomType) for x in body.variables):
+        return None
+    made = op.with_inner_graph(body).make_node(parts.steps, *parts.sequences, *parts.starts, *parts.givens)
+    made.user_line = node.user_line
+    results = list(made.outputs)
+    for j, source in sources.items():
+        results[j] = source.after(results[j])
+    return results
+
+
+def _source_of(rng: Variable) -> PortableSource:
+    """Return a generator's state, and what makes it the generator in a later one."""
+    if isinstance(rng.type, PortableGeneratorType) or are_portable():
+        return PortableSource.of(rng)
+    return PortableSource(state_of(rng), partial(GeneratorInState(), origin_of(rng)))
+
+
+def _in_state(kind: object, state: Variable) -> Variable:
+    """Return a generator of a type, to draw from in a body."""
+    if isinstance(kind, PortableGeneratorType):
+        any_of_them = RandomGeneratorConstant(portable_generator_type, PortableGenerator(0))
+        return GeneratorInState()(any_of_them, state)  # type: ignore[no-any-return]  # a generator
+    if not are_portable():
+        any_of_them = RandomGeneratorConstant(random_generator_type, np.random.default_rng(0))
+        return GeneratorInState()(any_of_them, state)  # type: ignore[no-any-return]  # as above
+    return KeyedGenerator()(state)  # type: ignore[no-any-return]  # as above

@@ -1,0 +1,40 @@
+"""PortableLinker: a linker of tensors whose backend has none of NumPy's samplers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.vm import TableLinker
+from treadle.tensor.linking.generator_states import expand_loops
+from treadle.tensor.random.portable_keys import NOTICE, portable_draws
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.graph import Apply, FunctionGraph, Type
+
+__all__ = ["PortableLinker"]
+
+
+class PortableLinker(TableLinker):
+    """Links graphs of tensors; all random variables become portable draws."""
+
+    def is_array(self, kind: Type) -> bool:
+        """Whether a type is one of tensors."""
+        return isinstance(kind, TensorType)
+
+    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
+        """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
+        with portable_draws():
+            made = super().expanded(fgraph, whole=whole)
+            # What a linker does to whole graphs besides is not for bodies.
+            with_loops = expand_loops(made, lambda body: PortableLinker.expanded(self, body, whole=whole))
+            # A draw from what a loop made of a generator finds its state only now.
+            return made if with_loops is made else super().expanded(with_loops, whole=whole)
+
+    def tell(self, nodes: Iterable[Apply]) -> None:
+        """Warn of Python steps, and once of keys that are taken from NumPy's generators."""
+        steps = list(nodes)
+        super().tell(steps)
+        NOTICE.give(self.table.backend, steps)

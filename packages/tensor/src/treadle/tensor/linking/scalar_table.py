@@ -1,0 +1,123 @@
+"""ScalarTable: what one backend computes scalar ops with."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from treadle.graph import DuplicateRegistrationError, LoweringTable
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.reductions.fused_reduction import FusedReduction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from treadle.graph import Op
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
+
+E = TypeVar("E")
+F = TypeVar("F")
+ALL_KINDS = "biufc"
+
+
+class ScalarTable(Generic[E]):
+    """Texts or functions for scalar ops, by name and by the kind of dtype that is computed with.
+
+    Kinds are NumPy's letters: b, i, u, f and c. A scalar op with a body needs no entry; one that it has all the same
+    is used instead of the body.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend, for messages.
+    module
+        The module, or package, that registers the backend's own entries; it is imported at the first lookup.
+    of_ufunc
+        What the backend has by the names of NumPy's ufuncs, for a kind of dtype: for scalar ops without entry and body.
+    """
+
+    __slots__ = ("__weakref__", "_added", "_entries", "_loaded", "_of_ufunc", "backend", "module")
+
+    def __init__(self, backend: str, module: str, of_ufunc: Callable[[str, str], E | None] | None = None) -> None:
+        self.backend = backend
+        self.module = module
+        self._of_ufunc = of_ufunc
+        self._loaded = False
+        self._entries: dict[str, dict[str, E]] = {}
+        self._added: list[tuple[str, dict[str, E]]] = []
+        LoweringTable.tables.add(self)
+
+    def register(self, name: str, entries: Mapping[str, E]) -> None:
+        """Say how a scalar op is computed.
+
+        Parameters
+        ----------
+        name
+            Name of the scalar op.
+        entries
+            For each of some kinds of dtype, ``"f"`` or ``"iu"``, what the backend takes; its documentation says what
+            that is.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If there is something for one of the kinds already.
+        """
+        self._register(name, entries, sys._getframe(1).f_globals.get("__name__", ""))
+
+    def _register(self, name: str, entries: Mapping[str, E], by: str) -> None:
+        if not self._loaded:
+            # The backend's own entries come first, so that it is a second one that is refused.
+            import_module(self.module)
+        known = self._entries.setdefault(name, {})
+        for kinds, entry in entries.items():
+            for kind in kinds:
+                if kind in known:
+                    msg = (
+                        f"{self.backend}: the scalar op {name!r} is registered for dtypes of kind {kind!r} already. "
+                        "Remove one of the two."
+                    )
+                    raise DuplicateRegistrationError(msg)
+                known[kind] = entry
+        if by != self.module and not by.startswith(f"{self.module}."):
+            self._added.append((name, dict(entries)))
+
+    def added(self) -> list[tuple[type, tuple[str, dict[str, E]]]]:
+        """Return names and entries that others than the backend registered, for each type of ops that applies them."""
+        return [(op_type, added) for added in self._added for op_type in (Elemwise, FusedReduction)]
+
+    def function(self, *names: str, kinds: str = ALL_KINDS) -> Callable[[F], F]:
+        """Return a decorator that registers a function for scalar ops, which it computes for some kinds of dtype."""
+        by = sys._getframe(1).f_globals.get("__name__", "")
+
+        def decorate(entry: F) -> F:
+            for name in names:
+                self._register(name, {kinds: cast("E", entry)}, by)
+            return entry
+
+        return decorate
+
+    def _load(self) -> None:
+        if not self._loaded:
+            import_module(self.module)
+            self._loaded = True
+
+    def find(self, scalar_op: ScalarOp, kind: str) -> E | None:
+        """Return what is registered for a scalar op and a kind of dtype, or known by its ufunc's name; else None."""
+        self._load()
+        found = self._entries.get(scalar_op.name, {}).get(kind)
+        if found is None and self._of_ufunc is not None and scalar_op.body is None and scalar_op.ufunc is not None:
+            return self._of_ufunc(scalar_op.ufunc, kind)
+        return found
+
+    def covers(self, op: Op) -> bool:
+        """Whether something is registered for each scalar op that an op applies, or it has a body."""
+        self._load()
+        elementwise = op.elementwise if isinstance(op, FusedReduction) else op
+        scalar_ops = elementwise.scalar_ops if isinstance(elementwise, Elemwise) else ()
+        return all(s.body is not None or any(self.find(s, kind) is not None for kind in ALL_KINDS) for s in scalar_ops)
+
+    def entries(self, name: str) -> list[E]:
+        """Return all that is registered for a scalar op so far."""
+        return list(self._entries.get(name, {}).values())

@@ -1,0 +1,76 @@
+"""What draws inside of loops decide, over any number of steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.tensor.ops.undefined_draws import inner_influences, inner_reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.tensor.loops.loops import Scan
+    from treadle.tensor.ops.undefined_draws import Reasons
+
+
+def influences(op: Scan) -> list[list[bool]]:
+    """Return for each input of a loop but the number of steps, for each output, whether its value decides it."""
+    known: list[list[bool]] | None = op.__dict__.get("_influences")
+    if known is not None:
+        return known
+    rows = inner_influences(op.fgraph.inputs, op.fgraph.outputs)
+    first = op.n_sequences
+    # By way of each carry in turn: the closure of Warshall.
+    for k in range(op.n_carries):
+        onward = rows[first + k]
+        for row in rows:
+            if row[k]:
+                row[:] = [a or b for a, b in zip(row, onward, strict=True)]
+    for k in range(op.n_carries):
+        rows[first + k][k] = True
+    if op.has_until:
+        # The condition decides how many steps there are, and so everything.
+        rows = [[True] * len(row) if row[-1] else row for row in rows]
+    op.__dict__["_influences"] = rows
+    return rows
+
+
+def reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
+    """Return why outputs of a loop have no derivative by its inputs, the number of steps left out.
+
+    Parameters
+    ----------
+    op
+        The loop.
+    connected
+        Whether a gradient flows from each input to each output, in any number of steps.
+    """
+    if "_reasons" not in op.__dict__:
+        op.__dict__["_reasons"] = _reasons(op, connected)
+    found: Reasons | None = op.__dict__["_reasons"]
+    return found
+
+
+def _reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
+    step = inner_reasons(op.fgraph.inputs, op.fgraph.outputs)
+    if step is None:
+        return None
+    first, onward = op.n_sequences, influences(op)
+    carries = range(op.n_carries)
+    found: Reasons = []
+    for i, row in enumerate(connected):
+        why: list[str | None] = [None] * len(row)
+        # An input reaches the draw of a later step by way of the carries.
+        for own in (step[i], *(step[first + k] for k in carries if row[k])):
+            for o, text in enumerate(own):
+                if text is None:
+                    continue
+                decided = onward[first + o] if o < op.n_carries else [n == o for n in range(len(row))]
+                if op.has_until and o == len(row) - 1:
+                    decided = [True] * len(row)
+                why = [
+                    old or (text if hit or n == o else None)
+                    for n, (old, hit) in enumerate(zip(why, decided, strict=True))
+                ]
+        found.append(why)
+    return found

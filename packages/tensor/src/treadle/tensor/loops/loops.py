@@ -1,0 +1,491 @@
+"""Scan: a loop as one op, whose body is a graph of its own.
+
+A step takes a row of each sequence, the carries of the step before and what stays the same, and makes new carries and a
+row of each stacked result. All loops are this one: sequences and results with taps, loops that end on a condition,
+derivatives of loops (see `treadle.tensor.loops.derivatives`).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from treadle.config import lazy_module, text_of
+from treadle.graph import (
+    Apply,
+    FrozenFunctionGraph,
+    GraphTypeError,
+    GraphValueError,
+    NodeError,
+    Op,
+    Variable,
+    as_count,
+    compile_inner,
+    io_connection_pattern,
+    toposort,
+)
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
+from treadle.tensor.errors import ShapeError
+from treadle.tensor.ops.known_values import known_value
+from treadle.tensor.shapes.broadcasting import Alloc
+from treadle.tensor.shapes.shape import LENGTH, ShapeI, lengths
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.tensor.loops import batches as loop_batches
+    from treadle.tensor.loops import derivatives as loop_derivatives
+    from treadle.tensor.loops import draws as loop_draws
+    from treadle.tensor.rewrites.analysis import symbolic_shapes
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
+else:
+    loop_derivatives = lazy_module("treadle.tensor.loops.derivatives")
+    loop_batches = lazy_module("treadle.tensor.loops.batches")
+    loop_draws = lazy_module("treadle.tensor.loops.draws")
+    symbolic_shapes = lazy_module("treadle.tensor.rewrites.analysis.symbolic_shapes")
+
+__all__ = ["ENDLESS", "LoopInputs", "RowLengths", "Scan"]
+
+T = TypeVar("T")
+STEPS = TensorType(LENGTH, ())
+# The number of steps of a loop that only its condition ends.
+ENDLESS = int(np.iinfo(LENGTH).max)
+_DERIVED = ("_fn", "_pattern", "_row_lengths", "_depends", "_settled", "_kept_shapes", "_influences", "_reasons")
+
+
+class LoopInputs(NamedTuple):
+    """The inputs of a loop, or of its body, by what they are.
+
+    Attributes
+    ----------
+    sequences
+        What a step takes one row of; in the body, the rows.
+    carries
+        What a step takes from the one before; outside, what the first takes.
+    constants
+        What is the same in all steps.
+    """
+
+    sequences: list[Any]
+    carries: list[Any]
+    constants: list[Any]
+
+
+class RowLengths(NamedTuple):
+    """How long the rows of stacked results are, where their types do not say it.
+
+    Attributes
+    ----------
+    fgraph
+        From the inputs of the body to lengths, int64 scalars. Of rows of sequences it needs their shapes only, so that
+        it may be evaluated for a loop of no steps, on any row of the shape.
+    places
+        For each stacked result, for each dimension of its rows: the length where it is known, None where it depends on
+        what a step computes, or the position among the graph's outputs as a tuple of one number.
+    """
+
+    fgraph: FrozenFunctionGraph
+    places: tuple[tuple[int | tuple[int] | None, ...], ...]
+
+
+class Scan(Op, HasFrozenGraph):
+    """A loop.
+
+    The inputs of a node are the number of steps, an int64 scalar; the sequences, of which step i takes row i; the first
+    values of the carries; the constants. Its outputs are the last values of the carries, the stacked results, and of a
+    loop with a condition the number of steps it made, an int64 scalar. Sequences may be longer than the loop.
+
+    The inputs of the body are rows of the sequences, carries and constants, in this order; its outputs new carries, of
+    the types of those it takes, a row of each stacked result, and with a condition whether the loop ends after this
+    step, a bool scalar. The rows of one result have one shape in all steps. A loop of no steps returns the first values
+    of its carries, and results of length 0.
+
+    Parameters
+    ----------
+    fgraph
+        The body.
+    n_sequences, n_carries, n_stacked
+        Numbers of sequences, carries and stacked results.
+    has_until
+        Whether the last output of the body is a condition.
+    truncate_gradient
+        Of how many steps, the last ones, the gradient is taken; -1 for all.
+    recomputes
+        Whether the gradient computes again what a step computed from its inputs, in place of keeping all of it: the
+        carries of every step are all that is kept then.
+    name
+        Shown when printed and in errors; it does not tell two loops apart.
+    """
+
+    _output_type_depends_on_input_value = True
+    __props__: ClassVar[tuple[str, ...] | None] = (
+        "fgraph",
+        "n_sequences",
+        "n_carries",
+        "n_stacked",
+        "has_until",
+        "truncate_gradient",
+        "recomputes",
+    )
+
+    def __init__(
+        self,
+        fgraph: FrozenFunctionGraph,
+        n_sequences: int,
+        n_carries: int,
+        n_stacked: int,
+        has_until: bool = False,
+        truncate_gradient: int = -1,
+        recomputes: bool = False,
+        name: str | None = None,
+    ) -> None:
+        given: object = fgraph
+        if not isinstance(given, FrozenFunctionGraph):
+            msg = f"Scan: the body must be a FrozenFunctionGraph, got {text_of(fgraph)}. Freeze a graph."
+            raise GraphTypeError(msg)
+        n_sequences, n_carries, n_stacked = (
+            as_count(f"Scan: {what}", n)
+            for what, n in (("n_sequences", n_sequences), ("n_carries", n_carries), ("n_stacked", n_stacked))
+        )
+        self._graph = fgraph
+        self.n_sequences = n_sequences
+        self.n_carries = n_carries
+        self.n_stacked = n_stacked
+        self.has_until = has_until
+        self.truncate_gradient = truncate_gradient
+        self.recomputes = recomputes
+        self.name = name
+        wanted = n_carries + n_stacked + has_until
+        if len(fgraph.outputs) != wanted or len(fgraph.inputs) < n_sequences + n_carries:
+            msg = (
+                f"Scan: the body has {len(fgraph.inputs)} inputs and {len(fgraph.outputs)} outputs, for {n_sequences} "
+                f"sequences, {n_carries} carries and {n_stacked} stacked results"
+                f"{' and a condition' if has_until else ''}. Give it one for each."
+            )
+            raise GraphValueError(msg)
+        for taken, made in zip(fgraph.inputs[n_sequences:], fgraph.outputs[:n_carries], strict=False):
+            if not taken.type.is_super(made.type):
+                msg = (
+                    f"{self}: the carry {taken} of type {taken.type} becomes {made} of type {made.type} in a step. "
+                    "Convert it to the type that it starts with."
+                )
+                raise GraphTypeError(msg)
+
+    @property
+    def may_not_end(self) -> bool:
+        """Whether it depends on values that the loop ends: checks of rules do not run it on samples then."""
+        return self.has_until
+
+    # The body
+
+    @property
+    def inner(self) -> LoopInputs:
+        """Inputs of the body, by what they are."""
+        return self.sorted(self.fgraph.inputs)
+
+    @property
+    def new_carries(self) -> list[Variable]:
+        """The carries that a step makes."""
+        return self.inner_outputs[: self.n_carries]
+
+    @property
+    def rows(self) -> list[Variable]:
+        """The rows of stacked results that a step makes."""
+        return self.inner_outputs[self.n_carries : self.n_carries + self.n_stacked]
+
+    @property
+    def until(self) -> Variable | None:
+        """Whether the loop ends after a step, as the body computes it, or None."""
+        return self.fgraph.outputs[-1] if self.has_until else None
+
+    def sorted(self, inputs: Sequence[T]) -> LoopInputs:
+        """Return the inputs of the body, or those of a node without its number of steps, by what they are."""
+        given, first = list(inputs), self.n_sequences
+        last = first + self.n_carries
+        return LoopInputs(given[:first], given[first:last], given[last:])
+
+    def with_inner_graph(self, fgraph: FunctionGraph) -> Scan:
+        """Return the op with another body that computes the same."""
+        frozen = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
+        return Scan(
+            frozen, self.n_sequences, self.n_carries, self.n_stacked, self.has_until, self.truncate_gradient,
+            self.recomputes, self.name,
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is derived."""
+        return {k: v for k, v in super().__getstate__().items() if k not in _DERIVED}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take over what was kept."""
+        self.__dict__.update(state)
+
+    # The node
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node.
+
+        Raises
+        ------
+        GraphValueError
+            If the number of inputs is wrong.
+        GraphTypeError
+            If one has not the type that the body takes, or the number of steps is no integer scalar.
+        ShapeError
+            If a sequence is a scalar.
+        """
+        inner = self.fgraph.inputs
+        if len(inputs) != 1 + len(inner):
+            msg = f"{self}: {1 + len(inner)} inputs are needed, the number of steps first, got {len(inputs)}."
+            raise GraphValueError(msg)
+        steps = self._number(inputs[0])
+        sequences = [self._sequence(row, x) for row, x in zip(self.inner.sequences, inputs[1:], strict=False)]
+        rest = [
+            kind.type.filter_variable(x)
+            for kind, x in zip(inner[self.n_sequences :], inputs[1 + self.n_sequences :], strict=True)
+        ]
+        count = known_value(steps) if not self.has_until else None
+        if count is not None and count < 0:
+            msg = f"{self}: the number of steps must not be negative, got {count}. Pass 0 or more."
+            raise GraphValueError(msg)
+        kinds: list[Type] = [x.type for x in self.inner.carries]
+        kinds += [TensorType(row.type.dtype, (count, *row.type.shape)) for row in self.rows]  # type: ignore[attr-defined]  # tensors
+        if self.has_until:
+            kinds.append(STEPS)
+        return Apply(self, [steps, *sequences, *rest], [kind.make_variable() for kind in kinds])
+
+    def _number(self, given: object) -> TensorVariable:
+        steps = as_tensor_variable(given)  # type: ignore[arg-type]  # refuses what is none
+        if steps.ndim or steps.type.numpy_dtype.kind not in "iu":
+            msg = f"{self}: the number of steps must be an integer scalar, got {steps} of type {steps.type}."
+            raise GraphTypeError(msg)
+        return cast(steps, LENGTH)
+
+    def _sequence(self, row: Variable, given: object) -> TensorVariable:
+        x = as_tensor_variable(given)  # type: ignore[arg-type]  # refuses what is none
+        if x.ndim == 0:
+            msg = f"{self}: a sequence needs a dimension to take rows of, got {x} of type {x.type}. Pass a vector."
+            raise ShapeError(msg)
+        if not row.type.is_super(TensorType(x.dtype, x.type.shape[1:])):
+            msg = (
+                f"{self}: the sequence {x} of type {x.type} has other rows than {row} of type {row.type}, which the "
+                "body takes. Convert it."
+            )
+            raise GraphTypeError(msg)
+        return x
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Run the body once for each step."""
+        count, given = int(inputs[0]), self.sorted(inputs[1:])
+        self.check_lengths(count, given.sequences)
+        fn, first, last = self.fn, self.n_carries, self.n_carries + self.n_stacked
+        carries = given.carries
+        stacked: list[list[Any]] = [[] for _ in range(self.n_stacked)]
+        done = 0
+        while done < count:
+            try:
+                found = fn(*[x[done, ...] for x in given.sequences], *carries, *given.constants)
+            except NodeError as error:
+                raise self.in_step(error, node, done) from error
+            carries = list(found[:first])
+            for rows, row in zip(stacked, found[first:last], strict=True):
+                if rows and rows[0].shape != row.shape:
+                    msg = f"a result has a row of shape {row.shape} in step {done}, and of {rows[0].shape} in step 0"
+                    raise ValueError(msg)
+                rows.append(np.array(row, copy=True))
+            done += 1
+            if self.has_until and found[-1]:
+                break
+        last_values = [
+            x.type.copy_value(value) if any(value is y for y in given.carries) else value
+            for x, value in zip(self.inner.carries, carries, strict=True)
+        ]
+        arrays = [np.stack(rows) for rows in stacked] if done else self.empty_results(given)
+        results = [*last_values, *arrays, *([np.asarray(done, LENGTH)] if self.has_until else [])]
+        for cell, value in zip(output_storage, results, strict=True):
+            cell[0] = value
+
+    def check_lengths(self, count: int, sequences: Sequence[np.ndarray]) -> None:
+        """Refuse a number of steps that is negative, or larger than a sequence is long."""
+        if count < 0:
+            msg = f"the number of steps must not be negative, got {count}"
+            raise ValueError(msg)
+        for i, x in enumerate(sequences):
+            if len(x) < count:
+                msg = f"sequence {i} has length {len(x)}, and the loop {count} steps"
+                raise ValueError(msg)
+
+    def empty_results(self, given: LoopInputs) -> list[np.ndarray]:
+        """Return the stacked results of a loop of no steps; lengths that depend on what steps compute are 0."""
+        lengths = self.row_lengths
+        known: Sequence[Any] = ()
+        if lengths.fgraph.outputs:
+            rows = [np.zeros(x.shape[1:], x.dtype) for x in given.sequences]
+            known = compile_inner(lengths.fgraph.unfreeze())(*rows, *given.carries, *given.constants)
+        made = []
+        for row, places in zip(self.rows, lengths.places, strict=True):
+            shape = [int(known[at[0]]) if isinstance(at, tuple) else at or 0 for at in places]
+            made.append(np.empty((0, *shape), row.type.numpy_dtype))  # type: ignore[attr-defined]  # a tensor
+        return made
+
+    def in_step(self, error: NodeError, node: Apply, step: int) -> NodeError:
+        """Return the error of a node of the body with the step and the loop that it happened in."""
+        where = f" In step {step} of the loop {self}{node.where()}."
+        made = copy(error)
+        made.retold(f"{error}{where}")
+        made.report = error.report._replace(text=f"{error.report.text}{where}") if error.report else None
+        return made
+
+    # Shapes
+
+    @property
+    def row_lengths(self) -> RowLengths:
+        """How long rows of stacked results are, where their types do not say it; found once and kept."""
+        known: RowLengths | None = self.__dict__.get("_row_lengths")
+        if known is None:
+            known = self.__dict__["_row_lengths"] = self._find_row_lengths()
+        return known
+
+    def _find_row_lengths(self) -> RowLengths:
+        body = self.fgraph.unfreeze()
+        inputs = LoopInputs(*self.sorted(body.inputs))
+        shapes = symbolic_shapes.SymbolicShapes()
+        body.attach_feature(shapes)
+        outputs: list[Variable] = []
+        places: list[tuple[int | tuple[int] | None, ...]] = []
+        for row in body.outputs[self.n_carries : self.n_carries + self.n_stacked]:
+            found: list[int | tuple[int] | None] = []
+            for d, n in enumerate(row.type.shape):  # type: ignore[attr-defined]  # a tensor
+                scalar = None if n is not None else shapes.variable(shapes.of(row)[d], body)
+                if scalar is not None and _is_known_before(scalar, inputs):
+                    found.append((len(outputs),))
+                    outputs.append(scalar)
+                else:
+                    found.append(n)
+            places.append(tuple(found))
+        return RowLengths(FrozenFunctionGraph(body.inputs, outputs), tuple(places))
+
+    def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
+        """Return the shapes of what the loop starts with, and lengths of rows that follow from shapes."""
+        fixed = self.keeps_shapes()
+        count = node.outputs[-1] if self.has_until else node.inputs[0]
+        found: list[SymbolicShape | None] = []
+        for i, out in enumerate(node.outputs[: self.n_carries]):
+            own = shapes[1 + self.n_sequences + i] if i in fixed else None
+            found.append(own if own is not None else _own_lengths(out))
+        for out, shape in zip(node.outputs[self.n_carries :], self.lengths_of_rows(node), strict=False):
+            found.append((count, *(ShapeI(d)(out) if n is None else n for d, n in enumerate(shape, 1))))
+        return [*found, ()] if self.has_until else found
+
+    def lengths_of_rows(self, node: Apply) -> list[list[Any]]:
+        """Return the lengths of the rows of each stacked result, None where they depend on what steps compute."""
+        known, inputs = self.row_lengths, self.sorted(node.inputs[1:])
+        # There may be no row: one that is not read stands for it.
+        rows = [Alloc()(constant(0, dtype=x.type.dtype), *lengths(x)[1:]) for x in inputs.sequences]
+        bound = known.fgraph.bind([*rows, *inputs.carries, *inputs.constants])
+        return [[bound[at[0]] if isinstance(at, tuple) else at for at in places] for places in known.places]
+
+    def keeps_shapes(self) -> frozenset[int]:
+        """Return which carries are certain to keep the shape they start with; found once and kept."""
+        known: frozenset[int] | None = self.__dict__.get("_kept_shapes")
+        if known is None:
+            known = self.__dict__["_kept_shapes"] = self._find_kept_shapes()
+        return known
+
+    def _find_kept_shapes(self) -> frozenset[int]:
+        body = self.fgraph.unfreeze()
+        shapes = symbolic_shapes.SymbolicShapes()
+        body.attach_feature(shapes)
+        carries = self.sorted(body.inputs).carries
+        return frozenset(
+            i
+            for i, (old, new) in enumerate(zip(carries, body.outputs, strict=False))
+            if isinstance(old.type, TensorType) and shapes.of(old) == shapes.of(new)
+        )
+
+    # Batches and derivatives
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
+        """Return the loop over batches."""
+        return loop_batches.vectorized(self, node, inputs)
+
+    def reach(self) -> list[list[bool]]:
+        """Return for each input of the body, for each of its outputs, whether a gradient flows in one step."""
+        known: list[list[bool]] | None = self.__dict__.get("_pattern")
+        if known is None:
+            known = self.__dict__["_pattern"] = io_connection_pattern(self.fgraph.inputs, self.fgraph.outputs)
+        return known
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return for each input, for each output, whether a gradient flows in any number of steps."""
+        rows = [list(row) for row in self.reach()]
+        first = self.n_sequences
+        # By way of each carry in turn: the closure of Warshall.
+        for k in range(self.n_carries):
+            onward = rows[first + k]
+            for row in rows:
+                if row[k]:
+                    row[:] = [a or b for a, b in zip(row, onward, strict=True)]
+        for k in range(self.n_carries):
+            rows[first + k][k] = True
+        for row in rows:
+            if self.has_until:
+                row[-1] = False
+        return [[False] * len(node.outputs), *rows]
+
+    def influence_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return for each input, for each output, whether the value decides the output's in any number of steps."""
+        return [[True] * len(node.outputs), *loop_draws.influences(self)]
+
+    def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
+        """Return why outputs jump as inputs move, by way of the draws of any number of steps."""
+        reasons = loop_draws.reasons(self, self.connection_pattern(node)[1:])
+        return None if reasons is None else [[None] * len(node.outputs), *reasons]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the gradients, by a loop that runs backwards."""
+        return loop_derivatives.pulled_back(self, inputs, outputs, cotangents)
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Return the directional derivatives, by a loop that carries both."""
+        del outputs
+        return loop_derivatives.pushed_forward(self, inputs, tangents)
+
+    def __str__(self) -> str:
+        """Show the name, and what kind of loop it is."""
+        return f"{'While' if self.has_until else 'Scan'}{{{text_of(self.name, str) if self.name else 'loop'}}}"
+
+    __repr__ = __str__
+
+
+def _own_lengths(out: Variable) -> SymbolicShape | None:
+    kind = out.type
+    if not isinstance(kind, TensorType):
+        return None
+    return tuple(ShapeI(d)(out) if n is None else n for d, n in enumerate(kind.shape))
+
+
+def _is_known_before(scalar: Variable, inputs: LoopInputs) -> bool:
+    """Whether a scalar follows from shapes, and from values that are known before the first step."""
+    given = {*inputs.sequences, *inputs.carries, *inputs.constants}
+    needs_value = set()
+    for node in toposort([scalar], given):
+        if isinstance(node.op, ShapeI):
+            if node.inputs[0] not in given:
+                return False
+        elif isinstance(node.op, Elemwise):
+            needs_value.update(node.inputs)
+        else:
+            return False
+    return not needs_value.intersection(inputs.sequences) and scalar not in given.intersection(inputs.sequences)

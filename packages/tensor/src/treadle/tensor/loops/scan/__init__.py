@@ -1,0 +1,1 @@
+"""`scan` and the functions like it, as users call them."""

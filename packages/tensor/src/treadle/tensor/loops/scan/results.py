@@ -1,0 +1,165 @@
+"""What the function of a step returns: outputs, updates of shared variables, a condition that ends the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.config import text_of
+from treadle.graph import GraphTypeError, GraphValueError, SharedVariable, Variable
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.comparison import neq
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+__all__ = ["until"]
+
+
+class until:  # noqa: N801 - the documented name
+    """Ends a loop: what the function of a step returns beside its outputs.
+
+    The condition is looked at after the step, whose results count.
+
+    Parameters
+    ----------
+    condition
+        A scalar; the loop ends where it is not zero.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is no scalar.
+
+    Examples
+    --------
+    >>> from treadle.tensor import scan, until
+    >>> powers = scan(lambda x: (2 * x, until(x > 20)), outputs_info=1, n_steps=100, return_updates=False)
+    >>> powers.eval().tolist()
+    [2, 4, 8, 16, 32, 64]
+    """
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: TensorLike) -> None:
+        found = as_tensor_variable(condition)
+        if found.ndim:
+            msg = f"until: the condition must be a scalar, got {found} of type {found.type}. Reduce it with all or any."
+            raise TensorTypeError(msg)
+        self.condition: TensorVariable = found if found.dtype == "bool" else cast(neq(found, 0), "bool")
+
+
+@dataclass(slots=True)
+class StepResults:
+    """What the function of a step returned.
+
+    Parameters
+    ----------
+    outputs
+        Its outputs, in order.
+    updates
+        New values of shared variables.
+    condition
+        Whether the loop ends after the step; None if it has no condition.
+    """
+
+    outputs: list[object] = field(default_factory=list)
+    updates: dict[SharedVariable, Variable] = field(default_factory=dict)
+    condition: TensorVariable | None = None
+
+
+def read_results(found: object) -> StepResults:
+    """Return the parts of what the function of a step returned, which may come in any order.
+
+    Raises
+    ------
+    GraphTypeError
+        If an update is of something else than a shared variable, or of another type.
+    GraphValueError
+        If there are two conditions, two updates of one variable, or outputs both beside and within a list.
+    """
+    results = StepResults()
+    rest: list[object] = []
+    parts = [found] if _is_updates(found) or not isinstance(found, list | tuple) else found
+    for item in parts:
+        if isinstance(item, until):
+            if results.condition is not None:
+                msg = "scan: a step can end the loop by one condition, got two. Join them with or_."
+                raise GraphValueError(msg)
+            results.condition = item.condition
+        elif _is_updates(item):
+            _add_updates(results.updates, item)  # type: ignore[arg-type]  # a mapping or pairs
+        elif item is not None and not (isinstance(item, list | tuple) and not item):
+            rest.append(item)
+    nested = [item for item in rest if isinstance(item, list | tuple)]
+    if len(rest) == 1 and nested:
+        rest = list(nested[0])
+    elif nested:
+        msg = (
+            f"scan: a step returns its outputs one by one or as one list, got a list beside other outputs: "
+            f"{text_of(nested[0])}. Put all outputs into one list."
+        )
+        raise GraphValueError(msg)
+    results.outputs = rest
+    return results
+
+
+def _is_updates(item: object) -> bool:
+    """Whether it is a mapping, or pairs whose first are shared variables."""
+    if isinstance(item, Mapping):
+        return True
+    return (
+        isinstance(item, list | tuple)
+        and bool(item)
+        and all(isinstance(x, tuple | list) and len(x) == 2 and isinstance(x[0], SharedVariable) for x in item)
+    )
+
+
+def _add_updates(
+    updates: dict[SharedVariable, Variable], given: Mapping[object, object] | Iterable[tuple[object, object]]
+) -> None:
+    for target, new in given.items() if isinstance(given, Mapping) else given:
+        if not isinstance(target, SharedVariable):
+            msg = (
+                f"scan: the updates that a step returns change shared variables, got {text_of(target)}. "
+                "Carry other values as states, in outputs_info."
+            )
+            raise GraphTypeError(msg)
+        if target in updates:
+            msg = f"scan: a step returns two updates of {target}. Combine them into one."
+            raise GraphValueError(msg)
+        try:
+            updates[target] = target.type.filter_variable(new)
+        except TypeError as error:
+            kind = f" of type {new.type}" if isinstance(new, Variable) else ""
+            msg = (
+                f"scan: the update of {target} must be of type {target.type}, got {text_of(new)}{kind}. "
+                "Cast it, for instance with .astype(...)."
+            )
+            raise GraphTypeError(msg) from error
+
+
+def as_output(place: str, value: object, wanted: Variable | None) -> Variable:
+    """Return an output of a step as a variable; one that is no state must be a tensor.
+
+    Raises
+    ------
+    TensorTypeError
+        If it is none and cannot become one.
+    """
+    if isinstance(value, Variable) and wanted is not None and not isinstance(wanted.type, TensorType):
+        return value
+    try:
+        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
+    except TypeError as error:
+        msg = (
+            f"scan: output {place} of a step must be a tensor, got {text_of(value)} ({error}). Values of other types "
+            "can be states, which outputs_info gives a start."
+        )
+        raise TensorTypeError(msg) from error

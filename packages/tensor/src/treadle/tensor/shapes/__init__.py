@@ -1,0 +1,1 @@
+"""Shapes: lengths as values, broadcasting, axes put in another order."""

@@ -1,0 +1,404 @@
+"""DimShuffle: permute, add and drop dimensions, without touching the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from treadle.config import text_of
+from treadle.graph import Form, as_flag, static_op
+from treadle.tensor.arguments.axes import named_axes, normalize_axes, normalize_axis, several_axes
+from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
+from treadle.tensor.ops.fields import fix_axes, fix_integers
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.tensor_type import TensorType, as_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.ops.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
+
+__all__ = [
+    "DimShuffle",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "atleast_Nd",
+    "dimshuffle",
+    "expand_dims",
+    "matrix_transpose",
+    "moveaxis",
+    "shape_padaxis",
+    "shape_padleft",
+    "shape_padright",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+NEW = "x"
+
+
+@static_op
+class DimShuffle(TensorOp):
+    """Rearrange dimensions; the result is a view.
+
+    Parameters
+    ----------
+    order
+        For each dimension of the result, the input's dimension that it is, or ``"x"`` for a new one of length 1.
+        Dimensions of the input that do not occur are dropped and must have length 1.
+    ndim
+        Rank of the input.
+    new_order, input_ndim
+        The same by their documented names.
+    """
+
+    linear = "jointly"
+
+    order: tuple[int | str, ...]
+    ndim: int
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+
+    def __init__(
+        self,
+        order: Sequence[int | str] | None = None,
+        ndim: int | None = None,
+        *,
+        new_order: Sequence[int | str] | None = None,
+        input_ndim: int | None = None,
+    ) -> None:
+        """Take the fields, or the parameters as the documentation has them; bring them to one form."""
+        dimensions, rank = new_order if order is None else order, input_ndim if ndim is None else ndim
+        if dimensions is None or rank is None:
+            msg = (
+                "DimShuffle: the order and the rank of the input are needed, got "
+                f"order {text_of(dimensions)} and rank {text_of(rank)}. Pass new_order and input_ndim."
+            )
+            raise TensorTypeError(msg)
+        object.__setattr__(self, "order", dimensions)
+        object.__setattr__(self, "ndim", rank)
+        fix_axes(self, "order")
+        fix_integers(self, "ndim")
+
+    @property
+    def new_order(self) -> tuple[int | str, ...]:
+        """The order."""
+        return self.order
+
+    @property
+    def input_ndim(self) -> int:
+        """The rank of the input."""
+        return self.ndim
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise what holds for every element of the input."""
+        return fact == "nonnegative" and output.owner is not None and holds(fact, output.owner.inputs[0])
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The input's dimensions that the result does not have."""
+        return tuple(d for d in range(self.ndim) if d not in self.order)
+
+    @property
+    def adds_dimensions(self) -> bool:
+        """Whether the result has dimensions that the input does not have."""
+        return NEW in self.order
+
+    @property
+    def is_transpose(self) -> bool:
+        """Whether dimensions are permuted only."""
+        return len(self.order) == self.ndim and NEW not in self.order
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the type with its dimensions rearranged."""
+        (x,) = types
+        if not isinstance(x, TensorType) or x.ndim != self.ndim:
+            msg = f"{self}: an input of rank {self.ndim} is needed, got {x}. Use x.dimshuffle(...), which fits itself."
+            raise ShapeError(msg)
+        for d in self.dropped:
+            if x.shape[d] not in {1, None}:
+                msg = f"{self}: dimension {d} has length {x.shape[d]} and cannot be dropped. Index or reduce it."
+                raise ShapeError(msg)
+        return [TensorType(x.dtype, tuple(x.shape[d] if isinstance(d, int) else 1 for d in self.order))]
+
+    @property
+    def adds_in_front_only(self) -> bool:
+        """Whether dimensions are added in front and nothing else happens: what broadcasting does by itself."""
+        kept = tuple(range(self.ndim))
+        return len(self.order) > self.ndim and self.order[len(self.order) - self.ndim :] == kept
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``x.T``, ``x.mT``, ``x[None, :]``, ``x.squeeze(0)`` or, for anything else, ``x.dimshuffle(...)``.
+
+        A product that only had to be squeezed because it is of vectors is written as the product itself.
+        """
+        x = node.inputs[0]
+        if x.owner is not None and not self.adds_dimensions:
+            squeezed: Form | None = getattr(x.owner.op, "squeezed_form", _no_form)(x.owner, self.dropped)
+            if squeezed is not None:
+                return squeezed
+        if self.is_transpose:
+            return _transposed_form(x, self.order)
+        kept = [d for d in self.order if d != NEW]
+        if self.adds_dimensions and kept == list(range(self.ndim)):
+            return Form.index(x, [("None",) if d == NEW else (":",) for d in self.order])
+        if not self.adds_dimensions and kept == sorted(kept, key=int):
+            return Form.method(x, "squeeze", [str(self.dropped[0] if len(self.dropped) == 1 else self.dropped)])
+        return Form.method(x, "dimshuffle", [repr(d) for d in self.order])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Return a view of the array."""
+        del node
+        output_storage[0][0] = self.apply(inputs[0])
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the same elements: of a scalar or vector they keep their order."""
+        return known(node.inputs[0])
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """Return the view of a NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If a dropped dimension does not have length 1.
+        """
+        kept = [d for d in self.order if isinstance(d, int)]
+        for d in self.dropped:
+            if x.shape[d] != 1:
+                msg = f"dimension {d} must have length 1 to be dropped, got shape {x.shape}"
+                raise ValueError(msg)
+        view = x.transpose(*kept, *self.dropped) if self.ndim else x
+        return (
+            view.reshape(tuple(x.shape[d] if isinstance(d, int) else 1 for d in self.order))
+            if self.dropped
+            else (view[tuple(np.newaxis if d == NEW else slice(None) for d in self.order)])
+        )
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Rearrange the lengths."""
+        del out
+        own = shapes.of(node.inputs[0])
+        return [own[d] if isinstance(d, int) else shapes.fixed(1) for d in self.order]
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
+        """Rearrange the dimensions behind the batch."""
+        del node
+        batch = x.ndim - self.ndim
+        order = (*range(batch), *(d + batch if isinstance(d, int) else d for d in self.order))
+        return DimShuffle(order, x.ndim).make_node(x)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Rearrange the cotangent back."""
+        del inputs, outputs
+        inverse: list[int | str] = [NEW] * self.ndim
+        for at, d in enumerate(self.order):
+            if isinstance(d, int):
+                inverse[d] = at
+        return [DimShuffle(tuple(inverse), len(self.order))(cotangents[0])]
+
+    def __str__(self) -> str:
+        """Show the order."""
+        return f"DimShuffle{{{','.join(map(str, self.order))}}}"
+
+
+def _no_form(node: Apply, dropped: tuple[int, ...]) -> None:
+    """Say that a node is not written in a special way where dimensions of its result are dropped."""
+
+
+def _transposed_form(x: Variable, order: Sequence[int | str]) -> Form:
+    ndim = len(order)
+    if tuple(order) == tuple(reversed(range(ndim))):
+        return Form.member(x, ".T")
+    if tuple(order) == (*range(ndim - 2), ndim - 1, ndim - 2):
+        return Form.member(x, ".mT")
+    return Form.method(x, "transpose", list(map(str, order)))
+
+
+def dimshuffle(x: TensorLike, *order: int | str | Sequence[int | str]) -> TensorVariable:
+    """Rearrange dimensions.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    order
+        For each dimension of the result, a dimension of `x`, or ``"x"`` for a new one of length 1. May be given as
+        one sequence.
+
+    Raises
+    ------
+    AxisError
+        If a dimension is out of range or named twice.
+    ShapeError
+        If a dimension left out does not have length 1.
+    """
+    var = as_tensor_variable(x)
+    several = several_axes(order[0]) if len(order) == 1 else None
+    wanted = order if several is None else tuple(several)
+    for d in wanted:
+        if isinstance(d, str) and d != NEW:
+            msg = f'dimshuffle: dimensions are integers or "x", got {text_of(d)}.'
+            raise AxisError(msg)
+    numbers = iter(normalize_axes("dimshuffle", tuple(d for d in wanted if not isinstance(d, str)), var.ndim))
+    full = tuple(NEW if isinstance(d, str) else next(numbers) for d in wanted)
+    if full == tuple(range(var.ndim)):
+        return var
+    result: TensorVariable = DimShuffle(full, var.ndim)(var)
+    return result
+
+
+def transpose(x: TensorLike, axes: AxisLike | Sequence[AxisLike] = None) -> TensorVariable:
+    """Permute dimensions; reverse them if no axes are given (as numpy.transpose)."""
+    var = as_tensor_variable(x)
+    if axes is None:
+        return dimshuffle(var, *reversed(range(var.ndim)))
+    order = normalize_axes("transpose", axes, var.ndim)
+    if len(order) != var.ndim:
+        msg = f"transpose: {var.ndim} axes are needed for a tensor of rank {var.ndim}, got {order}. Name every axis."
+        raise AxisError(msg)
+    return dimshuffle(var, *order)
+
+
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
+    """Exchange two dimensions (as numpy.swapaxes)."""
+    var = as_tensor_variable(x)
+    a, b = (normalize_axis("swapaxes", axis, var.ndim) for axis in (axis1, axis2))
+    order = list(range(var.ndim))
+    order[a], order[b] = order[b], order[a]
+    return dimshuffle(var, *order)
+
+
+def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike) -> TensorVariable:
+    """Move dimensions to new places (as numpy.moveaxis)."""
+    var = as_tensor_variable(x)
+    sources = normalize_axes("moveaxis", named_axes(source), var.ndim)
+    targets = normalize_axes("moveaxis", named_axes(destination), var.ndim)
+    if len(sources) != len(targets):
+        msg = f"moveaxis: as many destinations as sources are needed, got {text_of(source)} and {text_of(destination)}."
+        raise AxisError(msg)
+    order = [d for d in range(var.ndim) if d not in sources]
+    for target, d in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, d)
+    return dimshuffle(var, *order)
+
+
+def matrix_transpose(x: TensorLike) -> TensorVariable:
+    """Exchange the last two dimensions (as numpy.matrix_transpose)."""
+    var = as_tensor_variable(x)
+    if var.ndim < 2:
+        msg = f"matrix_transpose: a tensor of rank 2 or more is needed, got {var} of type {var.type}. Add dimensions."
+        raise AxisError(msg)
+    return swapaxes(var, -1, -2)
+
+
+def expand_dims(x: TensorLike, axis: AxisLike) -> TensorVariable:
+    """Insert dimensions of length 1 (as numpy.expand_dims)."""
+    var = as_tensor_variable(x)
+    wanted = named_axes(axis)
+    count = len(wanted)
+    new = normalize_axes("expand_dims", wanted, var.ndim + count)
+    old = iter(range(var.ndim))
+    return dimshuffle(var, *(NEW if d in new else next(old) for d in range(var.ndim + count)))
+
+
+def squeeze(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
+    """Drop dimensions of length 1 (as numpy.squeeze).
+
+    Without `axis`, those known to have length 1 are dropped: the rank of the result cannot depend on values.
+    """
+    var = as_tensor_variable(x)
+    drop = (
+        tuple(d for d, n in enumerate(var.type.shape) if n == 1)
+        if axis is None
+        else normalize_axes("squeeze", axis, var.ndim, of_scalar=True)
+    )
+    return dimshuffle(var, *(d for d in range(var.ndim) if d not in drop))
+
+
+def shape_padleft(x: TensorLike, n_ones: int = 1) -> TensorVariable:
+    """Put dimensions of length 1 in front."""
+    var = as_tensor_variable(x)
+    return dimshuffle(var, *[NEW] * as_rank("shape_padleft: n_ones", n_ones), *range(var.ndim))
+
+
+def shape_padright(x: TensorLike, n_ones: int = 1) -> TensorVariable:
+    """Put dimensions of length 1 at the end."""
+    var = as_tensor_variable(x)
+    return dimshuffle(var, *range(var.ndim), *[NEW] * as_rank("shape_padright: n_ones", n_ones))
+
+
+def shape_padaxis(t: TensorLike, axis: int) -> TensorVariable:
+    """Insert a dimension of length 1 (as `expand_dims`)."""
+    return expand_dims(t, axis)
+
+
+def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> TensorVariable:  # noqa: N802 - the documented name
+    """Put dimensions of length 1 in front, or at the end, until the rank is `n`."""
+    var = as_tensor_variable(arry)
+    missing = max(0, as_rank("atleast_Nd: n", n) - var.ndim)
+    return (shape_padleft if as_flag("atleast_Nd: left", left) else shape_padright)(var, missing)
+
+
+def _each(
+    arys: Sequence[TensorLike], change: Callable[[TensorVariable], TensorVariable]
+) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return what is made of each tensor; of one alone, by itself."""
+    made = tuple(change(as_tensor_variable(x)) for x in arys)
+    return made[0] if len(made) == 1 else made
+
+
+@overload
+def atleast_1d(arry: TensorLike, /, *, left: bool = True) -> TensorVariable: ...
+
+
+@overload
+def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]: ...
+
+
+def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return scalars as vectors of length 1, anything else unchanged (as numpy.atleast_1d)."""
+    return _each(arys, lambda x: atleast_Nd(x, n=1, left=as_flag("atleast_1d: left", left)))
+
+
+@overload
+def atleast_2d(arry: TensorLike, /, *, left: bool = True) -> TensorVariable: ...
+
+
+@overload
+def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]: ...
+
+
+def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Put dimensions of length 1 in front, or at the end, until the rank is 2 (as numpy.atleast_2d)."""
+    in_front = as_flag("atleast_2d: left", left)
+    return _each(arys, lambda x: atleast_Nd(x, n=2, left=in_front))
+
+
+@overload
+def atleast_3d(arry: TensorLike, /, *, left: bool | None = None) -> TensorVariable: ...
+
+
+@overload
+def atleast_3d(*arys: TensorLike, left: bool | None = None) -> TensorVariable | tuple[TensorVariable, ...]: ...
+
+
+def atleast_3d(*arys: TensorLike, left: bool | None = None) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Add dimensions of length 1 until the rank is 3 (as numpy.atleast_3d).
+
+    A vector becomes the middle dimension, a matrix the first two, unless `left` says where dimensions are added.
+    """
+    if left is not None:
+        in_front = as_flag("atleast_3d: left", left)
+        return _each(arys, lambda x: atleast_Nd(x, n=3, left=in_front))
+    new = ((0, 1, 2), (0, 2), (2,))
+    return _each(arys, lambda x: expand_dims(x, new[x.ndim]) if x.ndim < 3 else x)

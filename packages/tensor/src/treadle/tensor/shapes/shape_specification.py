@@ -1,0 +1,217 @@
+"""SpecifyShape: lengths that are said to be known, and checked when the program runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import lazy_module, text_of
+from treadle.graph import Apply, Constant, Form, Operand, static_op
+from treadle.tensor.arguments.axes import normalize_axes
+from treadle.tensor.arguments.values import as_items, known_integer
+from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.ops.fields import fix_axes
+from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.shape import LENGTH, Shape, as_lengths, length_inputs, static_lengths
+from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.batches import batching
+    from treadle.tensor.ops.known_values import Known
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
+else:
+    batching = lazy_module("treadle.tensor.batches.batching")
+
+__all__ = ["SpecifyShape", "specify_broadcastable", "specify_shape"]
+
+
+@static_op
+class SpecifyShape(TensorOp):
+    """The tensor itself, some of whose lengths are checked when the program runs and are part of the type if constant.
+
+    Inputs: the tensor, then one int64 scalar for each of the axes.
+
+    Parameters
+    ----------
+    axes
+        The dimensions whose lengths are given.
+    """
+
+    linear = "jointly"
+
+    axes: tuple[int, ...]
+
+    view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+    # Inputs that the shape depends on.
+    shape_inputs = slice(None)
+    _output_type_depends_on_input_value = True
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the axes
+        """Positions of the lengths."""
+        return tuple(range(1, len(self.axes) + 1))
+
+    def make_node(self, *inputs: object) -> Apply:
+        """Return the node; lengths that are constant become part of the type."""
+        x, *wanted = (self.as_input(v) for v in inputs)
+        length_inputs(self, wanted)
+        if len(wanted) != len(self.axes) or any(not 0 <= d < x.ndim for d in self.axes):
+            msg = (
+                f"{self}: a tensor with these axes and a length for each are needed, got {', '.join(map(str, inputs))}."
+            )
+            raise TensorTypeError(msg)
+        shape = list(x.type.shape)
+        for d, n in zip(self.axes, static_lengths(wanted), strict=True):
+            if n is not None and (n < 0 or shape[d] not in {None, n}):
+                msg = (
+                    f"specify_shape: {x} of type {x.type} cannot have length {n} in dimension {d}. Give the length "
+                    "that it has, or None."
+                )
+                raise ShapeError(msg)
+            shape[d] = shape[d] if n is None else n
+        return Apply(self, [x, *wanted], [TensorType(x.dtype, tuple(shape)).make_variable()])
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``specify_shape(x, (3, None))``."""
+        x, *wanted = node.inputs
+        given = dict(zip(self.axes, wanted, strict=True))
+        parts: list[str | Operand] = []
+        for d in range(getattr(x.type, "ndim", 0)):
+            parts += [", "] * (d > 0)
+            parts.append(Operand(given[d]) if d in given else "None")
+        end = ",))" if len(parts) == 1 else "))"
+        return Form(["specify_shape(", Operand(x), ", (", *parts, end])
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Check the lengths."""
+        del node
+        x, *wanted = inputs
+        for d, n in zip(self.axes, wanted, strict=True):
+            if x.shape[d] != n:
+                msg = f"dimension {d} must have length {int(n)}, got shape {x.shape}"
+                raise ShapeError(msg)
+        output_storage[0][0] = x
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise what holds for the tensor."""
+        return output.owner is not None and holds(fact, output.owner.inputs[0])
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the tensor's elements."""
+        return known(node.inputs[0])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the tensor is connected, the lengths are not."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the tensor's own lengths; those that are constant are part of the type."""
+        del out
+        return shapes.of(node.inputs[0])
+
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+        """Check the lengths behind the batch."""
+        batch = batching.batch_ndim(node.inputs[0], x)
+        given = batching.checked_lengths(node, wanted)
+        return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *given)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Pass the cotangent on."""
+        del outputs
+        return [cotangents[0], *(None for _ in inputs[1:])]
+
+    def __str__(self) -> str:
+        """Show the axes."""
+        return f"SpecifyShape{{{', '.join(map(str, self.axes))}}}"
+
+
+def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None] | None) -> TensorVariable:
+    """Return a tensor whose lengths are said: they are checked when the program runs, constant ones are known at once.
+
+    Where tracing backends know the shape earlier, they check it earlier.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    shape
+        For each dimension its length, an integer or an integer scalar, or None where nothing is said about it; one
+        length for a vector; or a vector of known length.
+
+    Raises
+    ------
+    ShapeError
+        If the number of lengths is not the rank, or a length is known to be another one.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> tt.specify_shape(tt.matrix("x"), (None, 3)).type.shape
+    (None, 3)
+    """
+    var = as_tensor_variable(x)
+    if shape is None or known_integer(shape) is not None:
+        items: list[TensorLike | None] = [shape]  # type: ignore[list-item]  # an integer or None
+    elif isinstance(shape, list | tuple):
+        items = list(shape)
+    else:
+        items = list(as_lengths("specify_shape", shape))  # type: ignore[arg-type]  # refuses what is none
+    if len(items) != var.ndim:
+        msg = (
+            f"specify_shape: {var.ndim} lengths are needed for {var} of type {var.type}, got {text_of(shape)}. Give "
+            "None for those that are not known."
+        )
+        raise ShapeError(msg)
+    said = [(d, n) for d, n in enumerate(items) if n is not None and not _is_none(n)]
+    axes = [d for d, _ in said]
+    wanted = as_lengths("specify_shape", [n for _, n in said])
+    if not said:
+        return var
+    result: TensorVariable = SpecifyShape(tuple(axes))(var, *wanted)
+    return result
+
+
+def held(x: TensorVariable, *axes: int) -> TensorVariable:
+    """Return a tensor whose static lengths of some dimensions can no more be replaced by others.
+
+    What is built must not depend on static lengths, since a tensor of other lengths may be put in place of this one.
+    Where it has to, as where a Python list of parts is made, it is built of this: other lengths are refused. A shape
+    has as many elements whatever is put in place of its tensor, since ranks are kept.
+    """
+    if x.owner is not None and isinstance(x.owner.op, Shape):
+        return x
+    known = {d % x.ndim: x.type.shape[d] for d in axes}
+    wanted = [constant(n, dtype=LENGTH) for n in known.values() if n is not None]
+    result: TensorVariable = SpecifyShape(tuple(known))(x, *wanted)
+    return result
+
+
+def _is_none(length: TensorLike) -> bool:
+    """Whether a length is None as a value of the graph."""
+    return isinstance(length, Constant) and length.data is None
+
+
+def specify_broadcastable(x: TensorLike, *axes: int | Sequence[int]) -> TensorVariable:
+    """Return a tensor that is said to have length 1 in some dimensions (see `specify_shape`).
+
+    Raises
+    ------
+    AxisError
+        If an axis is out of range or named twice.
+    """
+    var = as_tensor_variable(x)
+    named = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
+    ones = normalize_axes("specify_broadcastable", tuple(as_items("specify_broadcastable: the axes", named)), var.ndim)
+    return specify_shape(var, [1 if d in ones else None for d in range(var.ndim)])

@@ -1,0 +1,180 @@
+"""The gamma function, its logarithm and that one's derivatives, and functions made of them."""
+
+from __future__ import annotations
+
+import math
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import alias
+from treadle.graph import as_count
+from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, scaled_by, sub
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import exp, log, log1p
+from treadle.tensor.elementwise.rounding import floor
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.ops.undefined_gradients import grad_undefined
+from treadle.tensor.special_functions.scipy_special import of_scipy
+from treadle.tensor.special_functions.stirling import LARGE, in_double, stirling_error
+from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.dtype_rules import double_first, single_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+__all__ = [
+    "beta",
+    "betaln",
+    "digamma",
+    "factorial",
+    "gamma",
+    "gammaln",
+    "loggamma",
+    "multigammaln",
+    "poch",
+    "polygamma",
+    "psi",
+    "tri_gamma",
+    "trigamma",
+]
+
+HALF_LOG_2_PI = math.log(2 * math.pi) / 2
+
+
+def _polygamma_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    n, x = xs
+    by_order = grad_undefined(polygamma, 0, n, "the order counts derivatives")
+    del out
+    return by_order, mul(ct, polygamma(add(n, 1), x))
+
+
+def _beta_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    return _betaln_terms(mul(ct, out), out, xs)
+
+
+def _betaln_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    del out
+    a, b = xs
+    of_sum = digamma(add(a, b))
+    return mul(ct, sub(digamma(a), of_sum)), mul(ct, sub(digamma(b), of_sum))
+
+
+def _poch_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    z, m = xs
+    scaled, of_sum = mul(ct, out), digamma(add(z, m))
+    return mul(scaled, sub(of_sum, digamma(z))), mul(scaled, of_sum)
+
+
+def _betaln(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+    """The sum of three gammaln, with Stirling's formula divided out of those of large numbers."""
+    p, q = minimum(a, b), maximum(a, b)
+    # At a pole of Γ(p) the value is infinite, unless Γ(p + q) has one too: the reflection then moves p above 0.
+    pole = le(p, 0) & eq(p, floor(p))
+    moved = pole & eq(q, floor(q)) & gt(q, 0) & lt(q, 1 - p) & gt(p, -inf)
+    first = switch(moved, 1 - p - q, p)
+    p, q = minimum(first, q), maximum(first, q)
+    large, both = maximum(q, LARGE), maximum(p, LARGE)
+    less = stirling_error(large) - stirling_error(both + large)
+    two = HALF_LOG_2_PI - log(both) / 2 + stirling_error(both) + less
+    two = two - (large - 0.5) * log1p(both / large) - both * log1p(large / both)
+    least = maximum(p + large, LARGE)
+    less = stirling_error(large) - stirling_error(least)
+    one = gammaln(p) + less + p - (large - 0.5) * log1p(p / large) - p * log(least)
+    plain = gammaln(p) + gammaln(q) - gammaln(p + q)
+    value = switch(ge(p, LARGE), two, switch(ge(q, LARGE) & ge(p + q, LARGE), one, plain))
+    value = switch(eq(q, inf), switch(gt(p, 0), -inf, inf), value)
+    return switch(pole & ~moved, inf, value)
+
+
+def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+    return switch(gt(a, 0) & gt(b, 0), exp(betaln(a, b)), gamma(a) * gamma(b) / gamma(a + b))
+
+
+def _trigamma(x: np.ndarray) -> np.ndarray:
+    return np.asarray(of_scipy("polygamma")(np.ones((), x.dtype), x))
+
+
+gamma: Elemwise = Elemwise(
+    ScalarOp(
+        name="gamma", nin=1, dtypes=double_first, impl=of_scipy("gamma"),
+        pullback=lambda ct, out, xs: (mul(ct, mul(out, digamma(xs[0]))),),
+    )
+)  # fmt: skip
+gammaln: Elemwise = Elemwise(
+    ScalarOp(
+        # The logarithm of the absolute value.
+        name="gammaln", nin=1, dtypes=double_first, impl=of_scipy("gammaln"),
+        pullback=scaled_by(lambda out, x: digamma(x)),
+    )
+)  # fmt: skip
+digamma: Elemwise = Elemwise(
+    ScalarOp(
+        name="digamma", nin=1, dtypes=double_first, impl=of_scipy("psi"),
+        pullback=scaled_by(lambda out, x: tri_gamma(x)),
+    )
+)  # fmt: skip
+tri_gamma: Elemwise = Elemwise(
+    ScalarOp(
+        name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf),
+        pullback=scaled_by(lambda out, x: polygamma(2, x)),
+    )
+)  # fmt: skip
+polygamma: Elemwise = Elemwise(
+    ScalarOp(
+        # The derivative of digamma of an order; the order comes first.
+        name="polygamma", nin=2, dtypes=double_first, impl=of_scipy("polygamma"), pullback=_polygamma_terms,
+    )
+)  # fmt: skip
+beta: Elemwise = Elemwise(
+    ScalarOp(
+        name="beta", nin=2, dtypes=double_first, impl=of_scipy("beta"), body=in_double(_beta),
+        commutative=True, pullback=_beta_terms,
+    )
+)  # fmt: skip
+betaln: Elemwise = Elemwise(
+    ScalarOp(
+        # SciPy's loses half of the digits for large numbers, and is infinite at integers of a large size below 0.
+        name="betaln", nin=2, dtypes=double_first, body=in_double(_betaln),
+        commutative=True, pullback=_betaln_terms,
+    )
+)  # fmt: skip
+poch = Elemwise(
+    ScalarOp(
+        # Γ(z + m) / Γ(z).
+        name="poch", nin=2, dtypes=single_first, impl=of_scipy("poch"), pullback=_poch_terms,
+    )
+)  # fmt: skip
+
+loggamma = alias(gammaln, "loggamma")
+psi = alias(digamma, "psi")
+trigamma = alias(tri_gamma, "trigamma")
+
+
+def factorial(n: TensorLike) -> TensorVariable:
+    """Return Γ(n + 1), and 0 where `n` is negative (as scipy.special.factorial, inexactly)."""
+    return switch(lt(n, 0), 0, gamma(add(n, 1.0)))
+
+
+def multigammaln(a: TensorLike, d: int) -> TensorVariable:
+    """Return the logarithm of the multivariate gamma function (as scipy.special.multigammaln).
+
+    Parameters
+    ----------
+    a
+        A tensor. The function is defined above (d - 1) / 2; its result is NaN or infinite below.
+    d
+        The dimension of the space that is integrated over.
+    """
+    count = as_count("multigammaln: the dimension d", d, 1)
+    var = as_tensor_variable(a)
+    total: TensorVariable = gammaln(var)
+    for k in range(1, count):
+        total = add(total, gammaln(sub(var, k / 2)))
+    return add(total, count * (count - 1) / 4 * math.log(math.pi))

@@ -1,0 +1,156 @@
+"""Gauss's hypergeometric function."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.tensor.elementwise.arithmetic import mul, sign
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq, gt, le, lt
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.exponential import exp, log1p
+from treadle.tensor.elementwise.logic import and_, or_
+from treadle.tensor.elementwise.rounding import floor
+from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.trigonometric import cos
+from treadle.tensor.ops.undefined_gradients import grad_undefined
+from treadle.tensor.special_functions.gamma_functions import digamma, gamma, gammaln
+from treadle.tensor.special_functions.scipy_special import in_blocks, of_scipy
+from treadle.tensor.special_functions.stirling import in_double
+from treadle.tensor.types.dtype_rules import double_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from treadle.graph import Variable
+    from treadle.tensor.variables.variable import TensorVariable
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["hyp2f1"]
+
+# So many terms of the series at most: it converges like z**n.
+MOST_TERMS = 100_000
+
+
+def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Floats:
+    """Return the derivative by a (by = 0) or c (by = 1) of the series in z, 0 <= z < 1, term by term (DLMF 15.2.1).
+
+    Each term's derivative follows from the term's before and its own, so that no factor is divided by.
+    """
+    term, slope, total = np.ones_like(z), np.zeros_like(z), np.zeros_like(z)
+    unsettled = np.ones(z.shape, bool)
+    least = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c)))
+    for n in range(MOST_TERMS):
+        rest = (b + n) / (c + n) * z / (n + 1)
+        slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
+        term = term * (a + n) * rest
+        # Each element's sum ends by itself, whatever stands beside it.
+        total = np.where(unsettled, total + slope, total)
+        # A slope may happen to be 0 while the terms go on.
+        unsettled &= ((np.maximum(np.abs(slope), np.abs(term)) > 1e-17 * np.abs(total)) & (z < 1)) | (n < least)
+        if not unsettled.any():
+            break
+    return np.where((z >= 0) & (z < 1), total, np.nan)
+
+
+def _by_parameter(
+    which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable, z: TensorVariable
+) -> TensorVariable:
+    """Return the derivative by a, b or c: that of the series, below 0 after Pfaff's transformation (DLMF 15.8.1).
+
+    At 1 it is that of Gauss's sum (DLMF 15.4.20).
+    """
+    return switch(eq(z, 1), _at_one(which, a, b, c), _inside(which, a, b, c, switch(eq(z, 1), 0, z)))
+
+
+def _whole_below(x: TensorVariable) -> TensorVariable:
+    """Whether a number is a pole of the gamma function."""
+    return and_(le(x, 0), eq(x, floor(x)))
+
+
+def _at_one(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable) -> TensorVariable:
+    """Return the derivative by a, b or c of Γ(c) Γ(s) / Γ(c - a) / Γ(c - b), s = c - a - b; NaN where it diverges."""
+    s, first, second = c - a - b, c - a, c - b
+    value = hyp2f1(a, b, c, 1.0)
+
+    def of_quotient(x: TensorVariable, other: TensorVariable) -> TensorVariable:
+        """Return the slope of 1 / Γ(x) times the rest, also at the poles of Γ, where it is (-1)^n n!."""
+        pole = _whole_below(x)
+        size = switch(pole, 1 - x, 1.0)
+        slope = cos(math.pi * (size - 1)) * exp(gammaln(size) + gammaln(c) + gammaln(s) - gammaln(other))
+        signs = sign(gamma(c)) * sign(gamma(s)) * sign(gamma(other))
+        at_pole = switch(_whole_below(other), 0.0, signs * slope)
+        return switch(pole, at_pole, -value * digamma(switch(pole, 1.0, x)))
+
+    by_sum = value * digamma(switch(_whole_below(s), nan, s))
+    slopes = (
+        -of_quotient(first, second) - by_sum,
+        -of_quotient(second, first) - by_sum,
+        value * digamma(c) + by_sum + of_quotient(first, second) + of_quotient(second, first),
+    )
+    # The sum is finite where a or b is such a whole number too, as long as that one stays.
+    finite = (_whole_below(b), _whole_below(a), or_(_whole_below(a), _whole_below(b)))[which]
+    return switch(or_(gt(s, 0), finite), slopes[which], nan)
+
+
+def _inside(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable, z: TensorVariable) -> TensorVariable:
+    below = lt(z, 0)
+    w, q = switch(below, z / (z - 1), z), switch(below, c - b, b)
+    slopes = {0: (0.0, a, q), 1: (0.0, q, a), 2: (1.0, a, q)}
+    by, first, second = slopes[which]
+    slope = hyp2f1_series_slope(by, first, second, c, w)
+    log_factor = log1p(-switch(below, z, 0.0))
+    if which == 0:
+        return switch(below, exp(-a * log_factor) * slope - log_factor * hyp2f1(a, b, c, z), slope)
+    if which == 1:
+        return switch(below, -exp(-a * log_factor) * slope, slope)
+    other = hyp2f1_series_slope(0.0, q, a, c, w)
+    return switch(below, exp(-a * log_factor) * (slope + other), slope)
+
+
+def _terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+    del out
+    a, b, c, z = xs
+    by_z = a * b / c * hyp2f1(a + 1, b + 1, c + 1, z)
+    return *(mul(ct, by(*xs)) for by in BY_PARAMETER), mul(ct, by_z)
+
+
+def _slope_terms(
+    which: int, ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]
+) -> Sequence[Variable]:
+    del out
+    a, b, c, z = xs
+    moved = a + 1, b + 1, c + 1, z
+    inner = (b / c, a / c, -(a * b) / (c * c))[which]
+    by_z = inner * hyp2f1(*moved) + a * b / c * BY_PARAMETER[which](*moved)
+    no_second = "there is no second derivative by parameters"
+    return *(grad_undefined(BY_PARAMETER[which], k, p, no_second) for k, p in enumerate((a, b, c))), mul(ct, by_z)
+
+
+hyp2f1: Elemwise = Elemwise(
+    ScalarOp(
+        name="hyp2f1", nin=4, dtypes=double_first, impl=of_scipy("hyp2f1"), pullback=_terms,
+    )
+)  # fmt: skip
+BY_PARAMETER: tuple[Elemwise, ...] = tuple(
+    Elemwise(
+        ScalarOp(
+            name=f"hyp2f1_by_{name}", nin=4, dtypes=double_first, body=in_double(partial(_by_parameter, which)),
+            pullback=partial(_slope_terms, which),
+        )
+    )
+    for which, name in enumerate("abc")
+)  # fmt: skip
+hyp2f1_series_slope = Elemwise(
+    ScalarOp(
+        name="hyp2f1_series_slope", nin=5, dtypes=double_first, impl=in_blocks(_series_slope),
+    )
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The types of tensors, and how values become variables of them."""

@@ -1,0 +1,236 @@
+"""What types of arrays know about values: size of numbers, differences, buffers in every memory layout."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from treadle.config import text_of
+from treadle.graph import ENCODERS, tagged
+from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
+from treadle.tensor.types.dtype_rules import check_conversion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import DTypeLike
+
+_PLAIN = frozenset((bool, int, float, complex))
+# No array is nested deeper; a list may hold itself.
+_DEEPEST = 64
+# Bytes of what integer buffers are filled with: neither 0 nor 1 of any integer dtype.
+_FILL = 0x5A
+_STEPS = (1, -1, 2, -2)
+# How many roundings of the largest number involved may add up in one element.
+_ROUNDINGS = 64.0
+
+
+def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+    """Return a plain value as an array of numbers.
+
+    Parameters
+    ----------
+    what
+        What needs it, for messages.
+    value
+        A number, array, or nested list of these.
+    dtype
+        Dtype to convert to; NumPy's choice if None.
+    copy
+        Whether to copy an array; if None, only where it has another dtype.
+
+    Raises
+    ------
+    TensorTypeError
+        If it cannot be made an array of numbers.
+    MaskedArrayError
+        If it is a masked array, or holds one.
+    DtypeError
+        If it is complex and the dtype is not.
+    """
+    refuse_masked(what, value)
+    try:
+        if dtype is not None and isinstance(value, np.ndarray | np.generic | list | tuple):
+            check_conversion(what, np.asarray(value).dtype, np.dtype(dtype))
+        if hasattr(type(value), "__array__") and not isinstance(value, np.ndarray | np.generic):
+            value = np.asarray(value)  # by the library's own method, which may not know `copy`
+        array = np.array(value, dtype, copy=copy)
+    except DtypeError:
+        raise
+    except Exception as error:
+        msg = (
+            f"{what}: {text_of(value)} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
+        )
+        raise TensorTypeError(msg, value) from error
+    if array.dtype.kind not in "biufc":
+        msg = f"{what}: {text_of(value)} is no array of numbers, NumPy makes dtype {array.dtype} of it. Pass numbers."
+        raise TensorTypeError(msg, value)
+    return array
+
+
+def refuse_masked(what: str, value: object, depth: int = 0) -> None:
+    """Refuse an array with a mask, alone or within lists: an array made of it would hold what the mask hides.
+
+    Raises
+    ------
+    MaskedArrayError
+        If there is one.
+    """
+    masked = sys.modules.get("numpy.ma")  # where nobody has loaded it, there are none, and loading it is slow
+    if masked is not None and isinstance(value, masked.MaskedArray):
+        msg = (
+            f"{what}: tensors have no mask, got {text_of(value)}. Pass value.filled(...), and where(mask, ...) or "
+            "positions to leave elements out."
+        )
+        raise MaskedArrayError(msg, value)
+    if isinstance(value, list | tuple) and depth < _DEEPEST and not _PLAIN.issuperset(map(type, value)):
+        for item in value:
+            refuse_masked(what, item, depth + 1)
+
+
+def numbers_exceed(value: object, dtype: np.dtype, bound: float) -> bool:
+    """Return whether an array holds a finite number beyond a bound, on either side."""
+    array = np.asarray(value)
+    if dtype.kind == "b" or not array.size:
+        return False
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if limits.max <= bound and -limits.min <= bound:
+            return False
+        return int(array.max()) > bound or -int(array.min()) > bound
+    with np.errstate(all="ignore"):
+        size = np.abs(array)
+        return bool((np.isfinite(size) & (size > bound)).any())
+
+
+def magnitude(value: object) -> float:
+    """Return the largest absolute value of the finite numbers in an array, 0 where there are none."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufc" or not array.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        # Integers as floats: the absolute value of the least one does not fit its dtype.
+        size = np.abs(array if array.dtype.kind in "fc" else array.astype(np.float64))
+        return float(np.where(np.isfinite(size), size, 0).max())
+
+
+def agree(a: object, b: object, scale: float, where_finite: bool, close: Callable[..., bool]) -> bool:
+    """Return whether two arrays agree up to rounding (see `treadle.graph.Type.agree`).
+
+    Parameters
+    ----------
+    a, b
+        The arrays.
+    scale
+        Size of the numbers that they were computed from.
+    where_finite
+        Whether only elements that are finite in `a` count.
+    close
+        Compares arrays up to rounding; takes ``atol``.
+    """
+    first, second = np.asarray(a), np.asarray(b)
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    if first.dtype.kind not in "fc":
+        return close(first, second)
+    if where_finite:
+        kept = np.isfinite(first)
+        if not kept.all():
+            first, second = first[kept], second[kept]
+    if close(first, second):
+        return True
+    rounding = _ROUNDINGS * float(np.finfo(first.dtype).eps) * max(scale, magnitude(first))
+    return close(first, second, atol=rounding)
+
+
+def describe_difference(a: object, b: object) -> str:
+    """Return in words by how much two arrays differ at most, and where."""
+    first, second = np.asarray(a), np.asarray(b)
+    for what in ("dtype", "shape"):
+        was, now = getattr(first, what), getattr(second, what)
+        if was != now:
+            return f"{what} {was} against {now}"
+    if first.dtype.kind not in "biufc" or not first.size:
+        return f"{a!r} against {b!r}"
+    wide = np.complex128 if first.dtype.kind == "c" else np.float64
+    x, y = first.astype(wide), second.astype(wide)
+    with np.errstate(all="ignore"):
+        same = (first == second) | ((x != x) & (y != y))
+        gap = np.where(same, 0.0, np.abs(x - y))
+        relative = np.where(same, 0.0, gap / np.maximum(np.abs(x), np.abs(y)))
+    gap, relative = (np.where(np.isnan(d), np.inf, d) for d in (gap, relative))
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(gap)), gap.shape))
+    where = f" at {at}" if at else ""
+    count = f", {int((~same).sum())} of {first.size} elements differ" if first.size > 1 else ""
+    return (
+        f"the largest absolute difference is {float(gap.max()):.6g}{where} ({first[at]!s} against {second[at]!s}), "
+        f"the largest relative one {float(relative.max()):.6g}{count}"
+    )
+
+
+def buffers(kind: str, like: np.ndarray, fixed: Sequence[int | None], dims: int) -> Iterator[np.ndarray]:
+    """Yield buffers for an array in one memory layout (see `TensorType.preallocations`)."""
+    if kind in {"c_contiguous", "f_contiguous"}:
+        yield _filled(like.shape, like.dtype, "C" if kind == "c_contiguous" else "F")
+        return
+    free = [d for d in range(max(0, like.ndim - dims), like.ndim) if fixed[d] != 1]
+    if kind == "strided":
+        for steps in itertools.product(_STEPS, repeat=len(free)):
+            yield _strided(like, dict(zip(free, steps, strict=True)))
+    elif kind == "wrong_size":
+        open_ = [d for d in free if fixed[d] is None]
+        for changes in itertools.product((0, -1, 1), repeat=len(open_)):
+            shape = list(like.shape)
+            for d, change in zip(open_, changes, strict=True):
+                shape[d] = max(0, shape[d] + change)
+            if tuple(shape) != like.shape:
+                yield _filled(tuple(shape), like.dtype, "C")
+
+
+def _filled(shape: tuple[int, ...], dtype: np.dtype, order: Literal["C", "F"]) -> np.ndarray:
+    array = np.empty(shape, dtype, order=order)
+    if dtype.kind in "fc":
+        array.fill(np.nan)
+    elif dtype.kind == "b":
+        array.fill(True)
+    else:
+        array.fill(int.from_bytes(bytes([_FILL] * dtype.itemsize), "little"))
+    return array
+
+
+def _strided(like: np.ndarray, steps: dict[int, int]) -> np.ndarray:
+    """Return a buffer of an array's shape with the given steps in memory."""
+    shape = tuple(n * abs(steps.get(d, 1)) for d, n in enumerate(like.shape))
+    wide = _filled(shape, like.dtype, "C")
+    cut: np.ndarray = wide[tuple(slice(None, None, steps.get(d, 1)) for d in range(like.ndim))]
+    return cut
+
+
+# Encoding
+
+# Longer arrays are told apart by a digest, so that an encoding kept with a constant does not double its memory.
+_DIGEST_ABOVE = 64
+
+
+def _encode_array(array: np.ndarray) -> bytes:
+    data = np.ascontiguousarray(array)
+    shape = ",".join(map(str, array.shape)).encode()
+    content = data.tobytes() if data.nbytes <= _DIGEST_ABOVE else blake2b(data.data, digest_size=32).digest()
+    return tagged("A", array.dtype.str.encode(), shape, content)
+
+
+def _encode_number(number: np.generic) -> bytes:
+    return _encode_array(np.asarray(number))
+
+
+def _encode_dtype(dtype: np.dtype) -> bytes:
+    return tagged("dt", dtype.str.encode())
+
+
+ENCODERS.register(np.ndarray, _encode_array)
+ENCODERS.register(np.generic, _encode_number)
+ENCODERS.register(np.dtype, _encode_dtype)

@@ -1,0 +1,152 @@
+"""From plain values to tensor variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import alias, lazy_module
+from treadle.graph import Apply, Variable
+from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.types.arrays import array_of
+from treadle.tensor.types.policy import number_dtype
+from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType, as_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeGuard
+
+    from numpy.typing import DTypeLike
+
+    from treadle.tensor.joins import joining
+    from treadle.tensor.variables.variable import TensorConstant, TensorLike, TensorVariable
+
+else:
+    # It converts what it joins.
+    joining = lazy_module("treadle.tensor.joins.joining")
+
+
+def constant(
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
+) -> TensorConstant:
+    """Return a constant.
+
+    Parameters
+    ----------
+    x
+        A number, array or nested list of numbers. Python floats become ``floatX``, Python integers int64.
+    name
+        Shown when printed.
+    ndim
+        Rank; dimensions of length 1 are put in front to reach it.
+    dtype
+        Dtype to convert to.
+
+    Raises
+    ------
+    TensorTypeError
+        If the value is not numeric, a Python integer does not fit the dtype, or the rank is larger than `ndim`.
+    MaskedArrayError
+        If it is a masked array, or holds one.
+    DtypeError
+        If the value is complex and the dtype is not.
+    """
+    if isinstance(x, Variable):
+        msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
+        raise TensorTypeError(msg, x)
+    wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
+    array = array_of("constant", x, wanted, copy=True)
+    if ndim is not None:
+        rank = as_rank("constant: ndim", ndim)
+        if array.ndim > rank:
+            msg = f"constant: a value of rank {rank} at most is needed, got rank {array.ndim}. Reshape it."
+            raise TensorTypeError(msg)
+        array = array.reshape((1,) * (rank - array.ndim) + array.shape)
+    array.flags.writeable = False
+    return TensorType(array.dtype, array.shape).make_constant(array, name)
+
+
+def _holds_variables(x: object, depth: int = 0) -> TypeGuard[Sequence[TensorLike]]:
+    # No array is nested deeper, a list that holds itself for instance.
+    if not isinstance(x, list | tuple) or depth > MOST_DIMENSIONS:
+        return False
+    return any(isinstance(y, Variable) or _holds_variables(y, depth + 1) for y in x)
+
+
+def as_tensor_variable(
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
+) -> TensorVariable:
+    """Return `x` as a tensor variable.
+
+    Parameters
+    ----------
+    x
+        A tensor variable, a number, an array, or a nested list of these.
+    name
+        Name of a constant that is made.
+    ndim
+        Rank the result must have; dimensions of length 1 are put in front to reach it.
+    dtype
+        Dtype of a constant that is made.
+
+    Raises
+    ------
+    TensorTypeError
+        If `x` is of another kind, or its rank is larger than `ndim`.
+    """
+    if isinstance(x, Apply):
+        x = x.out
+    if isinstance(x, Variable):
+        if not isinstance(x.type, TensorType):
+            # Types of other values may say how they become tensors.
+            convert = getattr(x.type, "as_tensor", None)
+            if convert is not None:
+                return as_tensor_variable(convert(x), name, ndim, dtype)
+            msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
+            raise TensorTypeError(msg, x)
+        var: TensorVariable = x  # type: ignore[assignment]  # checked by its type above
+        if ndim is None:
+            return var
+        rank = as_rank("as_tensor_variable: ndim", ndim)
+        if var.ndim > rank:
+            msg = f"as_tensor_variable: rank {rank} is needed, got {x} of rank {var.ndim}. Reshape it."
+            raise TensorTypeError(msg, x)
+        if var.ndim < rank:
+            return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))
+        return var
+    if _holds_variables(x):
+        return joining.stack(x)
+    return constant(x, name, ndim, dtype)
+
+
+as_tensor = alias(as_tensor_variable, "as_tensor")
+
+
+def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
+    """Return the inputs or outputs of a node as the tensors that they are, for type checkers: nothing is looked at.
+
+    An op of this package takes and makes tensors only, which was checked when the node was made.
+    """
+    return variables  # type: ignore[return-value]  # see above: a cast would cost a call
+
+
+def cotangent_of(x: TensorVariable, term: TensorVariable) -> TensorVariable:
+    """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex."""
+    if term.type.dtype == x.type.dtype:
+        return term
+    part = term if x.type.numpy_dtype.kind == "c" else term.real
+    return part.astype(x.dtype)
+
+
+def uniform_value(var: Variable) -> float | None:
+    """Return the number that every element of a real tensor is known to be, or None.
+
+    Constants are seen through rearranged dimensions, which is how scalars are made to fit the rank of other operands.
+    """
+    while var.owner is not None and len(var.owner.inputs) == 1 and var.owner.op.view_map:
+        var = var.owner.inputs[0]
+    data = getattr(var, "data", None)
+    if not isinstance(data, np.ndarray) or data.size != 1 or data.dtype.kind not in "biuf":
+        return None
+    return float(data.reshape(()))

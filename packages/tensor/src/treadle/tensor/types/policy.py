@@ -1,0 +1,125 @@
+"""What the options cast_policy and warn_float64 say about the expressions of the user.
+
+Expressions that are composed, in gradients, rewrites and the functions that are made of others, follow NumPy whatever
+the options say (see `treadle.graph.ir.composition`).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.config import config, lazy_module
+from treadle.graph import is_composing
+from treadle.tensor.errors import Float64Error, Float64Warning
+
+if TYPE_CHECKING:
+    import pdb
+    from collections.abc import Sequence
+    from types import FrameType
+
+    from treadle.tensor.variables.variable import TensorVariable
+else:
+    pdb = lazy_module("pdb")
+
+# Modules of treadle that make variables which did not exist before, rather than copies; all others of tensor do too.
+_MAKERS = frozenset(f"treadle.graph.ir.{name}" for name in ("apply", "composition", "op", "shared_variable", "type"))
+_INTEGERS = ("int8", "int16", "int32", "int64")
+
+
+def number_dtype(x: object) -> str | None:
+    """Return the dtype that a Python number has as a constant; None leaves it to NumPy.
+
+    Parameters
+    ----------
+    x
+        Any value; only Python's own integers and floats have such a dtype.
+    """
+    if isinstance(x, float) and not isinstance(x, np.generic):
+        return str(config.floatX)
+    if type(x) is int and config.cast_policy == "custom" and not is_composing():
+        return next((d for d in _INTEGERS if np.iinfo(d).min <= x <= np.iinfo(d).max), None)
+    return None
+
+
+def operands_follow_policy() -> bool:
+    """Whether Python numbers among the operands of a call count as tensors of a dtype of their own."""
+    return config.cast_policy != "numpy" and not is_composing()
+
+
+def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[TensorVariable]:
+    """Return the operands with integers made floats as the option has them.
+
+    numpy+floatX: they are floatX where they would make a result wider than floatX. custom: those of 8 bits are float32
+    where they would make the result float16, since numbers of the user's have become so short by the option alone.
+
+    Parameters
+    ----------
+    variables
+        Tensors.
+    result
+        The dtype of the result by NumPy's rules.
+    """
+    if config.cast_policy == "custom":
+        half = result == np.float16 and all(v.type.numpy_dtype.kind in "biu" for v in variables)
+        return [v.astype("float32") for v in variables] if half else list(variables)
+    floatx = np.dtype(str(config.floatX))
+    if not _wider(result, floatx):
+        return list(variables)
+    if any(_wider(v.type.numpy_dtype, floatx) for v in variables):
+        return list(variables)
+    return [v.astype(floatx.name) if v.type.numpy_dtype.kind in "biu" else v for v in variables]
+
+
+def _wider(dtype: np.dtype, floatx: np.dtype) -> bool:
+    size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    return dtype.kind in "fc" and size > floatx.itemsize
+
+
+def check_float64(described: object) -> None:
+    """Do what the option warn_float64 says about a float64 variable that the user's expressions make.
+
+    Parameters
+    ----------
+    described
+        The variable's type, for the message.
+
+    Raises
+    ------
+    Float64Error
+        If the option is ``raise``.
+    """
+    action = config.warn_float64
+    found = _builder()
+    if action == "ignore" or found is None:
+        return
+    frame, depth = found
+    msg = (
+        f"warn_float64: a float64 tensor variable of type {described} is made at {frame.f_code.co_filename}:"
+        f"{frame.f_lineno}, and the option is {action!r}. Give it a shorter dtype, or cast its operands."
+    )
+    if action == "raise":
+        raise Float64Error(msg)
+    if action == "warn":
+        warnings.warn(msg, Float64Warning, stacklevel=depth)
+    else:
+        pdb.Pdb().set_trace(frame)
+
+
+def _builder() -> tuple[FrameType, int] | None:
+    """Return the user's frame that makes the variable at hand, and its distance; None where a graph is copied."""
+    frame = sys._getframe(1)
+    depth = 1
+    while frame.f_back is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith("treadle."):
+            return frame, depth
+        made_new = module in _MAKERS or module.startswith("treadle.tensor.")
+        if not made_new or module.startswith("treadle.tensor.rewrites"):
+            return None
+        frame = frame.f_back
+        depth += 1
+    return frame, depth

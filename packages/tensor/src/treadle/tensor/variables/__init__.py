@@ -1,0 +1,1 @@
+"""Tensor variables: their operators and methods."""
