@@ -20,6 +20,10 @@ Imports = dict[str, tuple[str, ...]]
 
 ROOT = Path(__file__).resolve().parent.parent
 TENSOR = Path("packages/tensor/src/treadle/tensor")
+# Where the families of functions of each element stand.
+ELEMENTWISE = ("elementwise", "special_functions")
+# Rooms whose names are found elsewhere than in `treadle.tensor`.
+BY_HAND = {"": "treadle.graph", "optimize": "treadle.tensor.optimize", "random": "treadle.tensor.random"}
 RECORDS = Path("packages/link-testing/src/treadle/testing/records")
 
 OP = '''
@@ -69,13 +73,13 @@ def {name}(x: TensorLike) -> TensorVariable:
 OP_IMPORTS: Imports = {
     "": ("numpy as np",),
     "treadle.graph": ("static_op",),
-    "treadle.tensor.tensor_op": ("TensorOp",),
+    "treadle.tensor.ops.tensor_op": ("TensorOp",),
     "typing": ("TYPE_CHECKING", "Any"),
 }
 OP_TYPES: Imports = {
     "collections.abc": ("Sequence",),
     "treadle.graph": ("Apply", "Type", "Variable"),
-    "treadle.tensor.variable": ("TensorLike", "TensorVariable"),
+    "treadle.tensor.variables.variable": ("TensorLike", "TensorVariable"),
 }
 SCALAR_OP = """
 
@@ -87,12 +91,12 @@ def _{name}(x: TensorVariable) -> TensorVariable:
 {name} = Elemwise(ScalarOp(name="{name}", body=_{name}))
 """
 SCALAR_IMPORTS: Imports = {
-    "treadle.tensor.elemwise": ("Elemwise",),
-    "treadle.tensor.scalar_op": ("ScalarOp",),
+    "treadle.tensor.elementwise.elemwise": ("Elemwise",),
+    "treadle.tensor.elementwise.scalar_op": ("ScalarOp",),
     "typing": ("TYPE_CHECKING",),
 }
 SCALAR_TYPES: Imports = {
-    "treadle.tensor.variable": ("TensorVariable",),
+    "treadle.tensor.variables.variable": ("TensorVariable",),
 }
 EXPECTED = """def _expected_{name}(x: Any) -> Any:
     msg = "{name}: fill in what NumPy or SciPy returns."
@@ -101,7 +105,12 @@ EXPECTED = """def _expected_{name}(x: Any) -> Any:
 
 """
 SAMPLE = """    Sample(
-        "{name}", F, tt.{name}, _expected_{name}, (of_shape((3, 4), empty=(0, 4), long=(11, 97)),), wrt=(0,)
+        "{name}",
+        F,
+        tt.{name},
+        _expected_{name},
+        (of_shape((3, 4), empty=(0, 4), long=(11, 97)),),
+        wrt=(0,),
     ),
 """
 SCALAR_SAMPLE = '    elementwise(F, "{name}", tt.{name}, _expected_{name}, REAL, wrt=(0,)),\n'
@@ -166,62 +175,77 @@ def add_record(path: Path, family: str, name: str, elementwise: bool) -> None:
     path.write_text(with_imports(text, imports, {}), encoding="utf-8")
 
 
-def add_names(path: Path, module: str, names: list[str]) -> None:
-    """List names in the package's table of contents, for a family that does not list its own."""
-    text = path.read_text(encoding="utf-8")
-    quoted = "".join(f'    "{name}",\n' for name in names)
-    text = text.replace("__all__ = [\n", f"__all__ = [\n{quoted}", 1)
-    lazy = re.search(rf'"{re.escape(module)}": "', text)
-    line = f"from {module} import {', '.join(names)}\n"
-    if lazy:
-        text = f'{text[: lazy.end()]}{" ".join(names)} "\n            "{text[lazy.end() :]}'
-        text = text.replace("if TYPE_CHECKING:\n", f"if TYPE_CHECKING:\n    {line}", 1)
-    else:
-        text = text.replace("from treadle.tensor.", f"{line}from treadle.tensor.", 1)
-    path.write_text(text, encoding="utf-8")
+def with_exports(text: str, names: list[str]) -> str:
+    """Return a module's text with names in its `__all__`; ruff brings them into order."""
+    quoted = "".join(f'"{name}", ' for name in names)
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            lines = text.splitlines(keepends=True)
+            line, column = node.value.lineno - 1, node.value.col_offset + 1
+            lines[line] = f"{lines[line][:column]}{quoted}{lines[line][column:]}"
+            return "".join(lines)
+    first = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Assign))
+    above = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))]) - 1
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[:above], f"__all__ = [{quoted}]\n\n\n", *lines[above:]])
 
 
-def add_family(path: Path, family: str) -> None:
-    """List a family of elementwise functions in the package's table of contents."""
-    text = path.read_text(encoding="utf-8")
-    lines = (
-        f"from treadle.tensor.scalar import {family} as _{family}\n"
-        f"from treadle.tensor.scalar.{family} import *  # noqa: F403 - the family's functions\n"
-    )
-    text = text.replace("from treadle.tensor.scalar import ", f"{lines}from treadle.tensor.scalar import ", 1)
-    text = text.replace("__all__ += _arithmetic", f"__all__ += _{family}.__all__\n__all__ += _arithmetic", 1)
-    path.write_text(text, encoding="utf-8")
+def list_names(root: Path, module: str, names: list[str]) -> list[Path]:
+    """List a module's new names where the package finds them; return the files that changed."""
+    lazy, contents = root / TENSOR / "lazy.py", root / TENSOR / "__init__.py"
+    table, package = lazy.read_text(encoding="utf-8"), contents.read_text(encoding="utf-8")
+    full = f"treadle.tensor.{module}"
+    if re.search(rf"^from {re.escape(full)} import \*", package, re.MULTILINE):
+        return []  # the package takes what the module lists
+    if re.search(rf"^from {re.escape(full)} import", package, re.MULTILINE):
+        package = package.replace(
+            f"from {full} import", f"from {full} import {', '.join(names)}\nfrom {full} import", 1
+        )
+        contents.write_text(with_exports(package, names), encoding="utf-8")
+        return [contents]
+    row = re.compile(rf'^    "{re.escape(module)}": "([^"]*)",\n', re.MULTILINE)
+    found = row.search(table)
+    listed = sorted({*(found[1].split() if found else ()), *names})
+    rows = table[table.index("LAZY = {\n") + 9 : table.index("\n}\n") + 1].splitlines(keepends=True)
+    kept = [line for line in rows if not line.startswith(f'    "{module}": ')]
+    new = "".join(sorted([*kept, f'    "{module}": "{" ".join(listed)}",\n'], key=lambda line: line.split('"')[1]))
+    lazy.write_text(table.replace("".join(rows), new, 1), encoding="utf-8")
+    if found:
+        return [lazy]
+    star = f"    from {full} import *  # noqa: F403\n"
+    stars = re.findall(r"^    from treadle\.tensor\..* import \*  # noqa: F403\n", package, re.MULTILINE)
+    block = "".join(stars)
+    ordered = "".join(sorted([*stars, star], key=lambda line: line.split()[1]))
+    contents.write_text(package.replace(block, ordered, 1), encoding="utf-8")
+    return [lazy, contents]
 
 
-def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
+def rooms_of_families(path: Path) -> dict[str, str]:
+    """Return the folder of treadle.tensor that each family's ops stand in, as a checkout lists them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    table = next(n for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "ROOMS")
+    return {family: room.replace(".", "/") for family, room in ast.literal_eval(table.value).items()}
+
+
+def write(root: Path, name: str, family: str, room: str, elementwise: bool) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
     kind = "".join(part.capitalize() for part in name.split("_"))
-    folder = root / TENSOR / "scalar" if elementwise else root / TENSOR
-    source, record = folder / f"{family}.py", root / RECORDS / f"{family}.py"
-    contents = root / TENSOR / "__init__.py"
+    families = root / TENSOR / "families.py"
+    rooms = rooms_of_families(families)
+    home = rooms.get(family, room)
+    source, record = root / TENSOR / home / f"{family}.py", root / RECORDS / f"{family}.py"
     changed = [source, record]
-    if not source.exists():
-        exports = "\n__all__ = [\n]\n" if elementwise else ""
-        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n{exports}', encoding="utf-8")
-        if elementwise:
-            add_family(contents, family)
-            changed.append(contents)
-        families = root / TENSOR / "families.py"
+    if family not in rooms:
+        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
         text = families.read_text(encoding="utf-8")
-        mark = "    # Structured ops" if elementwise else ")\n\n\ndef load_families"
-        families.write_text(text.replace(mark, f'    "{family}",\n{mark}', 1), encoding="utf-8")
+        families.write_text(text.replace("\n}\n", f'\n    "{family}": "{home}",\n}}\n', 1), encoding="utf-8")
         changed.append(families)
     text = source.read_text(encoding="utf-8").rstrip("\n") + "\n"
     text += (SCALAR_OP if elementwise else OP).format(name=name, kind=kind)
     imports, types = (SCALAR_IMPORTS, SCALAR_TYPES) if elementwise else (OP_IMPORTS, OP_TYPES)
-    text = with_imports(text, imports, types)
     names = [name] if elementwise else [kind, name]
-    if "\n__all__ = [\n" in text:
-        text = text.replace("__all__ = [\n", "__all__ = [\n" + "".join(f'    "{each}",\n' for each in names), 1)
-    else:
-        add_names(contents, f"treadle.tensor.{family}", names)
-        changed.append(contents)
-    source.write_text(text, encoding="utf-8")
+    source.write_text(with_exports(with_imports(text, imports, types), names), encoding="utf-8")
+    changed += list_names(root, f"{home.replace('/', '.')}.{family}", names)
     add_record(record, family, name, elementwise)
     ruff = (sys.executable, "-m", "ruff")
     subprocess.run([*ruff, "check", "--quiet", "--select", "I,RUF022", "--fix", *changed], cwd=root, check=True)
@@ -229,7 +253,7 @@ def write(root: Path, name: str, family: str, elementwise: bool) -> list[Path]:
     return changed
 
 
-def refusal(root: Path, name: str, family: str, elementwise: bool) -> str:
+def refusal(root: Path, name: str, family: str, room: str, elementwise: bool) -> str:
     """Return why a skeleton cannot be written into a checkout, or nothing."""
     for given in (name, family):
         if not re.fullmatch("[a-z][a-z0-9_]*", given) or iskeyword(given):
@@ -241,12 +265,19 @@ def refusal(root: Path, name: str, family: str, elementwise: bool) -> str:
             rf"^({name}(:.*)? = |def {name}\(|class {kind}\b)", path.read_text(encoding="utf-8"), re.MULTILINE
         ):
             return f"{name!r} is defined already, in {path.relative_to(root)}. Take another name."
-    listed = f'"{family}",' in (package / "families.py").read_text(encoding="utf-8")
-    exists = ((package / "scalar" if elementwise else package) / f"{family}.py").exists()
-    if listed and not exists:
+    rooms = rooms_of_families(package / "families.py")
+    if family not in rooms:
+        if not room or not (package / room / "__init__.py").exists():
+            known = sorted({home for home in rooms.values() if home})
+            return f"a new family needs a room, got {room!r}. Pass --room with one of {', '.join(known)}."
+        if any(path.stem == family for path in package.rglob("*.py")):
+            return f"{family!r} is a module that holds no family of ops. Take another name for the family."
+        return ""
+    home = rooms[family]
+    if home in BY_HAND:
+        return f"the names of {family!r} are listed by {BY_HAND[home]}. Write the op by hand."
+    if elementwise != (home in ELEMENTWISE):
         return f"{family!r} is a family of {'other' if elementwise else 'elementwise'} ops. Take another family."
-    if exists and not listed:
-        return f"{family!r} is a module that holds no family of ops. Take another name for the family."
     return ""
 
 
@@ -255,14 +286,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev new-op", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("name", help="name of the user function, such as cumulative_sum")
     parser.add_argument("--family", help="module that it belongs to; a new one of the op's name by default")
+    parser.add_argument(
+        "--room", help="folder of treadle.tensor for a new family; elementwise for functions of elements"
+    )
     parser.add_argument("--elementwise", action="store_true", help="whether it is a function of single elements")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout; this one by default")
     given = parser.parse_args()
     family = given.family or given.name
-    reason = refusal(given.root, given.name, family, given.elementwise)
+    room = given.room or ("elementwise" if given.elementwise else "")
+    reason = refusal(given.root, given.name, family, room, given.elementwise)
     if reason:
         parser.error(reason)
-    for path in write(given.root, given.name, family, given.elementwise):
+    for path in write(given.root, given.name, family, room, given.elementwise):
         print(path.relative_to(given.root))
     return 0
 

@@ -26,9 +26,13 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     [
         (("cumulated", "--family", "reduction"), "tt.cumulated(tt.dvector())", 2),
         (("softest", "--family", "normalization"), "tt.softest(tt.dvector())", 3),
-        (("sorted_along",), "tt.sorted_along(tt.dvector())", 4),
+        (("first_factor", "--family", "cholesky"), "tt.first_factor(tt.dmatrix())", 3),
+        (("running_range", "--family", "accumulation"), "tt.running_range(tt.dvector())", 3),
+        (("applied_twice", "--family", "from_graph"), "tt.applied_twice(tt.dvector())", 3),
+        (("sorted_along", "--room", "sorting"), "tt.sorted_along(tt.dvector())", 5),
+        (("airy", "--family", "gamma_functions", "--elementwise"), "tt.airy([1.0]).eval()", 3),
         (("versine", "--family", "trigonometric", "--elementwise"), "tt.versine([1.0]).eval()", 2),
-        (("fresnel", "--family", "waves", "--elementwise"), "tt.fresnel([1.0]).eval()", 4),
+        (("fresnel", "--family", "waves", "--elementwise"), "tt.fresnel([1.0]).eval()", 5),
     ],
 )
 def test_a_skeleton_fits_and_says_what_is_missing(
@@ -62,7 +66,12 @@ def test_a_skeleton_fits_and_says_what_is_missing(
         (("exp", "--family", "exponential", "--elementwise"), "'exp' is defined already"),
         (("fresh", "--family", "exponential"), "'exponential' is a family of elementwise ops"),
         (("fresh", "--family", "reduction", "--elementwise"), "'reduction' is a family of other ops"),
-        (("fresh", "--family", "types"), "'types' is a module that holds no family of ops"),
+        (("fresh", "--family", "hall"), "a new family needs a room"),
+        (
+            ("fresh", "--family", "tensor_type", "--room", "types"),
+            "'tensor_type' is a module that holds no family of ops",
+        ),
+        (("fresh", "--family", "copying"), "listed by treadle.graph"),
     ],
 )
 def test_a_name_or_family_that_does_not_fit_is_refused(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:
