@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor
-from treadle.compile import function
+from treadle.compile import Mode, function
 
 tt: Any = treadle.tensor
 N = tt.lscalar("n")
@@ -50,18 +50,56 @@ def test_a_negative_length_that_is_known_is_refused_at_once(name: str) -> None:
         REFUSED[name](-5)
 
 
-@pytest.mark.parametrize("mode", ["VM", "C"])
-def test_no_shape_is_negative(mode: str) -> None:
-    shapes = [
-        tt.zeros((N, N)).shape,
-        tt.full((N, 3), 2.0).shape[0],
-        tt.fft.rfft(X, n=N).shape,
-        tt.random.normal(size=(N,)).shape,
-        tt.ones((N,)).size,
-    ]
+# What needs no element, or not those that a rewrite leaves out.
+USES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda x: x.shape,
+    "size": lambda x: x.size,
+    "shape of a function": lambda x: tt.exp(x).shape,
+    "sum of a slice": lambda x: x[:1].sum(),
+    "shape of a slice": lambda x: x[1:].shape,
+    "shape of a join": lambda x: tt.concatenate([x, x]).shape,
+    "shape of a transpose": lambda x: x.T.shape,
+    "shape of a stack": lambda x: tt.stack([x, x]).shape,
+}
+MADE: dict[str, Callable[[Any], Any]] = {
+    **{name: build for name, build in REFUSED.items() if name.split()[0] not in {"reshape", "sum"}},
+    "ones": lambda n: tt.ones((n,)),
+    "full of rows": lambda n: tt.full((n, 3), 2.0),
+    "alloc of a vector": lambda n: tt.alloc(X[:1], n, 3),
+    "broadcast_to": lambda n: tt.broadcast_to(X[:1], (n, 3)),
+    "indices": lambda n: tt.indices((n, 3))[0],
+    "tile": lambda n: tt.tile(X, n),
+    "resize": lambda n: tt.resize(X, (n, 3)),
+    "fft of n": lambda n: tt.fft.fft(X, n=n).real,
+    "irfft": lambda n: tt.fft.irfft(X, n=n),
+    "zeros_like": lambda n: tt.zeros_like(tt.ones((n, 2))),
+    "identity_like": lambda n: tt.identity_like(tt.ones((n, n))),
+    "pad on both sides": lambda n: tt.pad(X, n),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_used_of_it_does_not_take_the_error_away(name: str) -> None:
+    made = MADE[name](N)
+    for of in USES.values():
+        computed = function([N, X], of(made), mode=Mode("vm", "fast_run"), on_unused_input="ignore")
+        computed(3, np.ones(4))
+        with pytest.raises(ValueError, match=r"negative|1 or more"):
+            computed(-1, np.ones(4))
+
+
+@pytest.mark.parametrize("mode", ["C", "NUMBA"])
+def test_compiled_shapes_of_what_cannot_be_made_are_errors(mode: str) -> None:
+    shapes = [tt.zeros((N, N)).shape, tt.full((N, 3), 2.0)[:1].sum(), tt.fft.rfft(X, n=N).shape, tt.tile(X, N).size]
     computed = function([N, X], shapes, mode=mode)
-    assert all((np.asarray(found) >= 0).all() for found in computed(-5, np.ones(4)))
-    assert [np.asarray(found).tolist() for found in computed(4, np.ones(4))] == [[4, 4], 4, [3], [4], 4]
+    assert [np.asarray(value).tolist() for value in computed(4, np.ones(4))] == [[4, 4], 6.0, [3], 16]
+    with pytest.raises(ValueError, match=r"negative|1 or more"):
+        computed(-5, np.ones(4))
+
+
+def test_triangles_without_length_have_no_positions() -> None:
+    rows, columns = function([N], [*tt.tril_indices(N)], mode="VM")(-1)
+    assert rows.shape == columns.shape == (0,)
 
 
 def test_lengths_of_tensors_need_no_check() -> None:

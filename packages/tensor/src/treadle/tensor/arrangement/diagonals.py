@@ -199,7 +199,7 @@ class AllocDiag(TensorOp):
         """Return the lengths of the batch and those that are given."""
         del out
         x, *wanted = node.inputs
-        return [*shapes.of(x)[:-1], *(shapes.of_scalar(n) for n in wanted)]
+        return [*shapes.of(x)[:-1], *(shapes.given(n) for n in wanted)]
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Put each vector of the batch on a diagonal."""

@@ -17,7 +17,16 @@ from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.broadcasting import alloc, full
 from treadle.tensor.shapes.dimshuffle import dimshuffle, expand_dims
-from treadle.tensor.shapes.shape import LENGTH, as_lengths, length_inputs, lengths, reshape, shape_i, static_lengths
+from treadle.tensor.shapes.shape import (
+    LENGTH,
+    as_lengths,
+    checked_length,
+    length_inputs,
+    lengths,
+    reshape,
+    shape_i,
+    static_lengths,
+)
 from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -167,7 +176,7 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
     if isinstance(counts, Constant) and counts.data.size == 1:
         counts = constant(counts.data.reshape(()), dtype=LENGTH)
     if counts.ndim == 0:
-        (n,) = as_lengths("repeat: repeats", counts)
+        n = checked_length(as_lengths("repeat: repeats", counts)[0])
         own = lengths(var)
         spread = alloc(expand_dims(var, at + 1), *own[: at + 1], n, *own[at + 1 :])
         return reshape(spread, [*own[:at], times(number(own[at]), number(n)), *own[at + 1 :]], ndim=var.ndim)
@@ -197,7 +206,7 @@ def tile(A: TensorLike, reps: TensorLike) -> TensorVariable:  # noqa: N803 - Num
         msg = f"tile: the numbers of repetitions must be 0 or more, got {text_of(reps)}."
         raise ShapeError(msg)
     ndim = max(var.ndim, len(times_each))
-    counts: list[Number] = [*[1] * (ndim - len(times_each)), *map(number, times_each)]
+    counts: list[Number] = [*[1] * (ndim - len(times_each)), *(number(checked_length(n)) for n in times_each)]
     own: list[Number] = [*[1] * (ndim - var.ndim), *map(number, lengths(var))]
     # Each dimension as a pair: which copy, and the position in it.
     spread: list[Number] = []
@@ -230,6 +239,7 @@ def resize(a: TensorLike, new_shape: TensorLike) -> TensorVariable:
     if any(n is not None and n < 0 for n in static_lengths(wanted)):
         msg = f"resize: all lengths must be 0 or more, got {text_of(new_shape)}."
         raise ShapeError(msg)
+    wanted = [checked_length(n) for n in wanted]
     if var.type.shape[0] == 0:
         return full(wanted, sum_(held(var, 0), dtype=var.dtype), var.dtype)
     size: Number = 1

@@ -135,6 +135,10 @@ class CheckAndRaise(Op):
 _LONGEST = 40
 
 
+# What makes a tensor of no length: NumPy's error for it.
+NOT_NEGATIVE = CheckAndRaise(ValueError, "negative dimensions are not allowed")
+
+
 def _scalar(condition: Variable) -> Variable:
     """Return a condition as a truth value, of a tensor of conditions whether all are true."""
     if not isinstance(condition.type, TensorType):

@@ -58,7 +58,7 @@ def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariabl
     if known is not None and known < 1:
         msg = f"{what}: the number of points must be 1 or more, got {known} for {x} of type {x.type}. Pass another n."
         raise ShapeError(msg)
-    return result
+    return checked_length(result, f"{what}: the number of points must be 1 or more", least=1)
 
 
 def _resized(x: TensorVariable, n: TensorVariable, axis: int) -> TensorVariable:
@@ -319,7 +319,7 @@ def irfft2(
 @composed
 def fftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
     """Return the frequencies of the elements of `fft` of n samples, d apart (as numpy.fft.fftfreq)."""
-    count = checked_length(_samples("fftfreq", n), "negative dimensions are not allowed")
+    count = checked_length(_samples("fftfreq", n))
     half = floor_div(add(count, 1), 2)
     at = concatenate([arange(half), arange(neg(floor_div(count, 2)), 0)])
     result: TensorVariable = true_div(at, mul(count, d))

@@ -187,7 +187,7 @@ def eye(
         msg = f"eye: k must be an integer or an integer scalar, got {text_of(k)}. Pass one."
         raise TensorTypeError(msg)
     rows_and_columns = as_lengths("eye", [n] if m is None else [n, m])
-    checked = [checked_length(x, "negative dimensions are not allowed") for x in rows_and_columns]
+    checked = [checked_length(x) for x in rows_and_columns]
     height, width = checked[0], checked[-1]
     rows, columns = expand_dims(arange(height), 1), expand_dims(arange(width), 0)
     return cast(columns.eq(add(rows, diagonal)), "floatX" if dtype is None else dtype)

@@ -275,7 +275,7 @@ class BinCount(TensorOp):
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the number of bins, if it is given."""
         del out
-        return [shapes.of_scalar(node.inputs[1]) if self.bounded else None]
+        return [shapes.given(node.inputs[1]) if self.bounded else None]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that counts are not negative."""

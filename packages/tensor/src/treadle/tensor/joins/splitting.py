@@ -119,7 +119,7 @@ class Split(TensorOp):
         """Return the part's own length along the axis, the tensor's others."""
         x, *sizes = node.inputs
         found = list(shapes.of(x))
-        found[self.axis] = shapes.of_scalar(sizes[node.outputs.index(out)])  # type: ignore[arg-type]  # one of them
+        found[self.axis] = shapes.given(sizes[node.outputs.index(out)])  # type: ignore[arg-type]  # one of them
         return found
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *sizes: TensorVariable) -> Apply:

@@ -22,7 +22,7 @@ from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.lengths.numbers import greatest, least, minus, number, plus, times
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.shapes.broadcasting import alloc
-from treadle.tensor.shapes.shape import LENGTH, lengths, shape_i
+from treadle.tensor.shapes.shape import LENGTH, checked_length, lengths, shape_i
 from treadle.tensor.sorting.quantiles import median
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 
@@ -193,7 +193,7 @@ def _width(given: TensorLike | None) -> Number:
     if known is not None and known < 0:
         msg = f"pad: pad_width can't contain negative values, got {known}. Take a part of the tensor instead."
         raise ShapeError(msg)
-    return number(var)
+    return number(var if isinstance(var, Constant) else checked_length(cast(var, LENGTH)))
 
 
 def _scalar(n: Number) -> TensorVariable:

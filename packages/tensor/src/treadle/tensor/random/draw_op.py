@@ -162,7 +162,7 @@ class DrawOp(TensorOp):
         for p, core in zip(parameters, given, strict=True):
             own = shapes.of(p)
             known.update(zip(core, own[len(own) - len(core) :], strict=True))
-        return [*(shapes.of_scalar(n) for n in lengths), *(known[name] for name in made[0])]
+        return [*(shapes.given(n) for n in lengths), *(known[name] for name in made[0])]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Draw for each value of the batch, independently: the lengths of the batch stand before the others.

@@ -524,8 +524,8 @@ class RandomVariable(RNGConsumerOp):
 def _length_of(scalar: Variable, size: Variable, shapes: SymbolicShapes) -> Length:
     """Return an element of a size as a length, which may be computed wherever the size is at hand."""
     if scalar.owner is None or scalar.owner.inputs[0] is not size:
-        return shapes.of_scalar(scalar)
-    return shapes.atom("made", scalar, size, natural=False)
+        return shapes.given(scalar)
+    return shapes.atom("given", shapes.atom("made", scalar, size, natural=False))
 
 
 def _broadcasts(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:

@@ -125,6 +125,11 @@ class Alloc(_ToLengths):
                 raise ShapeError(msg)
         return tuple(n if n not in {1, None} and m is None else m for n, m in zip(own, wanted, strict=True))
 
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths that are given, which are errors where they are negative."""
+        del out
+        return [shapes.given(x) for x in node.inputs[1:]]
+
     def printed_form(self, node: Apply) -> Form:
         """Write ``alloc(x, n, m)``."""
         return Form.call("alloc", node.inputs)

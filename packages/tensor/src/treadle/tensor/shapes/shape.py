@@ -244,22 +244,31 @@ def _elements(var: TensorVariable, count: int) -> list[TensorLike]:
     return [var[i] for i in range(count)]
 
 
-def checked_length(length: TensorVariable, text: str) -> TensorVariable:
+def checked_length(length: TensorVariable, text: str | None = None, least: int = 0) -> TensorVariable:
     """Return a length with a check that it is not negative, for where no op refuses it; with NumPy's words.
+
+    Parameters
+    ----------
+    length
+        An integer scalar.
+    text
+        What the error says, if not that negative dimensions are not allowed.
+    least
+        The least length that is allowed.
 
     Raises
     ------
     ShapeError
         If it is known to be negative.
     """
+    check = assertion.NOT_NEGATIVE if text is None else assertion.CheckAndRaise(ValueError, text)
     known = known_value(length)
-    if known is not None and known < 0:
-        msg = f"length: {text}, got {known}. Lengths are 0 or more."
+    if known is not None and known < least:
+        msg = f"length: {check.msg}, got {known}. Give {least} or more."
         raise ShapeError(msg)
     if isinstance(length, Constant) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
         return length
-    check = assertion.CheckAndRaise(ValueError, text)
-    result: TensorVariable = check(length, comparison.ge(length, 0))
+    result: TensorVariable = check(length, comparison.ge(length, least))
     return result
 
 

@@ -67,7 +67,7 @@ def alloc_like(fgraph: FunctionGraph, node: TensorNode, value: TensorVariable) -
     """Return a value broadcast to the shape of a node's output; None if its lengths cannot be built otherwise."""
     out = node.outputs[0]
     shapes = shapes_of(fgraph)
-    lengths = shapes.variables(shapes.of(out), fgraph, avoid=out)
+    lengths = shapes.variables(map(shapes.unchecked, shapes.of(out)), fgraph, avoid=out)
     return None if lengths is None else if_fits(node, Alloc()(value, *lengths) if lengths else value)
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config
 from treadle.graph import Constant, IfElse, Op, ShapeInferenceError, Variable, call_infer_shape
+from treadle.tensor.control.assertion import NOT_NEGATIVE
 from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.elementwise.cast import CASTS
+from treadle.tensor.elementwise.comparison import ge
 from treadle.tensor.indexing.expressions import At, Span, Symbolic
 from treadle.tensor.indexing.indexing import Subtensor
 from treadle.tensor.shapes.dimshuffle import DimShuffle
@@ -99,14 +101,29 @@ def measured(var: Variable) -> tuple[Variable, int] | None:
     return None
 
 
+def below_check(var: Variable) -> Variable | None:
+    """Return the length that a check lets through where it is not negative, or None if a scalar is no such check."""
+    if var.owner is None or var.owner.op != NOT_NEGATIVE or len(var.owner.inputs) != 2:
+        return None
+    length, condition = var.owner.inputs
+    about = condition.owner
+    # What was a check of a part of the length is no check of the length itself.
+    is_own = about is not None and about.op is ge and about.inputs[0] is length
+    return length if is_own else None
+
+
 def _asked_by(scalars: Sequence[Variable]) -> list[Variable]:
     """Return the variables whose lengths the scalars are made of."""
     asked = []
     for scalar in scalars:
-        for leaf in scalar_tree(scalar)[1]:
-            source = measured(leaf)
+        waiting = scalar_tree(scalar)[1]
+        while waiting:
+            leaf = waiting.pop()
+            source, below = measured(leaf), below_check(leaf)
             if source is not None:
                 asked.append(source[0])
+            elif below is not None:
+                waiting += scalar_tree(below)[1]
     return asked
 
 
@@ -149,7 +166,7 @@ def slice_of(shapes: SymbolicShapes, span: Span, n: Length, parts: Iterator[Vari
     start, stop, step = bounds
     stride = 1 if step is None else shapes.value(step)
     from_first = start is None or shapes.value(start) == 0
-    if stride == 1 and from_first and (stop is None or stop == n):
+    if stride == 1 and from_first and (stop is None or n in {stop, shapes.atom("given", stop)}):
         return n
     if stride == -1 and start is None and stop is None:
         return n

@@ -28,6 +28,7 @@ from treadle.tensor.lengths.numbers import (
     whole_quotient,
 )
 from treadle.tensor.rewrites.analysis.shape_rules import (
+    below_check,
     inferred,
     measured,
     needed_by,
@@ -36,7 +37,7 @@ from treadle.tensor.rewrites.analysis.shape_rules import (
     slice_of,
     stripped,
 )
-from treadle.tensor.shapes.shape import LENGTH, ShapeI
+from treadle.tensor.shapes.shape import LENGTH, ShapeI, checked_length
 from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -248,9 +249,25 @@ class SymbolicShapes(Feature):
             found[item] = self.joined(operands) if node.op is add else self.multiplied(operands)
         return found[stripped(var)[0]]
 
+    def given(self, var: Variable) -> Length:
+        """Return the length that an op was given as a scalar: computing it is an error where that is negative.
+
+        Only the op itself would complain, and what needs the lengths alone does not compute it.
+        """
+        length = self.of_scalar(var)
+        return length if self.is_natural(length) else self.atom("given", length)
+
+    def unchecked(self, length: Length) -> Length:
+        """Return a length without the check that it is not negative, for an op that complains itself."""
+        described = [self._described[at] for at in length]
+        return described[0][1] if len(described) == 1 and described[0][0] == "given" else length
+
     def _of_leaf(self, var: Variable) -> Length:
         if isinstance(var, Constant):
             return self.fixed(int(var.data.item()))
+        below = below_check(var)
+        if below is not None:
+            return self.given(below)
         source = measured(var)
         if source is not None:
             return self.of(source[0])[source[1]]
@@ -350,6 +367,7 @@ _FORMULAS: Mapping[str, Callable[..., Number]] = {
     "broadcast": lambda *numbers: broadcast_number(numbers),
     "diagonal": diagonal_length,
     "slice": slice_length,
+    "given": lambda n: n if isinstance(n, int) else checked_length(n),
     # A length that was given, or what -1 stands for.
     "either": lambda given, otherwise: switch(lt(given, 0), otherwise, given),
 }
