@@ -47,3 +47,23 @@ def test_incomplete_gamma_functions_stay_in_range_where_the_gamma_function_does_
     np.testing.assert_allclose(found[0], upper, rtol=tolerance)
     np.testing.assert_allclose(found[1], lower, rtol=tolerance)
     assert {v.dtype for v in found} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_trigamma_ends_far_below_zero(dtype: str) -> None:
+    x = tt.vector("x", dtype=dtype)
+    values = np.array([-768532038938.9569, -1e-10, -3.25, -3.0, -np.inf, 0.0, 2.5, np.inf, np.nan], dtype)
+    found = function([x], tt.grad(tt.sum(tt.digamma(x)), x), mode="VM")(values)
+    with mpmath.workdps(40):
+        far = mpmath.pi**2 / mpmath.sinpi(float(values[0])) ** 2 if dtype == "float64" else np.inf
+        expected = [far, *(mpmath.psi(1, float(v)) for v in values[[1, 2, 6]])]
+    np.testing.assert_allclose(
+        found[[0, 1, 2, 6]], [float(v) for v in expected], rtol=1e-5 if dtype == "float32" else 1e-11
+    )
+    np.testing.assert_array_equal(found[[3, 4, 5, 7, 8]], [np.inf, np.inf, np.inf, 0.0, np.nan])
+
+
+def test_derivative_of_exprel_is_no_negative_zero_at_minus_infinity() -> None:
+    x = tt.dvector("x")
+    (found,) = function([x], tt.grad(tt.sum(tt.exprel(x)), x), mode="VM")([-np.inf])
+    assert (found, np.signbit(found)) == (0.0, False)

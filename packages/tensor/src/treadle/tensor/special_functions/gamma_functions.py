@@ -98,7 +98,14 @@ def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 
 def _trigamma(x: np.ndarray) -> np.ndarray:
-    return np.asarray(of_scipy("polygamma")(np.ones((), x.dtype), x))
+    """Reflect negative numbers: SciPy adds a term for each unit on the way to 0, without end far out."""
+    wide = x.astype("float64")
+    negative = wide < 0
+    with np.errstate(all="ignore"):
+        right = of_scipy("polygamma")(1, np.where(negative, 1 - wide, wide))
+        # The distance to the pole; minus infinity counts as one.
+        away = np.where(np.isfinite(wide), wide - np.rint(wide), 0.0)
+        return np.asarray(np.where(negative, (np.pi / np.sin(np.pi * away)) ** 2 - right, right)).astype(x.dtype)
 
 
 gamma: Elemwise = Elemwise(
