@@ -9,6 +9,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import applys_between
+from treadle.scan import scan
 
 X = np.array([0.0, -1.0, 4.0])
 M = np.array([[0.0, 0.0], [3.0, 4.0]])
@@ -117,3 +118,62 @@ def test_a_long_expression_is_masked_once() -> None:
         slope = tt.grad(tt.switch(x > 0, y, 0).sum(), x)
         sizes.append(sum(node.op == tt.switch for node in applys_between([x], [slope])))
     assert sizes == [3, 3]
+
+
+R = np.array([[0.0, 1.0, 4.0], [1.0, 4.0, 9.0], [-1.0, 0.0, 2.0]])
+TAKEN = np.array([False, True, False])
+C = tt.vector("c", dtype="bool")
+COMBINED: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: tt.switch(C, tt.sum(tt.sqrt(x), axis=1), 0),
+    "mean, the other branch": lambda x: tt.switch(~C, 0, tt.mean(tt.log(x), axis=1)),
+    "max": lambda x: tt.switch(C, tt.max(tt.sqrt(x), axis=1), 0),
+    "var": lambda x: tt.switch(C, tt.var(tt.sqrt(x), axis=1), 0),
+    "norm": lambda x: tt.switch(C, tt.sqrt(tt.sum(tt.sqrt(x) ** 2, axis=1)), 0),
+    "logsumexp": lambda x: tt.switch(C, tt.logsumexp(tt.log(x), axis=1), 0),
+    "axes kept": lambda x: tt.switch(C[:, None], tt.sqrt(x).sum(axis=1, keepdims=True), 0),
+    "softmax": lambda x: tt.switch(C[:, None], tt.softmax(tt.sqrt(x), axis=1), 0),
+    "transposed": lambda x: tt.switch(C, tt.sqrt(x).T, 0),
+    "reshaped": lambda x: tt.switch(tt.repeat(C, 3), tt.sqrt(x).flatten(), 0),
+}
+
+
+@pytest.mark.parametrize("case", COMBINED)
+def test_rows_that_are_not_taken_do_no_harm_when_they_were_combined_before(case: str) -> None:
+    x = tt.dmatrix("x")
+    slope = tt.grad((COMBINED[case](x) ** 3).sum(), x)
+    curvature = tt.grad((slope**2).sum(), x)
+    run = function([x, C], [slope, curvature], mode="VM")
+    found = run(R, TAKEN)
+    # Where nothing is infinite in the rows that are not taken, derivatives are the same.
+    harmless = np.where(TAKEN[:, None], R, 2.0)
+    for values, expected in zip(found, run(harmless, TAKEN), strict=True):
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+        assert np.abs(expected).max() > 1e-3
+
+
+LOOPED: dict[str, Callable[[Any], Any]] = {
+    "sqrt": lambda a: tt.switch(a > 0, tt.sqrt(a), 0.0),
+    "power": lambda a: tt.switch(a > 0, a**0.5, 0.0),
+    "factor": lambda a: a * tt.switch(a > 0, tt.log(a), 0.0),
+    "quotient": lambda a: tt.switch(tt.neq(a, 0), tt.sin(a) / a, 1.0),
+    "combined": lambda a: tt.switch(a > 0, tt.sum(tt.sqrt(a * tt.arange(1.0, 3.0))), 0.0),
+}
+
+
+@pytest.mark.parametrize("case", LOOPED)
+def test_branches_in_loops_do_no_harm_to_third_order(case: str) -> None:
+    v, step = tt.dvector("v"), LOOPED[case]
+    values = np.array([-1.0, 0.0, 4.0, 0.3])
+    carried = scan(lambda a, s: s + step(a) * (1 + 0.1 * s), v, tt.constant(0.5), return_updates=False)[-1]
+    unrolled: Any = 0.5
+    for i in range(4):
+        unrolled = unrolled + step(v[i]) * (1 + 0.1 * unrolled)
+    found = []
+    for cost in (carried, unrolled):
+        first = tt.grad(cost, v)
+        second = tt.grad((first * np.array([1.0, 2.0, 3.0, 4.0])).sum(), v)
+        found += [first, second, tt.grad((second * np.array([2.0, -1.0, 0.5, 1.0])).sum(), v)]
+    got = function([v], found, mode="VM")(values)
+    for looped, expected in zip(got[:3], got[3:], strict=True):
+        np.testing.assert_allclose(looped, expected, rtol=1e-9)
+        assert np.isfinite(expected).all()

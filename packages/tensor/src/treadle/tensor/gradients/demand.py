@@ -77,7 +77,12 @@ class Conditions:
 
     def of(self, var: Variable) -> Demand:
         """Return when a variable is needed; never is no alternative at all."""
-        return self._of.get(var, self._one(frozenset()))
+        return self._of.get(var, self.never)
+
+    @property
+    def never(self) -> Demand:
+        """No alternative at all."""
+        return self._one(frozenset())
 
     def within(self, demand: Demand, condition: Variable, taken: bool) -> Demand:
         """Return the demand narrowed to one outcome of a condition."""

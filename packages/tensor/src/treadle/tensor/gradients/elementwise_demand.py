@@ -17,8 +17,10 @@ from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.elementwise.elemwise import Elemwise, never_broadcasts
 from treadle.tensor.elementwise.logic import logical_and, logical_not, logical_or
 from treadle.tensor.gradients.demand import ALWAYS, Conditions
+from treadle.tensor.reductions.reduction import OverAxes, Reduction, any_
 from treadle.tensor.shapes.broadcasting import SumTo, sum_to
-from treadle.tensor.shapes.shape import Shape, ShapeI
+from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle
+from treadle.tensor.shapes.shape import Reshape, Shape, ShapeI, lengths, reshape
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 # Of more variables than this, it is not looked at which give an expression its shape.
 MOST_SOURCES = 8
+_BOOL = TensorType("bool", ())
 
 
 def is_switch(node: Apply) -> bool:
@@ -67,24 +70,69 @@ class Masks(Conditions):
         self._sources: dict[Variable, frozenset[Variable] | None] = {}
         # Variables whose cotangent may be NaN outside of their mask.
         self._dirty: set[Variable] = set()
+        # Of nodes that move or combine elements, where those of an input matter; what is known of a mask before it is
+        # made, and masks that were.
+        self._earlier: dict[tuple[Apply, int], Demand] = {}
+        self._later: dict[Variable, tuple[Apply, int, Demand]] = {}
+        self._ready: dict[Variable, TensorVariable] = {}
         for node in reversed(order):
             pattern = patterns.get(node)
             if pattern is not None:
                 for x, row, through in zip(node.inputs, pattern, self._through(node), strict=True):
-                    if any(row):
+                    if any(row) and self._counts(x):
                         self._add(x, through)
+
+    def _counts(self, x: Variable) -> bool:
+        """Whether an input matters: nothing flows to integers and truth values, such as the conditions of switches."""
+        return not isinstance(x.type, TensorType) or x.type.numpy_dtype.kind in "fc"
 
     def _through(self, node: Apply) -> list[Demand]:
         """Return for each input where its elements matter to this node."""
+        if isinstance(node.op, Shape | ShapeI):
+            return [self.never]
         if not _is_pointwise(node):
-            return [ALWAYS] * len(node.inputs)
+            return [self._narrowed(node, i) for i in range(len(node.inputs))]
         (out,) = cast("list[TensorVariable]", node.outputs)
         demand = self.of(out)
         own = [demand] * len(node.inputs)
         if is_switch(node):
             own[1:] = [self.within(demand, node.inputs[0], taken) for taken in (True, False)]
+        elif node.op == second:
+            own[0] = self.never  # its shape alone matters
         kinds = [cast("TensorVariable", x).type for x in node.inputs]
-        return [d if kind.shape == out.type.shape else ALWAYS for d, kind in zip(own, kinds, strict=True)]
+        return [
+            d if kind.shape == out.type.shape else self._narrowed(node, i)
+            for i, (d, kind) in enumerate(zip(own, kinds, strict=True))
+        ]
+
+    def _narrowed(self, node: Apply, i: int) -> Demand:
+        """Return where the elements of an input matter to a node whose result has them at other places.
+
+        That is where any of those elements of the result matter that they go into; the mask is made when asked for.
+        """
+        demand = self.of(node.outputs[0])
+        if len(node.outputs) == 1 and not demand:
+            return demand  # nothing flows back to it
+        if demand is ALWAYS or not _has_masks_of_inputs(node, i):
+            return ALWAYS
+        found = self._earlier.get((node, i))
+        if found is None:
+            mask = _BOOL.make_variable()
+            self._later[mask] = (node, i, demand)
+            found = self._earlier[node, i] = self.within(ALWAYS, mask, True)
+        return found
+
+    def _made(self, condition: Variable) -> Variable:
+        """Return a condition; one that stands for a mask of a node's input is made now."""
+        if condition not in self._later:
+            return condition
+        mask = self._ready.get(condition)
+        if mask is None:
+            node, i, demand = self._later[condition]
+            mask = _mask_of_input(node, i, self._mask_over(demand, node.outputs[0]))
+            self._sources[mask] = frozenset()  # no larger than the input
+            self._ready[condition] = mask
+        return mask
 
     def pulled_back(self, node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
         """Return what flows back to the inputs of a node."""
@@ -92,15 +140,21 @@ class Masks(Conditions):
         if all(d is ALWAYS or not d for d in demands):
             return self._pull(node, cotangents)
         through = self._through(node)
-        # Of which inputs elements matter elsewhere too.
-        leaving = [d is ALWAYS or self.of(x) is not d for x, d in zip(node.inputs, through, strict=True)]
+        # Of which inputs elements matter elsewhere too, or gather what flows back to several places.
+        leaving = [
+            d is ALWAYS or self.of(x) is not d or (node, i) in self._earlier
+            for i, (x, d) in enumerate(zip(node.inputs, through, strict=True))
+        ]
         keeps_zeros = is_switch(node) or not isinstance(node.op, Elemwise)
         if not _is_pointwise(node) or (keeps_zeros and any(leaving)):
             cotangents = [
                 self._masked(ct, d, out) if ct is not None and out in self._dirty else ct
                 for ct, d, out in zip(cotangents, demands, node.outputs, strict=True)
             ]
-            return self._pull(node, cotangents)
+            terms = self._pull(node, cotangents)
+            if isinstance(node.op, Reduction) and node.op.kind == "prod" and through[0] and terms[0] is not None:
+                return [self._masked(terms[0], through[0], node.inputs[0]) if through[0] is not ALWAYS else terms[0]]
+            return terms
         (ct,), (out,) = cotangents, node.outputs
         terms = list(self._pull(node, cotangents))
         wide: Sequence[Variable | None] | None = None
@@ -127,11 +181,15 @@ class Masks(Conditions):
 
     def _masked(self, term: Variable, demand: Demand, out: Variable) -> TensorVariable:
         """Return a term of the shape of a variable, and zeros where the variable does not matter."""
+        return switch(self._mask_over(demand, out), term, 0)
+
+    def _mask_over(self, demand: Demand, out: Variable) -> TensorVariable:
+        """Return a demand as truth values that are no larger than a variable."""
         mask = self._mask(demand)
         if not self._spans(out, mask):
             # A length of 1 that is only known at run time: what any of the elements that it stands for needs.
             mask = gt(sum_to(converted(second(out, mask), "int64"), out), 0)
-        return switch(mask, term, 0)
+        return mask
 
     def _mask(self, demand: Demand) -> TensorVariable:
         """Return a demand as truth values."""
@@ -140,7 +198,8 @@ class Masks(Conditions):
         if found is None:
             for clause in clauses:
                 holds: TensorVariable | None = None
-                for condition, taken in clause:
+                for outcome, taken in clause:
+                    condition = self._made(outcome)
                     test = converted(condition, "bool") if taken else logical_not(condition)
                     holds = test if holds is None else logical_and(holds, test)
                 found = holds if found is None else logical_or(found, holds)
@@ -194,6 +253,69 @@ def _is_pointwise(node: Apply) -> bool:
         first, out = cast("TensorVariable", node.inputs[0]), cast("TensorVariable", node.outputs[0])
         return first.type.shape == out.type.shape
     return isinstance(node.op, Elemwise) and len(node.outputs) == 1
+
+
+class Uses(Masks):
+    """Under which conditions of switches the elements of each variable matter to the values of others.
+
+    Parameters
+    ----------
+    order
+        The nodes, each after those it needs.
+    everywhere
+        The variables whose elements all matter.
+    """
+
+    def __init__(self, order: Sequence[Apply], everywhere: Collection[Variable]) -> None:
+        super().__init__(order, {node: [[True]] * len(node.inputs) for node in order}, everywhere, _no_pull)
+
+    def _counts(self, x: Variable) -> bool:
+        del x
+        return True
+
+    def masked(self, var: Variable) -> Variable:
+        """Return a variable with zeros where it does not matter."""
+        demand = self.of(var)
+        return self._masked(var, demand, var) if demand and demand is not ALWAYS else var
+
+
+def _no_pull(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
+    raise AssertionError(node, cotangents)
+
+
+def _has_masks_of_inputs(node: Apply, i: int) -> bool:
+    """Whether `_mask_of_input` knows which elements of a result an element of an input goes into."""
+    op = node.op
+    x, out = node.inputs[i].type, node.outputs[0].type
+    if not isinstance(x, TensorType) or not isinstance(out, TensorType):
+        return False
+    if isinstance(op, Elemwise):
+        return _is_broadcast(x.shape, out.shape)
+    if isinstance(op, DimShuffle):
+        return all(d != "x" or n == 1 for d, n in zip(op.order, out.shape, strict=True))
+    return i == 0 and isinstance(op, OverAxes | Reshape) and len(node.outputs) == 1
+
+
+def _is_broadcast(shape: Sequence[int | None], wide: Sequence[int | None]) -> bool:
+    """Whether a static shape differs from another one in lengths of 1 only."""
+    return len(shape) == len(wide) and all(n in {m, 1} for n, m in zip(shape, wide, strict=True))
+
+
+def _mask_of_input(node: Apply, i: int, mask: TensorVariable) -> TensorVariable:
+    """Return where any element of the result matters that an element of an input goes into."""
+    x = cast("TensorVariable", node.inputs[i])
+    op = node.op
+    if isinstance(op, Elemwise):
+        return any_(mask, axis=tuple(d for d, n in enumerate(x.type.shape) if n == 1), keepdims=True)
+    if isinstance(op, DimShuffle):
+        places = {d: at for at, d in enumerate(op.order)}
+        return dimshuffle(mask, *(places.get(d, "x") for d in range(x.ndim)))
+    if isinstance(op, OverAxes):
+        if mask.ndim == x.ndim:
+            return any_(mask, axis=op.axes, keepdims=True)
+        kept = iter(range(mask.ndim))
+        return dimshuffle(mask, *("x" if d in op.axes else next(kept) for d in range(x.ndim)))
+    return reshape(second(node.outputs[0], mask), lengths(x))
 
 
 def _is_finite_multiple(term: Variable, ct: Variable, node: Apply) -> bool:

@@ -14,6 +14,7 @@ from treadle.tensor.elementwise.arithmetic import add, minimum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
 from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.gradients.elementwise_demand import Uses, is_switch
 from treadle.tensor.gradients.forward_mode import jvp
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.indexing.indexing import Subtensor, set_subtensor
@@ -182,12 +183,13 @@ class _Gradient:
             # It may have no bound: now that the number of steps is known, it is run a second time.
             forward.steps, forward.until = count, None
         places: dict[Variable, int] = {}
+        masked = _masked(slopes, wanted, cotangents)
         for var in wanted:
             if var in parts.carries:
                 new = parts.new_carries[parts.carries.index(var)]
                 places[var] = forward.add_result(new if isinstance(var.type, TensorType) else state_of(new))
             elif var not in parts.inputs:
-                places[var] = forward.add_result(var)
+                places[var] = forward.add_result(masked.get(var, var))
         results = forward.apply().stacked if places else []
         drawing: dict[Variable, Variable] = {}
         for var in wanted:
@@ -282,6 +284,26 @@ def _kept(
             else:
                 pending += var.owner.inputs
     return list(kept)
+
+
+def _masked(
+    slopes: Sequence[Variable], kept: Sequence[Variable], cotangents: Collection[Variable]
+) -> dict[Variable, Variable]:
+    """Return for results that are kept what is zero where switches do not take them.
+
+    Of what they do not take, the derivative may be infinite; what flows back to it is zero, and must not be multiplied
+    by that.
+    """
+    order = toposort(slopes)
+    if not any(map(is_switch, order)):
+        return {}
+    uses = Uses(order, slopes)
+    found = {var: uses.masked(var) for var in kept if isinstance(var.type, TensorType) and var.owner is not None}
+    return {
+        var: row
+        for var, row in found.items()
+        if row is not var and not any(x in cotangents for node in toposort([row]) for x in node.inputs)
+    }
 
 
 def _is_costly(node: Apply, carries: Collection[Variable]) -> bool:
