@@ -52,7 +52,7 @@ class CheckAndRaise(Op):
             error = f"CheckAndRaise: exc_type must be a class of exceptions, got {text_of(given)}. Pass one."
             raise GraphTypeError(error)
         self.exc_type = exc_type
-        self.msg = str(msg)
+        self.msg = msg if isinstance(msg, str) else text_of(msg)
 
     def make_node(self, *inputs: TensorLike) -> Apply:
         """Return the node for a value and its conditions: scalars, or tensors of which all elements count.

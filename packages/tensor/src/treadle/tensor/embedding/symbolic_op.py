@@ -19,13 +19,14 @@ from treadle.graph import (
     graph_replace,
     toposort,
 )
+from treadle.tensor.arguments.values import as_items
 from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.shapes.shape import LENGTH, ShapeI
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from treadle.graph import Apply
     from treadle.tensor.rewrites.analysis import symbolic_shapes
@@ -129,9 +130,12 @@ def construct_nominal_fgraph(
 
     Raises
     ------
+    GraphTypeError
+        If something else than variables is given.
     MissingInputError
         If an output needs a variable that is no input.
     """
+    inputs, outputs = _variables("inputs", inputs), _variables("outputs", outputs)
     known = set(inputs)
     shared: dict[SharedVariable, None] = {}
     for var in graph_inputs(outputs, inputs):
@@ -144,6 +148,17 @@ def construct_nominal_fgraph(
     nominal = [NominalVariable(i, var.type) for i, var in enumerate(taken)]
     made = graph_replace(list(outputs), dict(zip(taken, nominal, strict=True)), strict=False)
     return FunctionGraph(nominal, made, clone=False), list(shared), {}, {}
+
+
+def _variables(what: str, given: Iterable[object]) -> list[Variable]:
+    """Return an argument of construct_nominal_fgraph as a list of variables."""
+    found: list[Variable] = []
+    for item in as_items(f"construct_nominal_fgraph: {what}", given):
+        if not isinstance(item, Variable):
+            msg = f"construct_nominal_fgraph: {what} must be variables, got {text_of(item)} among them. Pass variables."
+            raise GraphTypeError(msg)
+        found.append(item)
+    return found
 
 
 def infer_shape(
