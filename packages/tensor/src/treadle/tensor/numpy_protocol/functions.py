@@ -200,7 +200,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "atleast_1d": _as(atleast_1d, "arys"),
         "atleast_2d": _as(atleast_2d, "arys"),
         "reshape": _as(reshape, "a=x shape=newshape order"),
-        "ravel": _as(_late("array_functions", "ravel"), "a order"),
+        "ravel": _as(_late("arrangement.array_functions", "ravel"), "a order"),
         "broadcast_to": _as(broadcasting.broadcast_to, "array=x shape"),
         "zeros_like": _as(broadcasting.zeros_like, "a=x dtype shape"),
         "ones_like": _as(broadcasting.ones_like, "a=x dtype shape"),
