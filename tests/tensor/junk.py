@@ -203,6 +203,8 @@ def answers(chosen: list[Base], values: dict[str, Any], count: int, seed: int = 
                 else:
                     args, named = base.args, {**base.named, place: value}
                 kind, text = _answer(base, args, named)
+                if kind == FOREIGN and text.startswith("TypeError") and callable(value):
+                    kind = CALLBACK  # a builtin or a class, which leaves no frame
                 yield Answer(kind, f"{base.name}({place}={shown})", text)
         if base.named or base.args:
             kind, text = _answer(base, base.args, {**base.named, "nosuch": 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from treadle.config import text_of
 from treadle.tensor.arguments.values import as_integer, as_items
 from treadle.tensor.errors import ShapeError
 
@@ -32,7 +33,7 @@ def parse_gufunc_signature(signature: str) -> tuple[list[Core], list[Core]]:
     ([('m', 'n'), ('n',)], [('m',)])
     """
     if not isinstance(signature, str) or _SIGNATURE.fullmatch(signature) is None:
-        msg = f"signature: core dimensions are needed, such as '(m,n),(n)->(m)', got {signature!r}. Write one."
+        msg = f"signature: core dimensions are needed, such as '(m,n),(n)->(m)', got {text_of(signature)}. Write one."
         raise ShapeError(msg)
     given, _, made = signature.partition("->")
     return _cores(given), _cores(made)

@@ -9,7 +9,7 @@ import numpy as np
 from treadle.config import alias, text_of
 from treadle.graph import Variable, composed
 from treadle.tensor.arguments.axes import normalize_axes
-from treadle.tensor.arguments.values import as_integer
+from treadle.tensor.arguments.values import as_integer, check_flags
 from treadle.tensor.elementwise.cast import cast, identity
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.lengths.numbers import number, times
@@ -64,7 +64,7 @@ def array(object: TensorLike, dtype: DTypeLike | None = None, *, ndmin: int = 0)
 
 def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True) -> TensorVariable:
     """Return a tensor converted to a dtype (as numpy.astype)."""
-    del copy  # graphs have no memory that could be shared
+    check_flags("astype", copy=copy)  # graphs have no memory that could be shared
     return cast(as_tensor_variable(x), TensorType(dtype).dtype)
 
 

@@ -114,6 +114,8 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
     if len(shifts) != len(axes) and 1 not in {len(shifts), len(axes)}:
         msg = f"roll: {len(shifts)} shifts do not fit {len(axes)} axes, got {text_of(shift)}. Give one for each axis."
         raise ShapeError(msg)
+    if not shifts or not axes:
+        return var  # by nothing, as in NumPy
     count = max(len(shifts), len(axes))
     shifts = shifts * count if len(shifts) == 1 else shifts
     axes = axes * count if len(axes) == 1 else axes

@@ -9,7 +9,7 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import Constant, Variable, as_count, as_flag, composed
 from treadle.tensor.arguments.axes import normalize_axis
-from treadle.tensor.arguments.values import as_choice, known_integer
+from treadle.tensor.arguments.values import as_choice, check_flags, known_integer
 from treadle.tensor.elementwise.arithmetic import add, maximum, mul, sign, sub, true_div
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, gt
@@ -228,7 +228,7 @@ def meshgrid(
     indexing
         ``"xy"``: the first two dimensions are exchanged. ``"ij"``: dimensions stand in the order of the vectors.
     """
-    del copy
+    check_flags("meshgrid", copy=copy)
     swapped = as_choice("meshgrid: indexing", indexing, ("xy", "ij")) == "xy" and len(xi) > 1
     grids = []
     for at, x in enumerate(xi):

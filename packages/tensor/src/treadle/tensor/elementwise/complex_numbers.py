@@ -12,6 +12,7 @@ import numpy as np
 
 from treadle.config import alias
 from treadle.graph import Form, as_flag
+from treadle.tensor.arguments.values import as_number
 from treadle.tensor.elementwise.arithmetic import mul, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, neq
@@ -177,7 +178,7 @@ def real_if_close(a: TensorLike, tol: float = 100) -> TensorVariable:
     DtypeError
         For a tensor of complex numbers.
     """
-    del tol
+    as_number("real_if_close: tol", tol)
     x = as_tensor_variable(a)
     if iscomplexobj(x):
         msg = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING
 
 from treadle.config import alias, text_of
@@ -183,7 +184,7 @@ def _types(what: str, given: object) -> list[Type]:
     items = list(given) if isinstance(given, list | tuple) else [given]
     found = []
     for item in items:
-        made = item() if callable(item) and not isinstance(item, Type) else item
+        made = item() if callable(item) and not isinstance(item, type | Type | BuiltinFunctionType) else item
         kind = made.type if isinstance(made, Variable) else made
         if not isinstance(kind, Type):
             msg = f"wrap_py: {what} must be types, got {text_of(item)}. Name types such as treadle.tensor.dvector."
@@ -235,9 +236,11 @@ def wrap_py(
     >>> smoothed(x).eval({x: [2.0, 4.0, 6.0]}).tolist()
     [1.0, 3.0, 5.0]
     """
+    takes, makes = _types("itypes", itypes), _types("otypes", otypes)
+    shape, back = _function_or_none("infer_shape", infer_shape), _function_or_none("pullback", pullback)
 
     def decorate(function: Callable[..., object]) -> FromFunctionOp:
-        return FromFunctionOp(function, itypes, otypes, infer_shape, pullback)
+        return FromFunctionOp(function, takes, makes, shape, back)
 
     return decorate
 

@@ -8,7 +8,7 @@ from treadle.config import text_of
 from treadle.graph import Variable, vectorize_graph
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.signatures import parse_gufunc_signature
-from treadle.tensor.arguments.values import as_callable
+from treadle.tensor.arguments.values import as_callable, as_integer
 from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.shapes.broadcasting import alloc
@@ -66,6 +66,7 @@ def vectorize(func: Callable[..., object], signature: str | None = None) -> Call
     >>> inner(dmatrix("x"), dvector("y")).eval({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [1.0, 1.0]}).tolist()
     [3.0, 7.0]
     """
+    as_callable("vectorize: func", func)
     cores = None if signature is None else parse_gufunc_signature(signature)
 
     def batched(*args: TensorLike) -> Any:
@@ -138,6 +139,11 @@ def vmap(func: Callable[..., object], in_axes: Any = 0, out_axes: Any = 0) -> Ca
     >>> vmap(dot, in_axes=(1, None))(x, w).eval({x: [[1.0, 2.0], [3.0, 4.0]], w: [1.0, 1.0]}).tolist()
     [4.0, 6.0]
     """
+    as_callable("vmap: func", func)
+    for what, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        for axis in axes if isinstance(axes, list | tuple) else [axes]:
+            if axis is not None:
+                as_integer(f"vmap: {what}", axis)
 
     def batched(*args: TensorLike) -> Any:
         given = [as_tensor_variable(x) for x in args]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, text_of
+from treadle.graph import GraphTypeError
 from treadle.tensor.arguments.values import as_callable, as_items
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.elementwise.cast import cast
@@ -46,6 +47,9 @@ def mode_not_slow(mode: object = None) -> object:
         A mode or its name; that of the option ``mode`` if None.
     """
     chosen = getattr(config, "mode", None) if mode is None else mode
+    if not isinstance(chosen, str | None) and not hasattr(type(chosen), "including"):
+        msg = f"mode_not_slow: mode must be a mode or its name, got {text_of(mode)}. Pass one."
+        raise GraphTypeError(msg)
     return "FAST_RUN" if chosen in SLOW_MODES or type(chosen).__name__ in SLOW_MODES else chosen
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
+# Nobody nests lists deeper by hand.
+_DEEPEST = 100
+
 __all__ = [
     "block",
     "column_stack",
@@ -116,8 +119,15 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
 
 def stacklists(arg: TensorLike | Sequence[object]) -> TensorVariable:
     """Return nested lists of tensors as one tensor, each level of lists a dimension (as numpy.array)."""
+    return _stacked(arg, 0)
+
+
+def _stacked(arg: TensorLike | Sequence[object], depth: int) -> TensorVariable:
+    if depth > _DEEPEST:
+        msg = f"stacklists: lists must be nested {_DEEPEST} deep at most, got {text_of(arg)}. Flatten them."
+        raise ShapeError(msg)
     if isinstance(arg, list | tuple):
-        return stack([stacklists(item) for item in arg])
+        return stack([_stacked(item, depth + 1) for item in arg])
     return as_tensor_variable(arg)  # type: ignore[arg-type]  # refuses what is none
 
 
@@ -134,14 +144,17 @@ def block(arrays: TensorLike | Sequence[object]) -> TensorVariable:
     return _assembled(arrays, depth, ndim)
 
 
-def _depth(arrays: object) -> int:
+def _depth(arrays: object, above: int = 0) -> int:
     """Return how deep lists are nested."""
+    if above > _DEEPEST:
+        msg = f"block: lists must be nested {_DEEPEST} deep at most, got {text_of(arrays)}. Flatten them."
+        raise ShapeError(msg)
     if isinstance(arrays, tuple):
         msg = f"block: only lists can be used to arrange blocks, got the tuple {text_of(arrays)}. Make it a list."
         raise TensorTypeError(msg)
     if not isinstance(arrays, list):
         return 0
-    depths = {_depth(item) for item in arrays}
+    depths = {_depth(item, above + 1) for item in arrays}
     if len(depths) != 1:
         given = "no blocks" if not depths else f"depths {sorted(depths)}"
         msg = f"block: lists must not be empty and nested to one depth, got {given} in {text_of(arrays)}."

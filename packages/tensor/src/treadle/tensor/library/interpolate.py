@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from treadle.graph import as_flag
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.elementwise.arithmetic import abs_, maximum, minimum, mod
 from treadle.tensor.elementwise.cast import cast, switch
@@ -156,6 +157,9 @@ def interpolate1d(
         If `x` and `y` are no vectors, or are known to be empty or to have different lengths.
     """
     chosen = as_choice("interpolate1d: method", method, ("linear", "nearest", "first", "last", "mean"))
+    beyond = as_flag("interpolate1d: extrapolate", extrapolate)
+    before_all = None if left_pad is None else as_tensor_variable(left_pad)
+    after_all = None if right_pad is None else as_tensor_variable(right_pad)
     places, values = _points("interpolate1d", x, y)
     ascending = argsort(places)
     places, values = places[ascending], values[ascending]
@@ -176,10 +180,10 @@ def interpolate1d(
             found = values[maximum(before - 1, 0)]
         else:
             found = values[minimum(before, final)]
-        if extrapolate:
+        if beyond:
             return found
-        left = values[0] if left_pad is None else as_tensor_variable(left_pad)
-        right = values[-1] if right_pad is None else as_tensor_variable(right_pad)
+        left = values[0] if before_all is None else before_all
+        right = values[-1] if after_all is None else after_all
         return switch(eq(before, 0), left, switch(gt(before, final), right, found))
 
     return interpolate

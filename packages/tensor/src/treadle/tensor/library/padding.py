@@ -126,7 +126,7 @@ def pad(
         spans = _pairs("pad: stat_length", stat_length, var.ndim, None)
         extend = [lambda y, d, width, span=span: _statistics(chosen, y, d, width, span) for span in spans]  # type: ignore[misc]
     else:
-        odd = as_choice("pad: reflect_type", reflect_type or "even", ("even", "odd")) == "odd"
+        odd = as_choice("pad: reflect_type", "even" if reflect_type is None else reflect_type, ("even", "odd")) == "odd"
         axes = [(axis, width) for axis, width in enumerate(widths) if width != (0, 0)]
         # Two axes at once, where their order does not matter: so the tensor is copied once.
         at_once = 1 if odd else 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import as_flag, composed
+from treadle.graph import as_count, as_flag, composed
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.arrangement.spaced_numbers import vander
 from treadle.tensor.elementwise.arithmetic import add, maximum, mul, sub, true_div
@@ -157,7 +157,7 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike | None = None) -> TensorVar
     ShapeError
         If there are not as many constants.
     """
-    times = as_integer("polyint: m", m, 0)
+    times = as_count("polyint: m", m)
     given = np.zeros(times) if k is None else k
     constants = _coefficients("polyint: k", given)
     if k is not None and constants.type.shape[0] == 1 and times > 1:

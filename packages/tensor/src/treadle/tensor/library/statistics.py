@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import as_flag
 from treadle.tensor.arguments.axes import normalize_axes, normalize_axis
-from treadle.tensor.arguments.values import as_number, known_integer
+from treadle.tensor.arguments.values import as_callable, as_number, known_integer
 from treadle.tensor.arrangement.diagonals import diagonal
 from treadle.tensor.elementwise.arithmetic import clip, maximum
 from treadle.tensor.elementwise.cast import cast, switch
@@ -306,6 +306,7 @@ def apply_over_axes(func: Callable[[TensorVariable, int], TensorLike], a: Tensor
 
     A dimension that the function drops is put back with length 1.
     """
+    as_callable("apply_over_axes: func", func)
     x = as_tensor_variable(a)
     for axis in normalize_axes("apply_over_axes", axes, x.ndim):
         made = as_tensor_variable(func(x, axis))

@@ -299,7 +299,8 @@ def _solved(
     """Return the eigenvalues that are wanted, and the vectors where these are."""
     letter = b if isinstance(b, str) else uplo
     chosen = as_choice(f"{what}: UPLO", letter.upper() if isinstance(letter, str) else letter, ("L", "U", None))
-    low = as_flag(f"{what}: lower", lower) if chosen is None else chosen == "L"
+    is_lower = as_flag(f"{what}: lower", lower)
+    low = is_lower if chosen is None else chosen == "L"
     failing = as_on_error(what, on_error)
     as_choice(f"{what}: driver", driver, (*_STANDARD, *_GENERALISED, None))
     if as_integer(f"{what}: type", kind) not in {1, 2, 3}:

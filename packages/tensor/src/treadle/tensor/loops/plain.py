@@ -37,16 +37,26 @@ __all__ = ["fori_loop", "scan_with_carry", "while_loop"]
 
 # A variable or value, or a tuple, list or dictionary of such trees; None holds nothing.
 Tree = Any
+# Nobody nests trees deeper by hand.
+_DEEPEST = 100
 
 
-def leaves_of(tree: Tree) -> list[Any]:
-    """Return the variables and values of a tree, in order."""
+def leaves_of(tree: Tree, depth: int = 0) -> list[Any]:
+    """Return the variables and values of a tree, in order.
+
+    Raises
+    ------
+    GraphValueError
+        If it is nested deeper than anybody writes, which may be without end.
+    """
     if tree is None:
         return []
-    if isinstance(tree, tuple | list):
-        return [leaf for item in tree for leaf in leaves_of(item)]
-    if isinstance(tree, dict):
-        return [leaf for item in tree.values() for leaf in leaves_of(item)]
+    if depth > _DEEPEST:
+        msg = f"tree: {text_of(tree)} is nested more than {_DEEPEST} deep. Pass variables and values."
+        raise GraphValueError(msg)
+    if isinstance(tree, tuple | list | dict):
+        items = tree.values() if isinstance(tree, dict) else tree
+        return [leaf for item in items for leaf in leaves_of(item, depth + 1)]
     return [tree]
 
 

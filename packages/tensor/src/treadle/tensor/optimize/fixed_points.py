@@ -173,6 +173,9 @@ def fixed_point(
     as_callable("fixed_point: fn", fn)
     several = isinstance(x0, list | tuple)
     starts = [as_tensor_variable(x) for x in (as_items("fixed_point: x0", x0) if several else [x0])]
+    if not starts:
+        msg = f"fixed_point: x0 must be a tensor or several, got {text_of(x0)}. Pass the start."
+        raise GraphValueError(msg)
     wrong = next((x for x in starts if x.type.numpy_dtype.kind != "f"), None)
     if wrong is not None:
         msg = f"fixed_point: x0 must be of a float dtype, got {wrong} of type {wrong.type}. Cast it."

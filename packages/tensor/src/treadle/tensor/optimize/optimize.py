@@ -217,9 +217,12 @@ def _optimum(
     expression: TensorVariable,
     x: TensorVariable,
     derivatives: Sequence[Variable],
-    method: str,
+    method: object,
     kwargs: Mapping[str, object] | None,
 ) -> tuple[TensorVariable, TensorVariable]:
+    if not isinstance(method, str):
+        msg = f"{search}: method must be a name of SciPy's, got {text_of(method)}. Pass one."
+        raise TensorTypeError(msg)
     graph, rest = problem(expression, x, derivatives)
     options = {} if kwargs is None else kwargs
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):

@@ -15,7 +15,7 @@ from treadle.tensor.random.size import batch_lengths, normalize_size_param
 from treadle.tensor.shapes.broadcasting import broadcast_to
 from treadle.tensor.shapes.dimshuffle import shape_padleft
 from treadle.tensor.staging.constant_values import shape_tuple
-from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.none_and_slices import NoneConst
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ def broadcast_params(
     """
     params = as_items("broadcast_params: params", params)
     if not any(isinstance(p, Variable) for p in params):
-        shapes = params_broadcast_shapes([p.shape for p in map(np.asarray, params)], ndims_params, use_pytensor=False)
-        return [np.broadcast_to(p, s) for p, s in zip(params, shapes, strict=True)]  # type: ignore[arg-type]  # integers
+        arrays = [p if isinstance(p, np.ndarray) else constant(p).data for p in params]
+        shapes = params_broadcast_shapes([p.shape for p in arrays], ndims_params, use_pytensor=False)
+        return [np.broadcast_to(p, s) for p, s in zip(arrays, shapes, strict=True)]  # type: ignore[arg-type]  # integers
     variables = [as_tensor_variable(p) for p in params]
     shapes = params_broadcast_shapes([shape_tuple(p) for p in variables], ndims_params)
     return [broadcast_to(p, s) for p, s in zip(variables, shapes, strict=True)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from treadle.config import TreadleError, config, new_lock, text_of
 from treadle.graph import Variable, shared
+from treadle.tensor.arguments.values import check_flags
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.random.namespace import distribution, distribution_names
 from treadle.tensor.random.portable import PortableGenerator
@@ -82,6 +83,7 @@ def shared_rng(
     >>> rng = shared_rng(seed=5)
     >>> next_rng, x = rng.normal(size=3)
     """
+    check_flags("shared_rng", borrow=borrow)
     if value is None:
         kind = _kind("shared_rng", None)
         try:

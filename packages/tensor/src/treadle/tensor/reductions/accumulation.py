@@ -125,7 +125,7 @@ class Accumulation(AlongAxis):
         if self.kind not in ACCUMULATIONS:
             msg = f"{self}: the kind must be one of {', '.join(ACCUMULATIONS)}, got {self.kind!r}."
             raise TensorTypeError(msg)
-        check_conversion(f"cumulative {self.kind}", x.numpy_dtype, np.dtype(self.dtype))
+        check_conversion(f"cum{self.kind}", x.numpy_dtype, np.dtype(self.dtype))
         return [TensorType(self.dtype, x.shape)]
 
     def printed_form(self, node: Apply) -> Form:

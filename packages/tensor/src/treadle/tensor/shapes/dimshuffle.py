@@ -367,7 +367,8 @@ def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[T
 
 def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return scalars as vectors of length 1, anything else unchanged (as numpy.atleast_1d)."""
-    return _each(arys, lambda x: atleast_Nd(x, n=1, left=as_flag("atleast_1d: left", left)))
+    in_front = as_flag("atleast_1d: left", left)
+    return _each(arys, lambda x: atleast_Nd(x, n=1, left=in_front))
 
 
 @overload

@@ -15,7 +15,7 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
 from treadle.tensor.elementwise.complex_numbers import complex_, imag, real
 from treadle.tensor.elementwise.logic import bitwise_and
-from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.indexing import subtensor
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.indexing.searching import BinCount, SearchSorted
@@ -393,6 +393,10 @@ def histogramdd(
             msg = f"histogramdd: the number of coordinates must be known, got {points} of type {points.type}. Split it."
             raise ShapeError(msg)
         columns = [subtensor(held(points, 1), (slice(None), d)) for d in np.arange(points.type.shape[1]).tolist()]
+    unordered = next((x for x in columns if x.type.numpy_dtype.kind == "c"), None)
+    if unordered is not None:
+        msg = f"histogramdd: complex numbers have no order, got {unordered} of type {unordered.type}. Take x.real."
+        raise DtypeError(msg)
     each: list[Bins] = list(bins) if isinstance(bins, list | tuple) else [bins] * len(columns)
     limits = [None] * len(columns) if range is None else as_items("histogramdd: range", range)
     if len(each) != len(columns) or len(limits) != len(columns):

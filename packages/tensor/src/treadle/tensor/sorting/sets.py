@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import Constant, as_flag
 from treadle.tensor.arguments.axes import normalize_axis
-from treadle.tensor.arguments.values import as_choice
+from treadle.tensor.arguments.values import as_choice, check_flags
 from treadle.tensor.elementwise.arithmetic import sub
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, isnan, le, lt, neq
@@ -117,7 +117,7 @@ def unique(
     -------
     The values, or a tuple of them and what was asked for, in the order of the parameters.
     """
-    del sorted
+    check_flags("unique", sorted=sorted)
     var = as_tensor_variable(ar)
     alike = as_flag("unique: equal_nan", equal_nan)
     flags = [as_flag(f"unique: return_{name}", flag) for name, flag in (

@@ -74,6 +74,13 @@ def get_underlying_scalar_constant_value(
     array(7.)
     """
     what = "get_underlying_scalar_constant_value"
+    return _known(what, v, elemwise, only_process_constants, max_recur, raise_not_constant)
+
+
+def _known(
+    what: str, v: TensorLike, elemwise: bool, only_process_constants: bool, max_recur: int, raise_not_constant: bool
+) -> np.ndarray | TensorLike:
+    """Return the number that every element is known to be; `what` is asked for it."""
     most = as_integer(f"{what}: max_recur", max_recur, 0)
     depth = 0 if as_flag(f"{what}: only_process_constants", only_process_constants) else most
     found = None if v is None else _number(v, as_flag(f"{what}: elemwise", elemwise), depth)
@@ -81,7 +88,7 @@ def get_underlying_scalar_constant_value(
         return found
     if not as_flag(f"{what}: raise_not_constant", raise_not_constant):
         return v
-    msg = f"constant value: {text_of(v)} is not known to be one number in every element. Give it as a constant."
+    msg = f"{what}: {text_of(v)} is not known to be one number in every element. Give it as a constant."
     raise NotScalarConstantError(msg)
 
 
@@ -99,18 +106,13 @@ def get_scalar_constant_value(
     NotScalarConstantError
         If it may have more elements, or the number is not known.
     """
+    what = "get_scalar_constant_value"
     if v is not None and any(n != 1 for n in as_tensor_variable(v).type.shape):
-        if not as_flag("get_scalar_constant_value: raise_not_constant", raise_not_constant):
+        if not as_flag(f"{what}: raise_not_constant", raise_not_constant):
             return v
-        msg = f"constant value: one element is needed, got {text_of(v)}. Use get_underlying_scalar_constant_value."
+        msg = f"{what}: one element is needed, got {text_of(v)}. Use get_underlying_scalar_constant_value."
         raise NotScalarConstantError(msg)
-    return get_underlying_scalar_constant_value(
-        v,
-        elemwise=elemwise,
-        only_process_constants=only_process_constants,
-        max_recur=max_recur,
-        raise_not_constant=raise_not_constant,
-    )
+    return _known(what, v, elemwise, only_process_constants, max_recur, raise_not_constant)
 
 
 def _number(v: TensorLike, elemwise: bool, depth: int) -> np.ndarray | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import alias, lazy_module
-from treadle.graph import Apply, Variable
+from treadle.graph import Apply, Variable, check_name
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.types.arrays import array_of
 from treadle.tensor.types.policy import number_dtype
@@ -106,6 +106,10 @@ def as_tensor_variable(
             msg = f"as_tensor_variable: a tensor is needed, got {x} of type {x.type}. Convert it first."
             raise TensorTypeError(msg, x)
         var: TensorVariable = x  # type: ignore[assignment]  # checked by its type above
+        if name is not None:
+            check_name("as_tensor_variable", name)
+        if dtype is not None:
+            TensorType(dtype)  # of a constant only, but a dtype it must be
         if ndim is None:
             return var
         rank = as_rank("as_tensor_variable: ndim", ndim)

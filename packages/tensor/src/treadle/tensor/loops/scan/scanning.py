@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import as_flag
+from treadle.config import text_of
+from treadle.graph import GraphTypeError, as_flag
 from treadle.tensor.loops.scan.building import build_loop
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ def scan(
     >>> fibonacci.eval().tolist()
     [1, 2, 3, 5, 8, 13]
     """
-    del mode
+    if not isinstance(mode, str | None) and not hasattr(type(mode), "including"):
+        msg = f"scan: mode must be a mode or its name, got {text_of(mode)}. Leave it out."
+        raise GraphTypeError(msg)
     as_flag("scan: profile", profile)
     if allow_gc is not None:
         as_flag("scan: allow_gc", allow_gc)
