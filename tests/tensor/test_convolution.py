@@ -202,3 +202,10 @@ def test_transposed_convolution_grows_by_whole_steps_too() -> None:
     for made, (_, expected) in zip(found, cases, strict=False):
         np.testing.assert_array_equal(made[0, 0], expected)
     np.testing.assert_array_equal(found[-1], np.full((1, 1, 4), 2.0))
+
+
+def test_windows_that_are_too_many_to_copy_are_multiplied_one_weight_after_the_other() -> None:
+    x, w = _array(1, 2, 4, 4), _array(3, 2, 3, 3)
+    whole = tt.conv2d(x, w, padding=300)
+    middle = function([], whole[..., 298:304, 298:304], mode="VM")()
+    np.testing.assert_allclose(middle, tt.conv2d(x, w, padding=2).eval(), rtol=1e-12)

@@ -151,6 +151,8 @@ def unwrap(
     if ambiguous:
         turned = switch(bitwise_and(eq(turned, -high), steps > 0), cast(high, turned.dtype), turned)
     corrected = turned - steps
-    corrected = switch(abs_(steps) < (period / 2 if discont is None else discont), zeros_like(corrected), corrected)
+    corrected = switch(
+        abs_(steps) < (period / 2 if discont is None else as_tensor_variable(discont)), zeros_like(corrected), corrected
+    )
     first = x[(slice(None),) * at + (slice(None, 1),)]
     return cast(concatenate([first, x[after] + cumsum(corrected, axis=at)], axis=at), dtype)

@@ -8,6 +8,7 @@ loops. A mode takes these loops in place of SciPy if it includes the tag ``searc
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,7 +28,7 @@ from treadle.graph import (
 )
 from treadle.tensor.arguments.values import as_items, check_flags
 from treadle.tensor.differentiation.jacobians import jacobian
-from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
+from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.gradients.reverse_mode import grad
 from treadle.tensor.optimize.fixed_points import FixedPoint, fixed_point
 from treadle.tensor.optimize.implicit import ImplicitSolution, flat, parts, problem
@@ -228,6 +229,11 @@ def _optimum(
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         msg = f"{search}: optimizer_kwargs must be a mapping of names to values, got {text_of(kwargs)}. Pass a dict."
         raise TensorTypeError(msg)
+    taken = inspect.signature(getattr(optimize, search)).parameters if options else {}
+    unknown = [name for name in options if name not in taken]
+    if unknown:
+        msg = f"{search}: optimizer_kwargs must be SciPy's arguments, got {text_of(unknown[0])}. Leave it out."
+        raise ArgumentError(msg)
     op = Optimum(graph, search, method, tuple(sorted(options.items())))
     solution, success = tensors(op(x, *rest, return_list=True))
     return solution, success

@@ -8,6 +8,7 @@ transposed convolution), or the gradient by the filters. So derivatives of every
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -203,6 +204,13 @@ class ConvND(TensorOp):
         places, weights = "pqr"[:n], "ijk"[:n]
         if self.part == "output":
             filters = b.reshape(g, -1, *w_shape[1:])
+            if windows.size > _MOST_WINDOWS:
+                # One weight after the other: the windows of all together, which overlap, would be copied.
+                parts = (
+                    _product(f"bgc{places},goc->bgo{places}", windows[..., *at], filters[..., *at])
+                    for at in np.ndindex(*w_shape[2:])
+                )
+                return reduce(np.add, parts).reshape(y_shape).astype(dtype)
             subscripts = f"bgc{places}{weights},goc{weights}->bgo{places}"
             return _product(subscripts, windows, filters).reshape(y_shape).astype(dtype)
         if self.part == "filter":
@@ -303,6 +311,10 @@ class ConvND(TensorOp):
         ns = lengths(out)
         apart = reshape(out, [*ns[:at], *lengths(x)[:batch], lengths(x)[batch + axis], *ns[at + 1 :]])
         return dimshuffle(apart, *range(at, at + batch), *range(at), *range(at + batch, apart.ndim))
+
+
+# Windows of more elements than this are not copied.
+_MOST_WINDOWS = 2**22
 
 
 def _product(subscripts: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -237,6 +237,9 @@ def _edges(what: str, values: TensorVariable, bins: Bins, limits: Range | None) 
     if isinstance(bins, str):
         msg = f"{what}: the rule {bins!r} for the number of bins is not known here. Give a number, or the edges."
         raise TensorTypeError(msg)
+    if values.type.numpy_dtype.kind == "c":
+        msg = f"{what}: complex numbers have no order, got {values} of type {values.type}. Take x.real."
+        raise DtypeError(msg)
     count = known_integer(bins)
     given = as_tensor_variable(bins)
     if count is None and given.ndim == 0:
@@ -393,10 +396,6 @@ def histogramdd(
             msg = f"histogramdd: the number of coordinates must be known, got {points} of type {points.type}. Split it."
             raise ShapeError(msg)
         columns = [subtensor(held(points, 1), (slice(None), d)) for d in np.arange(points.type.shape[1]).tolist()]
-    unordered = next((x for x in columns if x.type.numpy_dtype.kind == "c"), None)
-    if unordered is not None:
-        msg = f"histogramdd: complex numbers have no order, got {unordered} of type {unordered.type}. Take x.real."
-        raise DtypeError(msg)
     each: list[Bins] = list(bins) if isinstance(bins, list | tuple) else [bins] * len(columns)
     limits = [None] * len(columns) if range is None else as_items("histogramdd: range", range)
     if len(each) != len(columns) or len(limits) != len(columns):
