@@ -100,11 +100,11 @@ def _as(function: Callable[..., object], parameters: str, by_place: str = "") ->
     return Counterpart(function, {theirs: ours or theirs for theirs, ours in pairs}, by_place=by_place.split())
 
 
-def _late(module: str, name: str) -> Callable[..., object]:
+def _late(name: str) -> Callable[..., object]:
     """Return a function that loads another from its module when it is called."""
 
     def call(*args: object, **options: object) -> object:
-        return getattr(import_module(f"treadle.tensor.{module}"), name)(*args, **options)
+        return getattr(import_module("treadle.tensor"), name)(*args, **options)
 
     return call
 
@@ -159,10 +159,10 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "all": _as(reduction.all_, _TESTED),
         "any": _as(reduction.any_, _TESTED),
         "ptp": _as(moments.ptp, "a=x axis keepdims"),
-        "gradient": _as(_late("library.calculus", "gradient"), "f axis edge_order"),
-        "linalg.norm": _as(_late("linalg.norms", "norm"), "x ord axis keepdims"),
-        "linalg.vector_norm": _as(_late("linalg.norms", "vector_norm"), "x axis keepdims ord", "x"),
-        "linalg.matrix_norm": _as(_late("linalg.norms", "matrix_norm"), "x keepdims ord", "x"),
+        "gradient": _as(_late("gradient"), "f axis edge_order"),
+        "linalg.norm": _as(_late("norm"), "x ord axis keepdims"),
+        "linalg.vector_norm": _as(_late("vector_norm"), "x axis keepdims ord", "x"),
+        "linalg.matrix_norm": _as(_late("matrix_norm"), "x keepdims ord", "x"),
         "clip": _as(arithmetic.clip, "a=x a_min a_max min=a_min max=a_max"),
         "round": _as(rounding.round_, "a decimals"),
         "around": _as(rounding.round_, "a decimals"),
@@ -179,11 +179,8 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "stack": _as(joining.stack, "arrays=tensors axis dtype casting"),
         "hstack": _as(joining.hstack, "tup dtype casting"),
         "vstack": _as(joining.vstack, "tup dtype casting"),
-        "split": _as(_late("joins.splitting", "split"), "ary=x indices_or_sections axis"),
-        "pad": _as(
-            _late("library.padding", "pad"),
-            "array=x pad_width mode constant_values end_values stat_length reflect_type",
-        ),
+        "split": _as(_late("split"), "ary=x indices_or_sections axis"),
+        "pad": _as(_late("pad"), "array=x pad_width mode constant_values end_values stat_length reflect_type"),
         "dot": _as(product.dot, "a b"),
         "outer": _as(product.outer, "a b"),
         "tensordot": _as(product.tensordot, "a b axes"),
@@ -201,7 +198,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "atleast_1d": _as(atleast_1d, "arys"),
         "atleast_2d": _as(atleast_2d, "arys"),
         "reshape": _as(reshape, "a=x shape=newshape order"),
-        "ravel": _as(_late("arrangement.array_functions", "ravel"), "a order"),
+        "ravel": _as(_late("ravel"), "a order"),
         "broadcast_to": _as(broadcasting.broadcast_to, "array=x shape"),
         "zeros_like": _as(broadcasting.zeros_like, "a=x dtype shape"),
         "ones_like": _as(broadcasting.ones_like, "a=x dtype shape"),
