@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from treadle.graph import Op
 from treadle.tensor import random
 from treadle.tensor.lazy import RANDOM
@@ -64,16 +66,35 @@ def _parameters(value: Any) -> str:
     return ", ".join([*shown, "size=None"])
 
 
+def _of_numpy(record: Distribution) -> str:
+    """Return how NumPy's generator gives a distribution's numbers: drawn, and compared."""
+    if record.numpy is None:
+        return ""
+    method = getattr(np.random.Generator, record.name, None)
+    if method is None:
+        return "by methods"
+    if record.make is not None:
+        return "yes"  # called in a way of its own, by the names of NumPy's arguments
+    first = record.parameters[0]
+    drawn = record.numpy(np.random.default_rng(1), *first, (5, 3))
+    try:
+        same = np.array_equal(drawn, method(np.random.default_rng(1), *first, size=(5, 3)))
+    except TypeError:
+        same = True  # of the methods without a size
+    return "yes" if same else "other arguments"
+
+
 def lines() -> list[str]:
     """Return the lines of the section."""
     known = records()
     found = [
         "## Distributions",
         "",
-        "In `treadle.tensor.random`; each also takes `rng`, `dtype`, `name` and `return_next_rng`. `NumPy`: whether",
-        "a generator of NumPy's gives the numbers of a method of `numpy.random.Generator`, bit for bit. `derivatives`:",
-        "by which parameters draws are differentiated. `choices`: for how many parameters the draws are compared with",
-        "the distribution itself.",
+        "In `treadle.tensor.random`; each also takes `rng`, `dtype`, `name` and `return_next_rng`. `NumPy`: with a",
+        "generator of NumPy's, `yes` gives the numbers of the method of `numpy.random.Generator` of that name with the",
+        "same arguments, bit for bit; `other arguments` those of this method, whose arguments mean something else;",
+        "`by methods` those of methods of other names. `derivatives`: by which parameters draws are differentiated.",
+        "`choices`: for how many parameters the draws are compared with the distribution itself.",
         "",
         "| distribution | NumPy | derivatives | choices |",
         "|---|---|---|---|",
@@ -87,6 +108,6 @@ def lines() -> list[str]:
         else:
             names = list(getattr(value, "parameters", None) or inspect.signature(value).parameters)
             smooth = ", ".join(f"`{names[k]}`" for k in record.smooth)
-            cells += ["yes" if record.numpy is not None else "", smooth, str(len(record.parameters))]
+            cells += [_of_numpy(record), smooth, str(len(record.parameters))]
         found.append(f"| {' | '.join(cells)} |")
     return [*found, ""]

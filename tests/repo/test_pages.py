@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tools import coverage, documented, from_pytensor, ops, rules
+from tools import coverage, distributions, documented, from_pytensor, ops, rules
 from tools.pages import PAGES
 
 
@@ -41,3 +42,12 @@ def test_every_name_that_is_missing_has_a_reason_and_no_other() -> None:
 
 def test_differences_are_told_of_names_that_exist() -> None:
     assert from_pytensor.idle() == []
+
+
+def test_distributions_are_said_to_be_numpys_where_its_method_of_that_name_draws_the_same() -> None:
+    rows = [line.split("|") for line in distributions.lines() if line.startswith("| `")]
+    of_numpy = {row[1].partition("(")[0].strip(" `"): row[2].strip() for row in rows}
+    assert of_numpy["normal"] == "yes"
+    assert of_numpy["gamma"] == "other arguments"  # its second argument is the rate
+    assert of_numpy["bernoulli"] == "by methods"
+    assert all(hasattr(np.random.Generator, name) for name, said in of_numpy.items() if said == "yes")

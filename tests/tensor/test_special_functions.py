@@ -67,3 +67,24 @@ def test_derivative_of_exprel_is_no_negative_zero_at_minus_infinity() -> None:
     x = tt.dvector("x")
     (found,) = function([x], tt.grad(tt.sum(tt.exprel(x)), x), mode="VM")([-np.inf])
     assert (found, np.signbit(found)) == (0.0, False)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_logarithms_of_gamma_functions_of_subnormal_numbers_are_finite(mode: str) -> None:
+    a, b = tt.dvectors("a", "b")
+    values = np.array([5e-324, -1e-310, 1e-308, 0.0])
+    whole, of_beta = function([a, b], [tt.gammaln(a), tt.betaln(abs(a), b)], mode=mode)(values, np.full(4, 100.0))
+    np.testing.assert_allclose(whole, [744.4400719213812, 713.8013788281542, 709.1962086421661, np.inf], rtol=1e-14)
+    np.testing.assert_allclose(of_beta, whole, rtol=1e-14)
+    same = function([a], tt.betaln(a, a), mode=mode)([5e-324])
+    np.testing.assert_allclose(same, [745.133219101941], rtol=1e-14)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_polygamma_of_single_precision_is_computed_in_double(mode: str) -> None:
+    n, x = tt.fvectors("n", "x")
+    found = function([n, x], tt.polygamma(n, x), mode=mode)(
+        np.array([20, 20], "float32"), np.array([170, 100], "float32")
+    )
+    assert found.dtype == "float32"
+    np.testing.assert_allclose(found, [-3.17275174e-28, -1.3423501e-23], rtol=1e-6)

@@ -75,6 +75,14 @@ def polygamma(n, x):  # f8 f8
         total = (libm_pow_f8(rest, -s) + sign * libm_pow_f8(other, -s)) + total
     return sign * special_gamma_f8(s) * total
 
+def gammaln(x):  # f8
+    # Of numbers whose inverse is no finite number SciPy's is infinite.
+    size = pick(x < 0, -x, x)
+    if 0 < size and size < 2.2250738585072014e-308:
+        return -libm_log_f8(size)
+    return special_gammaln_f8(x)
+
+
 def hyp2f1_series_slope(by, a, b, c, z):  # f8 f8 f8 f8 f8
     # The derivative of Gauss's series by a (by = 0) or c, term by term.
     term = 1.0

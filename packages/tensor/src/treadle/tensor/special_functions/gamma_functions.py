@@ -97,6 +97,22 @@ def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     return switch(gt(a, 0) & gt(b, 0), exp(betaln(a, b)), gamma(a) * gamma(b) / gamma(a + b))
 
 
+def _gammaln(x: np.ndarray) -> np.ndarray:
+    """Take the logarithm where the inverse is no finite number: SciPy's is infinite there."""
+    found = np.asarray(of_scipy("gammaln")(x))
+    size = np.abs(x)
+    small = (size < np.finfo("float64").tiny) & (size > 0)
+    if small.any():
+        found[small] = -np.log(size[small])
+    return found
+
+
+def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Compute in double: in single the sum over the distances to poles leaves the range, which is then scaled."""
+    dtype = "float32" if n.dtype == x.dtype == "float32" else "float64"
+    return np.asarray(of_scipy("polygamma")(n.astype("float64"), x.astype("float64"))).astype(dtype)
+
+
 def _trigamma(x: np.ndarray) -> np.ndarray:
     """Reflect negative numbers: SciPy adds a term for each unit on the way to 0, without end far out."""
     wide = x.astype("float64")
@@ -117,7 +133,7 @@ gamma: Elemwise = Elemwise(
 gammaln: Elemwise = Elemwise(
     ScalarOp(
         # The logarithm of the absolute value.
-        name="gammaln", nin=1, dtypes=double_first, impl=of_scipy("gammaln"),
+        name="gammaln", nin=1, dtypes=double_first, impl=_gammaln,
         pullback=scaled_by(lambda out, x: digamma(x)),
     )
 )  # fmt: skip
@@ -136,7 +152,7 @@ tri_gamma: Elemwise = Elemwise(
 polygamma: Elemwise = Elemwise(
     ScalarOp(
         # The derivative of digamma of an order; the order comes first.
-        name="polygamma", nin=2, dtypes=double_first, impl=of_scipy("polygamma"), pullback=_polygamma_terms,
+        name="polygamma", nin=2, dtypes=double_first, impl=_polygamma, pullback=_polygamma_terms,
     )
 )  # fmt: skip
 beta: Elemwise = Elemwise(

@@ -99,7 +99,6 @@ for _name, _text in {
     "gammaincc": "gammaincc_{t}({0}, {1})",
     "gammainccinv": "gammainccinv_{t}({0}, {1})",
     "gammaincinv": "gammaincinv_{t}({0}, {1})",
-    "gammaln": "gammaln_{t}({0})",
     "hyp2f1": "hyp2f1_{t}({0}, {1}, {2}, {3})",
     "ndtri": "ndtri_{t}({0})",
     "ndtri_exp": "ndtri_exp_{t}({0})",
@@ -116,6 +115,7 @@ for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
 for _name, _text in {
     "beta_tail_moment": "beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "gamma_tail_moment({0}, {1}, {2})",
+    "gammaln": "gammaln(f8({0}))",
     "hyp2f1_series_slope": "hyp2f1_series_slope({0}, {1}, {2}, {3}, {4})",
     "polygamma": "pick({0} == 0, special_psi_f8(f8({1})), polygamma(f8({0}), f8({1})))",
     "tri_gamma": "tri_gamma(f8({0}))",
