@@ -120,6 +120,13 @@ TRACES = [
         "scan{loop}(3, three, s, 0.0)",
     ),
     Case(
+        "last_rows_in_ring",
+        lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), r), v.s, v.x)[1][-2:],
+        "advancedsubtensor{[array]}(scan{loop}(shapei(axis=0)(x), x, s, 0, [0.0, 0.0]), subtensor{[-2:]}"
+        "(subtensor{[:?]}(mod(add(dimshuffle{x}(mul(mod(shapei(axis=0)(x), 2), cast_int64(ge(shapei(axis=0)(x), 2)))), "
+        "[0, 1]), [2]), minimum(shapei(axis=0)(x), 2))))",
+    ),
+    Case(
         "fewer_steps",
         lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), r), v.s, v.x)[1][:2],
         "subtensor{[:2]}(scan{loop}(minimum(shapei(axis=0)(x), 2), x, s))",

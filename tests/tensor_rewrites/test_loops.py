@@ -9,8 +9,10 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run
+from treadle.compile import function
 from treadle.graph import FunctionGraph
 from treadle.rewrite import RewriteDatabaseQuery, default_database
+from treadle.scan import scan
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites import RULE_SETS
 
@@ -236,3 +238,39 @@ def test_loop_makes_no_more_steps_than_are_read() -> None:
     made = run(fgraph, values(4))
     plain, _ = rewrite(v, [rows[:2] + rows[1]], RewriteDatabaseQuery())
     assert_same(run(plain, values(4)), made)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda y: [y[-3:]],
+        lambda y: [y[-3:][::-1], y[-2]],
+        lambda y: [y[-2], y[-4:-1], y[-1, 0]],
+        lambda y: [y[:-4:-1]],
+        lambda y: [y[-4::2, 1]],
+    ],
+    ids=["slice", "reversed", "parts", "from the end", "every other row"],
+)
+def test_loop_keeps_no_more_rows_than_are_read_at_its_end(read: Any) -> None:
+    n, h = tt.lscalar("n"), tt.dvector("h")
+    plain = function([n, h], read(_stacked(h, n)), mode="FAST_COMPILE")
+    known = function([n, h], read(_stacked(h, 9)), mode="FAST_COMPILE", on_unused_input="ignore")
+    start = np.array([0.1, 0.2])
+    for outputs, expected, counts in ((_stacked(h, n), plain, (4, 5, 7, 12)), (_stacked(h, 9), known, (1,))):
+        compiled = function([n, h], read(outputs), mode="VM", on_unused_input="ignore")
+        loops = [node.op for node in compiled.maker.fgraph.toposort() if isinstance(node.op, Scan)]
+        assert [op.n_stacked for op in loops] == [0]
+        for count in counts:
+            for found, wanted in zip(compiled(count, start), expected(count, start), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_fewer_steps_than_rows_are_read_give_fewer_rows(count: int) -> None:
+    n, h = tt.lscalar("n"), tt.dvector("h")
+    compiled = function([n, h], _stacked(h, n)[-3:], mode="VM")
+    assert compiled(count, np.array([0.1, 0.2])).shape == (min(count, 3), 2)
+
+
+def _stacked(h: Any, n: Any) -> Any:
+    return scan(lambda s: tt.tanh(s * 1.1 + 0.1), outputs_info=h, n_steps=n, return_updates=False)

@@ -35,6 +35,7 @@ from treadle.tensor.rewrites.loops.bodies import RULES as LOOPS_BODIES
 from treadle.tensor.rewrites.loops.cleanup import RULES as LOOPS_CLEANUP
 from treadle.tensor.rewrites.loops.hoisting import RULES as LOOPS_HOISTING
 from treadle.tensor.rewrites.loops.merging import RULES as LOOPS_MERGING
+from treadle.tensor.rewrites.loops.rings import RULES as LOOPS_RINGS
 from treadle.tensor.rewrites.loops.solving import RULES as LOOPS_SOLVING
 from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
@@ -116,6 +117,7 @@ RULE_SETS = (
     LOOPS_SOLVING,
     LOOPS_SUMS,
     LOOPS_TRACES,
+    LOOPS_RINGS,
     LOOPS_UNROLLING,
     FUSION,
     INPLACE,
