@@ -2,14 +2,15 @@
 
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from treadle.cache import Cache, CacheFormatError, CacheKeyError, CacheWarning, Statistics, default_cache, digest
+from treadle.cache import Cache, CacheFormatError, CacheKeyError, CacheWarning, Statistics, default_cache, digest, store
 from treadle.cache import directory as directory_module
 from treadle.cache.entry import VERSION, pack, unpack
+from treadle.cache.survey import Seen, SizeNote, survey
 from treadle.config import OptionValueError, config
 
 KEY = digest("some", b"parts")
@@ -78,7 +79,7 @@ def test_open_directory_is_refused_and_stays_as_it_is(cache: Cache) -> None:
 
 def test_nothing_but_the_entry_is_left_after_a_put(cache: Cache) -> None:
     cache.get_or_create(KEY, lambda: b"payload")
-    assert [path.name for path in cache.directory.rglob("*") if path.is_file()] == [f"{KEY}.entry"]
+    assert sorted(path.name for path in cache.directory.rglob("*") if path.is_file()) == [f"{KEY}.entry", "size"]
 
 
 def damage_cut(data: bytes) -> bytes:
@@ -167,7 +168,7 @@ def test_make_that_raises_leaves_nothing_and_lets_the_next_one_make(cache: Cache
     with pytest.raises(RuntimeError, match="no compiler"):
         cache.get_or_create(KEY, fail)
     assert cache.get_or_create(KEY, lambda: b"payload") == b"payload"
-    assert [path.suffix for path in cache.directory.rglob("*") if path.is_file()] == [".entry"]
+    assert sorted(path.suffix for path in cache.directory.rglob("*") if path.is_file()) == ["", ".entry"]
 
 
 def test_list_and_explain_describe_entries(cache: Cache) -> None:
@@ -256,6 +257,61 @@ def test_least_recently_used_entries_go_first(tmp_path: Path) -> None:
     cache.put(keys[4], bytes(1000))
     assert [cache.get(key) is not None for key in keys] == [True, False, True, True, True]
     assert cache.statistics.evictions == 1
+
+
+def test_what_was_just_written_stays_beside_files_of_the_future(tmp_path: Path) -> None:
+    import os
+
+    cache = Cache(tmp_path / "cache", max_bytes=1500)
+    ahead = time.time() + 3600
+    cache.put(OTHER, bytes(1000))
+    os.utime(entry_file(cache, OTHER), (ahead, ahead))
+    cache.put(KEY, bytes(1000))
+    assert (cache.get(KEY), cache.get(OTHER)) == (bytes(1000), None)
+
+
+def test_a_day_of_processes_looks_through_the_directory_once(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.put(KEY, bytes(1000))
+    passes: list[Path] = []
+
+    def counted(root: Path) -> Iterator[Seen]:
+        passes.append(root)
+        return survey(root)
+
+    monkeypatch.setattr(store, "survey", counted)
+    for number in range(5):
+        Cache(cache.directory).put(digest(f"process {number}"), bytes(100))
+    assert passes == []
+    noted = SizeNote(cache.directory).read()
+    monkeypatch.undo()
+    assert noted == sum(info.size for info in cache.list())
+    # A day later, or where the note is damaged, the next process looks.
+    for text in ("1000 0\n", "", "nonsense", "5 nan\n", "\xff"):
+        (cache.directory / "size").write_text(text, encoding="latin-1")
+        Cache(cache.directory).put(digest(text), b"x")
+        assert SizeNote(cache.directory).read() == sum(info.size for info in cache.list())
+
+
+def test_pass_over_the_directory_reads_no_content(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(path: Path) -> None:
+        path.write_bytes(b"code")
+
+    for number in range(20):
+        cache.put(digest(f"entry {number}"), bytes(10))
+        cache.materialise(digest(f"file {number}"), ".so", made)
+    for mark in cache.directory.rglob(".treadle"):
+        mark.rmdir()  # as in a directory that was copied
+    (cache.directory / "size").unlink()
+    read: list[object] = []
+
+    def noted(*given: object) -> bool:
+        read.append(given)
+        return False
+
+    for name in ("begins_with", "checksum_of"):
+        monkeypatch.setattr(store, name, noted)
+    Cache(cache.directory).put(KEY, b"x")
+    assert read == []
 
 
 def test_entry_larger_than_the_limit_still_serves(tmp_path: Path) -> None:

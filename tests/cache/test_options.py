@@ -62,11 +62,12 @@ def test_materialised_file_beyond_the_age_is_made_again(cache: Cache) -> None:
     assert len(made) == 2
 
 
-def test_entries_a_week_beyond_the_age_are_removed_by_the_first_write_of_a_process(cache: Cache) -> None:
+def test_entries_a_week_beyond_the_age_are_removed_by_the_first_write_of_a_day(cache: Cache) -> None:
     kept, removed = digest("kept"), digest("removed")
     cache.put(kept, b"x")
     cache.put(removed, b"x")
     places = made_older(cache, kept, 30), made_older(cache, removed, 32)
+    (cache.directory / "size").write_text(f"2 {time.time() - DAY - 1:.0f}\n")
     later = Cache(cache.directory)
     later.put(KEY, b"x")
     assert [place.exists() for place in places] == [True, False]

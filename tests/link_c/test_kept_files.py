@@ -5,6 +5,7 @@ import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.cache.killing import in_child
 from treadle.compile import function
 from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import OptionValueError, config
+from treadle.link.c.abi import BRIDGE
 from treadle.link.c.errors import CompileError
 
 
@@ -75,3 +77,21 @@ def test_directory_whose_name_is_no_text_costs_one_warning(tmp_path: Path) -> No
     with config.change_flags(compiledir=name), pytest.warns(UserWarning, match="cannot be used") as told:
         assert function([x], tt.exp(x) * 5, mode="C")([0.0]) == [5.0]
     assert [warning.filename for warning in told] == [__file__]
+
+
+def test_library_that_is_removed_before_it_is_loaded_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tt.dvector("x")
+    opened: list[Path] = []
+    open_ = BRIDGE.open
+
+    def removed_first(file: Path) -> Any:
+        opened.append(file)
+        if len(opened) == 1:
+            file.unlink()
+        return open_(file)
+
+    monkeypatch.setattr(BRIDGE, "open", removed_first)
+    run = function([x], tt.cos(x) * 3.53 + 0.1, mode="C")
+    monkeypatch.undo()
+    assert len(opened) == 2
+    np.testing.assert_allclose(run(np.zeros(2)), 3.63)

@@ -35,13 +35,14 @@ from treadle.cache.files import (
     write_atomically,
 )
 from treadle.cache.shared import SharedFolders
+from treadle.cache.survey import NOTE, SizeNote, survey
 from treadle.config import new_lock, warn_user
 
 _GRACE = 7 * 24 * 60 * 60.0  # seconds between the age at which a file is used no more and its removal
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind
 _GUESTS = ("inductor",)
 _NESTED = ("support",)
-_NOTES = re.compile(r"last-lookup\.json|failed-[0-9a-f]{64}\.c")
+_NOTES = re.compile(r"last-lookup\.json|size|failed-[0-9a-f]{64}\.c")
 _KEPT = re.compile(r"[0-9a-f]{64}(\.entry|-[0-9a-f]{32}\..+)")
 _CLAIMS = re.compile(r"[0-9a-f]{64}.*\.(lock|claim)")
 _UNFINISHED = re.compile(r"\.(write|make)-.+")
@@ -188,7 +189,7 @@ class Store:
             except OSError as error:
                 self._warn(str(error))
             else:
-                self._grow(len(data))
+                self._grow(len(data), folder / f"{key}.entry")
                 return
         with self._lock:
             self._memory[key] = data
@@ -283,7 +284,7 @@ class Store:
         finally:
             _remove(work)
         if folder != self._temporary:
-            self._grow(size)
+            self._grow(size, path)
         return path
 
     def files(self) -> Iterator[StoredFile]:
@@ -319,6 +320,8 @@ class Store:
             removed = len(self._memory)
             self._memory.clear()
             self._size = None
+            if self._root is not None:
+                _unlink(self._root / NOTE)
             removed += sum(_unlink(file.path) for file in list(self.files()))
             root = self.root()
             if root is not None:
@@ -366,28 +369,48 @@ class Store:
                 atexit.register(_remove_in, os.getpid(), self._temporary)
             return self._temporary
 
-    def _grow(self, size: int) -> None:
-        """Take account of new bytes, and remove the oldest files if there are too many."""
+    def _grow(self, size: int, written: Path) -> None:
+        """Take account of a file that was written, and remove the oldest ones if there are too many."""
+        root = self._root
+        if root is None:
+            return
         with self._lock:
+            note = SizeNote(root)
             if self._size is None:
-                self._remove_old()
-                self._size = sum(file.size for file in self.files())
-            else:
+                self._size = note.read()
+                if self._size is None:
+                    self._size = self._look_through(root)
+                    note.write(self._size)
+                    size = 0  # it was seen
+            if size:
                 self._size += size
+                note.add(size)
             limit = self._max_bytes()
             if self._size > limit:
-                self._evict(limit)
+                self._size = self._evict(root, limit, written)
+                note.write(self._size)
 
-    def _remove_old(self) -> None:
-        """Remove files that have not been of use for long: other processes may still take those a little over age."""
-        oldest = time.time() - self._max_age() - _GRACE
-        removed = 0
-        for file in list(self.files()):
-            if file.used < oldest:
-                removed += _unlink(file.path)
+    def _look_through(self, root: Path) -> int:
+        """Return the bytes of the directory; remove what has not been of use for long, and what was left behind.
+
+        Other processes may still take files that are a little over age.
+        """
+        now = time.time()
+        oldest, abandoned = now - self._max_age() - _GRACE, now - _ABANDONED
+        size = removed = 0
+        for seen in survey(root):
+            if _KEPT.fullmatch(seen.name):
+                if seen.used >= oldest:
+                    size += seen.size
+                elif seen.marked or _says_ours(seen.path):
+                    removed += _unlink(seen.path)
+            elif seen.used < abandoned:
+                unfinished = _UNFINISHED if seen.marked else _SURELY_UNFINISHED
+                if unfinished.fullmatch(seen.name):
+                    _remove(seen.path)
         if removed:
             self._evicted(removed)
-        self._remove_abandoned()
+        return size
 
     def leftovers(self) -> list[Path]:
         """Return what processes were writing when they ended, or are writing now."""
@@ -400,27 +423,22 @@ class Store:
             found += [shard / name for name in names_in(shard) if names.fullmatch(name)]
         return found
 
-    def _remove_abandoned(self) -> None:
-        """Remove what processes left behind that were killed while they wrote."""
-        oldest = time.time() - _ABANDONED
-        for path in self.leftovers():
-            with suppress(OSError):
-                if path.lstat().st_mtime < oldest:
-                    _remove(path)
+    def _evict(self, root: Path, limit: int, written: Path) -> int:
+        """Remove files until nine tenths of the limit are left, so that not every write evicts; return what is left.
 
-    def _evict(self, limit: int) -> None:
-        """Remove files until nine tenths of the limit are left, so that not every write evicts."""
-        files = sorted(self.files(), key=lambda file: file.used)
-        size = sum(file.size for file in files)  # other processes write and evict as well
+        The file just written stays, however large it is and whatever the times of others say.
+        """
+        files = sorted((seen for seen in survey(root) if _KEPT.fullmatch(seen.name)), key=lambda seen: seen.used)
+        size = sum(seen.size for seen in files)  # other processes write and evict as well
         removed = 0
-        for file in files[:-1]:  # the one just written stays, however large
+        for seen in files:
             if size <= limit * 9 // 10:
                 break
-            if _unlink(file.path):
-                size -= file.size
+            if seen.path != written and (seen.marked or _says_ours(seen.path)) and _unlink(seen.path):
+                size -= seen.size
                 removed += 1
-        self._size = size
         self._evicted(removed)
+        return size
 
     def _warn(self, reason: str) -> None:
         with self._lock:

@@ -20,6 +20,10 @@ class CompileError(GraphError, RuntimeError):
         self.line = line
 
 
+class LibraryGoneError(CompileError):
+    """A compiled library was removed before it was loaded."""
+
+
 class CompilerWarning(TreadleWarning):
     """The compiler lacks something that an option asks for."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.config import new_lock, span
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.checking import has_type
-from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
 from treadle.link.c.scalars import SCALARS
@@ -21,14 +21,18 @@ from treadle.link.vm import Later, ProgramGraph, VMLinker, in_segments, link_in_
 from treadle.tensor import Elemwise, FusedReduction, tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.link.c.abi import SharedLibrary
     from treadle.link.c.toolchain import Toolchain
     from treadle.link.c.unit import Unit
     from treadle.link.vm import Program, RuleLinker
 
 
+# How often a library is made and loaded, while other processes remove it.
+TRIES = 3
 # How gcc and clang name a function that was not declared.
 _UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
 
@@ -68,7 +72,8 @@ def link_graph(
         source = Assembly(unit).text(_LIBRARIES.get(toolchain), divide=not toolchain.threads)
     file, key = compile_unit(toolchain, unit, source)
     recipe = _recipe(unit, key, source)
-    program = assemble(ProgramGraph.of(fgraph, native_outputs), open_library(file, recipe), recipe)
+    library = _opened(file, recipe, lambda: compile_unit(toolchain, unit, source)[0])
+    program = assemble(ProgramGraph.of(fgraph, native_outputs), library, recipe)
     SUPPORT.begin(toolchain)
     return program
 
@@ -79,6 +84,16 @@ def link_stretches(fgraph: FunctionGraph, linker: RuleLinker, whole: RuleLinker)
     The first linker links the stretches, the second a graph with such steps.
     """
     return link_in_segments(whole.expanded(fgraph, whole=True), linker, linker.lowers, whole)
+
+
+def _opened(file: Path, recipe: Recipe, make: Callable[[], Path]) -> SharedLibrary:
+    """Load a library; one that another process has removed by then, as the oldest of too many, is made again."""
+    for _ in range(TRIES - 1):
+        try:
+            return open_library(file, recipe)
+        except LibraryGoneError:
+            file = make()
+    return open_library(file, recipe)
 
 
 def _recipe(unit: Unit, key: str, source: str) -> Recipe:

@@ -14,7 +14,7 @@ from treadle.config import new_lock, span
 from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
-from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.sorts import sorts_table
 from treadle.link.c.support.interrupts import WATCH
@@ -94,6 +94,9 @@ def open_library(file: Path, recipe: Recipe) -> SharedLibrary:
         raise CompileError(msg) from error
     except OSError as error:
         default_cache().discard(recipe.key)
+        if not file.exists():
+            msg = f"c: the compiled library is gone: {file}. Another process removed it from the compile cache."
+            raise LibraryGoneError(msg) from error
         msg = f"c: the compiled library cannot be loaded: {error}. Name the libraries that it needs."
         raise CompileError(msg) from error
     if recipe.pointers is not None:
@@ -145,7 +148,11 @@ def restored(graph: ProgramGraph, recipe: Recipe) -> CProgram:
     if file is None:
         msg = "c: the library is no longer in the compile cache."
         raise LookupError(msg)
-    return assemble(graph, open_library(file, recipe), recipe)
+    try:
+        library = open_library(file, recipe)
+    except LibraryGoneError as error:
+        raise LookupError(str(error)) from error
+    return assemble(graph, library, recipe)
 
 
 def content_digest(file: Path) -> str:
