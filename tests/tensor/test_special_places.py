@@ -142,3 +142,52 @@ def test_derivatives_by_every_argument_hold_at_special_places(name: str, mode: s
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
 def test_derivatives_of_all_functions_of_one_argument_hold_at_special_places(mode: str) -> None:
     check([name for name in FUNCTIONS if len(FUNCTIONS[name][1]) == 1], mode)
+
+
+# Of second order: parameters of hyp2f1 have no second derivative, which is refused.
+TWICE = [name for name in FUNCTIONS if name != "hyp2f1"]
+
+
+def exact_curvature(f: Exact, at: tuple[float, ...], i: int, j: int) -> float:
+    """Return a second derivative, from differences as small as those of first ones."""
+    h = mpf(10) ** -15
+
+    def moved(*signs: int) -> Any:
+        point = [mpf(x) for x in at]
+        for which, sign in zip((i, j), signs, strict=True):
+            point[which] += sign * h
+        return f(*point)
+
+    if i == j:
+        return float((moved(1, 0) - 2 * moved(0, 0) + moved(-1, 0)) / h**2)
+    return float((moved(1, 1) - moved(1, -1) - moved(-1, 1) + moved(-1, -1)) / (2 * h) ** 2)
+
+
+def check_twice(names: Sequence[str], mode: str) -> None:
+    """Compare all second derivatives of functions with exact ones."""
+    wrong = []
+    for name in names:
+        f, columns = FUNCTIONS[name]
+        xs = [tt.dvector() for _ in columns]
+        slopes = tt.grad(getattr(tt, name)(*xs).sum(), xs)
+        outs = [tt.grad(slope.sum(), xs, disconnected_inputs="ignore") for slope in slopes]
+        values = [np.array(column, float) for column in zip(*places(name), strict=True)]
+        found = iter(function(xs, [y for row in outs for y in row], mode=mode, on_unused_input="ignore")(*values))
+        with mpmath.workdps(60):
+            for i, j in product(range(len(xs)), repeat=2):
+                for at, curvature in zip(places(name), next(found), strict=True):
+                    wanted = exact_curvature(f, at, i, j)
+                    if not abs(curvature - wanted) <= 1e-7 * abs(wanted) + 1e-11:
+                        wrong.append((name, i, j, at, float(curvature), wanted))
+    assert not wrong
+
+
+def test_second_derivatives_hold_at_special_places() -> None:
+    check_twice(("gamma", "digamma", "erfcx", "sinc", "betaln", "gammainc"), "FAST_COMPILE")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["VM", "C"])
+@pytest.mark.parametrize("name", TWICE)
+def test_second_derivatives_of_all_functions_hold_at_special_places(name: str, mode: str) -> None:
+    check_twice([name], mode)
