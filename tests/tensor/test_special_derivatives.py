@@ -142,3 +142,37 @@ def test_polygamma_is_exact_next_to_its_poles_and_for_huge_arguments(mode: str) 
         np.testing.assert_allclose(
             values, exact, rtol=1e-11 if mode in {"JAX", "PYTORCH"} else 1e-13, err_msg=str(order)
         )
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+def test_derivatives_of_hyp2f1_by_parameters_hold_up_to_1(mode: str) -> None:
+    parameters = [
+        (0.5, 0.5, 1.0),
+        (-0.5, 0.5, 1.0),
+        (1.0, 1.0, 2.0),
+        (2.0, 3.0, 1.5),
+        (1.3, -0.7, 3.1),
+        (20.0, 3.0, 30.0),
+    ]
+    places = (0.98, 0.99, 0.991, 0.9997, 0.99999, 1 - 1e-9, 1 - 2.0**-53)
+    cases = [(*p, z) for p in parameters for z in places]
+    variables = tt.dvectors("a", "b", "c", "z")
+    slopes = tt.grad(tt.hyp2f1(*variables).sum(), list(variables[:3]))
+    found = function(variables, slopes, mode=mode)(*np.array(cases).T)
+    for which, values in enumerate(found):
+        exact = []
+        for case in cases:
+            order = [int(i == which) for i in range(4)]
+            exact.append(
+                float(mpmath.diff(mpmath.hyp2f1, [mpmath.mpf(x) for x in case], order, h=mpmath.mpf(10) ** -18))
+            )
+        np.testing.assert_allclose(values, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_derivatives_of_hyp2f1_by_parameters_hold_far_below_0(mode: str) -> None:
+    c = tt.dvector("c")
+    slope = tt.grad(tt.hyp2f1(0.5, 0.5, c, -1e9).sum(), c)
+    at = [mpmath.mpf("0.5"), mpmath.mpf("0.5"), mpmath.mpf(1), mpmath.mpf(-(10**9))]
+    exact = float(mpmath.diff(mpmath.hyp2f1, at, (0, 0, 1, 0), h=mpmath.mpf(10) ** -18))
+    np.testing.assert_allclose(function([c], slope, mode=mode)([1.0]), [exact], rtol=1e-9)

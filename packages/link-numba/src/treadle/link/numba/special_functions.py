@@ -82,26 +82,75 @@ def gammaln(x):  # f8
         return -libm_log_f8(size)
     return special_gammaln_f8(x)
 
-
-def hyp2f1_series_slope(by, a, b, c, z):  # f8 f8 f8 f8 f8
-    # The derivative of Gauss's series by a (by = 0) or c, term by term.
+def hyp2f1_series_slope(by, a, b, c, z, end):  # f8 f8 f8 f8 f8 f8
+    # The derivative of Gauss's series by a (by = 0) or c, term by term; near 1 continued as the scalar op says.
     term = 1.0
     slope = 0.0
-    total = 0.0
+    f = 1.0
+    df = 0.0
+    s = 0.0
+    ds = 0.0
     n = 0.0
-    if z < 0 or z >= 1 or z != z:
+    if not (z >= 0 and end > 0):
         return INF - INF
+    w = pick(z > 0.99, 0.9, z)
+    least = pick(fabs(a) > fabs(b), fabs(a), fabs(b))
+    least = pick(least > fabs(c), least, fabs(c))
     while n < 100000:
-        rest = (b + n) / (c + n) * z / (n + 1)
+        rest = (b + n) / (c + n) * w / (n + 1)
         slope = pick(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
         term = term * (a + n) * rest
-        total = total + slope
-        if n >= fabs(a) and n >= fabs(b) and n >= fabs(c):
-            # A slope may happen to be 0 while the terms go on.
-            if (fabs(slope) <= 1e-17 * fabs(total) and fabs(term) <= 1e-17 * fabs(total)) or slope != slope:
-                return total
         n = n + 1
-    return total
+        f = f + term
+        df = df + n * term
+        s = s + slope
+        ds = ds + n * slope
+        if n > least:
+            # A slope may happen to be 0 while the terms go on.
+            small = 1e-17 * fabs(ds)
+            if (n * fabs(slope) <= small and n * fabs(term) <= small) or slope != slope:
+                n = 100000.0
+    if z <= 0.99:
+        return s
+    df = df / w
+    ds = ds / w
+    away = 1 - w
+    while away > end:
+        at = 1 - away
+        h = pick(away - end < away / 2, away - end, away / 2)
+        f0 = f
+        f1 = df * h
+        s0 = s
+        s1 = ds * h
+        f = f + f1
+        s = s + s1
+        df = f1
+        ds = s1
+        k = 0.0
+        while k < 100000:
+            scale = at * away * (k + 1) * (k + 2) / h
+            drag = ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1)
+            pull = (k + a) * (k + b) * h
+            own = pick(by == 0, (k + b) * h * f0 + at * (k + 1) * f1, -(k + 1) * f1)
+            f2 = (pull * f0 - drag * f1) / scale
+            s2 = (pull * s0 - drag * s1 + own) / scale
+            f0 = f1
+            f1 = f2
+            s0 = s1
+            s1 = s2
+            f = f + f1
+            df = df + (k + 2) * f1
+            s = s + s1
+            ds = ds + (k + 2) * s1
+            small = 1e-17 * fabs(ds)
+            if k > least:
+                if ((k + 2) * fabs(f1) <= small and (k + 2) * fabs(s1) <= small) or s1 != s1:
+                    k = 100000.0
+            k = k + 1
+        df = df / h
+        ds = ds / h
+        away = away - h
+    return s
 
 def gamma_exponent(u, side, slope, x):  # f8 f8 f8 f8
     v = side * u

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from scipy import special
 
@@ -18,6 +19,11 @@ _PARAMETER = Domain(0.5, 2.5, special=False)
 _ARGUMENT = Domain(-0.8, 0.8, special=False)
 _POSITIVE = Domain(0.1, 0.8, special=False)
 _FOUR = (_PARAMETER, _PARAMETER, _PARAMETER, _ARGUMENT)
+
+
+def _series_slope(by: float, *operands: Any) -> Any:
+    return scalar_op("hyp2f1_series_slope")(by, *operands, 1 - operands[-1])
+
 
 SAMPLES: tuple[Sample, ...] = (
     replace(
@@ -41,8 +47,8 @@ SAMPLES: tuple[Sample, ...] = (
             ("by_a", scalar_op("hyp2f1_by_a"), 0, _FOUR),
             ("by_b", scalar_op("hyp2f1_by_b"), 1, _FOUR),
             ("by_c", scalar_op("hyp2f1_by_c"), 2, _FOUR),
-            ("series_by_a", partial(scalar_op("hyp2f1_series_slope"), 0.0), 0, (*_FOUR[:3], _POSITIVE)),
-            ("series_by_c", partial(scalar_op("hyp2f1_series_slope"), 1.0), 2, (*_FOUR[:3], _POSITIVE)),
+            ("series_by_a", partial(_series_slope, 0.0), 0, (*_FOUR[:3], _POSITIVE)),
+            ("series_by_c", partial(_series_slope, 1.0), 2, (*_FOUR[:3], _POSITIVE)),
         )
     ),
 )  # fmt: skip

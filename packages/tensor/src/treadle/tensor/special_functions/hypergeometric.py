@@ -36,16 +36,31 @@ if TYPE_CHECKING:
 
 __all__ = ["hyp2f1"]
 
-# So many terms of the series at most: it converges like z**n.
+# So many terms of a series at most.
 MOST_TERMS = 100_000
+# Beyond the second number the series converges too slowly: it is summed at the first one, and continued from there.
+START, FAR = 0.9, 0.99
 
 
-def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Floats:
-    """Return the derivative by a (by = 0) or c (by = 1) of the series in z, 0 <= z < 1, term by term (DLMF 15.2.1).
+def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats, away: Floats) -> Floats:
+    """Return the derivative by a (by = 0) or c (by = 1) of the series in z, 0 <= z < 1 (DLMF 15.2.1).
+
+    The last operand is 1 - z, of which z may know nothing any more.
+    """
+    far = (z > FAR) & (away > 0)
+    found = _sums(by, a, b, c, np.where(far | (z >= 1), 0.0, z))[2]
+    if far.any():
+        found[far] = _continued(*(x[far] for x in (by, a, b, c, away)))
+    return np.where((z >= 0) & (away > 0), found, np.nan)
+
+
+def _sums(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> tuple[Floats, ...]:
+    """Return the series, its derivative by z, and the derivatives of both by a parameter, term by term.
 
     Each term's derivative follows from the term's before and its own, so that no factor is divided by.
     """
-    term, slope, total = np.ones_like(z), np.zeros_like(z), np.zeros_like(z)
+    term, slope = np.ones_like(z), np.zeros_like(z)
+    sums = np.stack([term, slope, slope, slope])
     unsettled = np.ones(z.shape, bool)
     least = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c)))
     for n in range(MOST_TERMS):
@@ -53,12 +68,44 @@ def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> Flo
         slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
         term = term * (a + n) * rest
         # Each element's sum ends by itself, whatever stands beside it.
-        total = np.where(unsettled, total + slope, total)
+        sums = np.where(unsettled, sums + np.stack([term, (n + 1) * term, slope, (n + 1) * slope]), sums)
         # A slope may happen to be 0 while the terms go on.
-        unsettled &= ((np.maximum(np.abs(slope), np.abs(term)) > 1e-17 * np.abs(total)) & (z < 1)) | (n < least)
+        size = (n + 1) * np.maximum(np.abs(slope), np.abs(term))
+        unsettled &= (size > 1e-17 * np.abs(sums[3])) | (n < least)
         if not unsettled.any():
             break
-    return np.where((z >= 0) & (z < 1), total, np.nan)
+    return sums[0], sums[1] / z, sums[2], sums[3] / z
+
+
+def _continued(by: Floats, a: Floats, b: Floats, c: Floats, end: Floats) -> Floats:
+    """Return the derivative at a distance from 1, continued with the function in steps of half of it.
+
+    Their Taylor coefficients follow from the differential equation (DLMF 15.10.1), and its derivative by the parameter.
+    """
+    f, df, s, ds = _sums(by, a, b, c, np.full_like(end, START))
+    least = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c))).max()
+    away = np.full_like(end, 1 - START)
+    for _ in range(1100):  # as often as a number can be halved
+        going = away > end
+        if not going.any():
+            break
+        at = 1 - away
+        h = np.where(going, np.minimum(away - end, away / 2), away / 2)
+        f0, f1, s0, s1 = f, df * h, s, ds * h
+        sums = np.stack([f0 + f1, f1, s0 + s1, s1])
+        for k in range(MOST_TERMS):
+            scale, drag = at * away * (k + 1) * (k + 2) / h, ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1)
+            pull = (k + a) * (k + b) * h
+            own = np.where(by == 0, (k + b) * h * f0 + at * (k + 1) * f1, -(k + 1) * f1)
+            f0, f1, s0, s1 = f1, (pull * f0 - drag * f1) / scale, s1, (pull * s0 - drag * s1 + own) / scale
+            sums += np.stack([f1, (k + 2) * f1, s1, (k + 2) * s1])
+            size = (k + 2) * np.maximum(np.abs(f1), np.abs(s1))
+            if k > least and not (going & (size > 1e-17 * np.abs(sums[3]))).any():
+                break
+        f, s = (np.where(going, new, old) for new, old in ((sums[0], f), (sums[2], s)))
+        df, ds = (np.where(going, new / h, old) for new, old in ((sums[1], df), (sums[3], ds)))
+        away = np.where(going, away - h, away)
+    return s
 
 
 def _by_parameter(
@@ -104,15 +151,16 @@ def _at_one(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable)
 def _inside(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable, z: TensorVariable) -> TensorVariable:
     below = lt(z, 0)
     w, q = switch(below, z / (z - 1), z), switch(below, c - b, b)
+    away = switch(below, 1 / (1 - z), 1 - z)
     slopes = {0: (0.0, a, q), 1: (0.0, q, a), 2: (1.0, a, q)}
     by, first, second = slopes[which]
-    slope = hyp2f1_series_slope(by, first, second, c, w)
+    slope = hyp2f1_series_slope(by, first, second, c, w, away)
     log_factor = log1p(-switch(below, z, 0.0))
     if which == 0:
         return switch(below, exp(-a * log_factor) * slope - log_factor * hyp2f1(a, b, c, z), slope)
     if which == 1:
         return switch(below, -exp(-a * log_factor) * slope, slope)
-    other = hyp2f1_series_slope(0.0, q, a, c, w)
+    other = hyp2f1_series_slope(0.0, q, a, c, w, away)
     return switch(below, exp(-a * log_factor) * (slope + other), slope)
 
 
@@ -151,6 +199,6 @@ BY_PARAMETER: tuple[Elemwise, ...] = tuple(
 )  # fmt: skip
 hyp2f1_series_slope = Elemwise(
     ScalarOp(
-        name="hyp2f1_series_slope", nin=5, dtypes=double_first, impl=in_blocks(_series_slope),
+        name="hyp2f1_series_slope", nin=6, dtypes=double_first, impl=in_blocks(_series_slope),
     )
 )  # fmt: skip

@@ -116,7 +116,7 @@ for _name in ("digamma", "gammaln"):
 for _name, _text in {
     "beta_tail_moment": "tr_beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "tr_gamma_tail_moment({0}, {1}, {2})",
-    "hyp2f1_series_slope": "tr_hyp2f1_series_slope({0}, {1}, {2}, {3}, {4})",
+    "hyp2f1_series_slope": "tr_hyp2f1_series_slope({0}, {1}, {2}, {3}, {4}, {5})",
     "polygamma": "{0} == 0 ? tr_special_psi_f64({1}) : tr_polygamma({0}, {1})",
     "tri_gamma": "tr_tri_gamma({0})",
 }.items():

@@ -63,20 +63,38 @@ static double tr_polygamma(double n, double x) {
   return sign * tgamma(s) * sum;
 }
 """,
-    # The derivative of Gauss's series by a (by = 0) or c, term by term.
+    # The derivative of Gauss's series by a (by = 0) or c, term by term; near 1 continued as the scalar op says.
     "tr_hyp2f1_series_slope": """\
-static double tr_hyp2f1_series_slope(double by, double a, double b, double c, double z) {
-  double term = 1, slope = 0, total = 0;
-  if (!(z >= 0 && z < 1)) return NAN;
+static double tr_hyp2f1_series_slope(double by, double a, double b, double c, double z, double end) {
+  const double least = fmax(fabs(a), fmax(fabs(b), fabs(c))), w = z > 0.99 ? 0.9 : z;
+  double term = 1, slope = 0, f = 1, df = 0, s = 0, ds = 0;
+  if (!(z >= 0 && end > 0)) return NAN;
   for (int n = 0; n < 100000; n++) {
-    const double rest = (b + n) / (c + n) * z / (n + 1);
+    const double rest = (b + n) / (c + n) * w / (n + 1);
     slope = (by == 0 ? slope * (a + n) + term : (slope - term / (c + n)) * (a + n)) * rest;
     term *= (a + n) * rest;
-    total += slope;
+    f += term, df += (n + 1) * term, s += slope, ds += (n + 1) * slope;
     // A slope may happen to be 0 while the terms go on.
-    if (!(fmax(fabs(slope), fabs(term)) > 1e-17 * fabs(total)) && n >= fabs(a) && n >= fabs(b) && n >= fabs(c)) break;
+    if (!((n + 1) * fmax(fabs(slope), fabs(term)) > 1e-17 * fabs(ds)) && n >= least) break;
   }
-  return total;
+  if (z <= 0.99) return s;
+  df /= w, ds /= w;
+  for (double away = 1 - w; away > end;) {
+    const double at = 1 - away, h = fmin(away - end, away / 2);
+    double f0 = f, f1 = df * h, s0 = s, s1 = ds * h;
+    f += f1, s += s1, df = f1, ds = s1;
+    for (int k = 0; k < 100000; k++) {
+      const double scale = at * away * (k + 1.) * (k + 2) / h;
+      const double drag = ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1), pull = (k + a) * (k + b) * h;
+      const double own = by == 0 ? (k + b) * h * f0 + at * (k + 1) * f1 : -(k + 1) * f1;
+      const double f2 = (pull * f0 - drag * f1) / scale, s2 = (pull * s0 - drag * s1 + own) / scale;
+      f0 = f1, f1 = f2, s0 = s1, s1 = s2;
+      f += f1, df += (k + 2) * f1, s += s1, ds += (k + 2) * s1;
+      if (k > least && !((k + 2) * fmax(fabs(f1), fabs(s1)) > 1e-17 * fabs(ds))) break;
+    }
+    df /= h, ds /= h, away -= h;
+  }
+  return s;
 }
 """,
     "tr_rule_nodes tr_rule_weights": _TABLES,

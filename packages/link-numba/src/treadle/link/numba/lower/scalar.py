@@ -116,7 +116,7 @@ for _name, _text in {
     "beta_tail_moment": "beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "gamma_tail_moment({0}, {1}, {2})",
     "gammaln": "gammaln(f8({0}))",
-    "hyp2f1_series_slope": "hyp2f1_series_slope({0}, {1}, {2}, {3}, {4})",
+    "hyp2f1_series_slope": "hyp2f1_series_slope({0}, {1}, {2}, {3}, {4}, {5})",
     "polygamma": "pick({0} == 0, special_psi_f8(f8({1})), polygamma(f8({0}), f8({1})))",
     "tri_gamma": "tri_gamma(f8({0}))",
 }.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 from jax import lax
@@ -13,33 +13,82 @@ from treadle.link.jax.scalars import SCALARS
 if TYPE_CHECKING:
     import jax
 
-    State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
+    Sums = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+    # How many terms, the last ones, the sums, and which of these go on.
+    State = tuple[jax.Array, Any, Any, Sums, jax.Array]
+    Continued = tuple[jax.Array, Any]
 
 MOST_TERMS = 100_000
+START, FAR = 0.9, 0.99
 
 SCALARS.register("hyp2f1", {"f": special.hyp2f1})
 
 
 @SCALARS.function("hyp2f1_series_slope", kinds="f")
-def _series_slope(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array) -> jax.Array:
-    """The derivative by a (by = 0) or c, term by term, as the scalar op's implementation computes it."""
-    least = jnp.maximum(jnp.abs(a), jnp.maximum(jnp.abs(b), jnp.abs(c)))
+def _series_slope(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array, away: jax.Array) -> jax.Array:
+    """The derivative by a (by = 0) or c, as the scalar op's implementation computes it."""
+    far = (z > FAR) & (away > 0)
+    sums = _sums(by, a, b, c, jnp.where(far, START, z))
+    found = jnp.where(far, _continued(by, a, b, c, jnp.where(far, away, 1.0), sums), sums[2])
+    return jnp.where((z >= 0) & (away > 0), found, jnp.nan)
+
+
+def _largest(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
+    return jnp.maximum(jnp.abs(a), jnp.maximum(jnp.abs(b), jnp.abs(c)))
+
+
+def _sums(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array) -> Sums:
+    """The series, its derivative by z, and the derivatives of both by a parameter."""
+    least = _largest(a, b, c)
 
     def step(state: State) -> State:
-        n, term, slope, total, unsettled = state
+        n, term, slope, sums, unsettled = state
         rest = (b + n) / (c + n) * z / (n + 1)
         slope = jnp.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
-        # Each element's sum ends by itself, whatever stands beside it.
-        total = jnp.where(unsettled, total + slope, total)
         term = term * (a + n) * rest
+        # Each element's sum ends by itself, whatever stands beside it.
+        terms = (term, (n + 1) * term, slope, (n + 1) * slope)
+        f, df, s, ds = (jnp.where(unsettled, old + new, old) for old, new in zip(sums, terms, strict=True))
         # A slope may happen to be 0 while the terms go on.
-        moving = (jnp.maximum(jnp.abs(slope), jnp.abs(term)) > 1e-17 * jnp.abs(total)) & (z < 1)
-        return n + 1, term, slope, total, unsettled & (moving | (n < least))
+        moving = (n + 1) * jnp.maximum(jnp.abs(slope), jnp.abs(term)) > 1e-17 * jnp.abs(ds)
+        return n + 1, term, slope, (f, df, s, ds), unsettled & (moving | (n < least)) & (z < 1)
 
-    def goes_on(state: State) -> jax.Array:
-        return (state[0] < MOST_TERMS) & jnp.any(state[4])
+    one, zero = jnp.ones_like(z), jnp.zeros_like(z)
+    start = (jnp.zeros((), z.dtype), one, zero, (one, zero, zero, zero), jnp.ones(z.shape, bool))
+    f, df, s, ds = lax.while_loop(_goes_on, step, start)[3]
+    return f, df / z, s, ds / z
 
-    zero = jnp.zeros_like(z)
-    start = (jnp.zeros((), z.dtype), jnp.ones_like(z), zero, zero, jnp.ones(z.shape, bool))
-    total = lax.while_loop(goes_on, step, start)[3]
-    return jnp.where((z >= 0) & (z < 1), total, jnp.nan)
+
+def _goes_on(state: State) -> jax.Array:
+    return (state[0] < MOST_TERMS) & jnp.any(state[4])
+
+
+def _continued(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, end: jax.Array, sums: Sums) -> jax.Array:
+    """The derivative at a distance from 1, continued in steps of half of it by the differential equation."""
+    least = _largest(a, b, c)
+
+    def step(state: Continued) -> Continued:
+        away, (f, df, s, ds) = state
+        going = away > end
+        at, h = 1 - away, jnp.where(going, jnp.minimum(away - end, away / 2), away / 2)
+
+        def term(state: State) -> State:
+            k, (f0, s0), (f1, s1), sums, _ = state
+            scale, drag = at * away * (k + 1) * (k + 2) / h, ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1)
+            pull = (k + a) * (k + b) * h
+            own = jnp.where(by == 0, (k + b) * h * f0 + at * (k + 1) * f1, -(k + 1) * f1)
+            f2, s2 = (pull * f0 - drag * f1) / scale, (pull * s0 - drag * s1 + own) / scale
+            terms = (f2, (k + 2) * f2, s2, (k + 2) * s2)
+            f, df, s, ds = (old + new for old, new in zip(sums, terms, strict=True))
+            moving = (k + 2) * jnp.maximum(jnp.abs(f2), jnp.abs(s2)) > 1e-17 * jnp.abs(ds)
+            return k + 1, (f1, s1), (f2, s2), (f, df, s, ds), going & (moving | (k <= least))
+
+        first = (f + df * h, df * h, s + ds * h, ds * h)
+        start = (jnp.zeros((), at.dtype), (f, s), (df * h, ds * h), first, going)
+        found = lax.while_loop(_goes_on, term, start)[3]
+        scaled = (found[0], found[1] / h, found[2], found[3] / h)
+        made = tuple(jnp.where(going, new, old) for new, old in zip(scaled, (f, df, s, ds), strict=True))
+        return jnp.where(going, away - h, away), made
+
+    away = jnp.full_like(end, 1 - START)
+    return lax.while_loop(lambda state: jnp.any(state[0] > end), step, (away, sums))[1][2]
