@@ -89,6 +89,24 @@ def test_a_search_that_fails_says_so() -> None:
     assert not success.eval({x: 0.7})
 
 
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+@pytest.mark.parametrize("method", ["brentq", "bisect", "ridder"])
+def test_a_bracket_without_a_change_of_sign_fails_in_one_way(method: str, mode: str) -> None:
+    s = tt.dscalar("s")
+    chosen = get_mode("FAST_RUN") if mode == "C" and method == "ridder" else mode
+    solution, success = root_scalar(s**2 + 1, s, method=method, optimizer_kwargs={"bracket": (-1.0, 1.0)})
+    found = function([s], [solution, success], mode=chosen, on_unused_input="ignore")(0.5)
+    assert np.isnan(found[0])
+    assert not found[1]
+
+
+@pytest.mark.parametrize("search", [minimize, minimize_scalar, root, root_scalar])
+def test_method_that_scipy_does_not_have_is_refused_when_it_is_given(search: Any) -> None:
+    s = tt.dscalar("s")
+    with pytest.raises(tt.ArgumentError, match=f"^{search.__name__}: method must be one of .*, got 'foo'"):
+        search(s**2 - 1, s, method="foo")
+
+
 def test_what_cannot_be_searched_is_refused() -> None:
     x, y, n = tt.dvector("x"), tt.dscalar("y"), tt.lscalar("n")
     with pytest.raises(TypeError, match="does not depend on"):

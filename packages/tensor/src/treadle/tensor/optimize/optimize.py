@@ -119,7 +119,10 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
     def _root_scalar(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
         given = dict(zip(("fprime", "fprime2"), self._derivatives(evaluate, 0, 0), strict=False))
         start = {} if "bracket" in options else {"x0": float(evaluate.start[0])}
-        found = optimize.root_scalar(evaluate.output(0, 0), method=self.method, **start, **given, **options)
+        value = evaluate.output(0, 0)
+        if "bracket" in options and not np.prod([np.sign(value(end)) for end in options["bracket"]]) <= 0:
+            return np.nan, False  # SciPy raises an error
+        found = optimize.root_scalar(value, method=self.method, **start, **given, **options)
         return found.root, found.converged
 
     def _derivatives(self, evaluate: _Evaluation, *ranks: int) -> list[Callable[[object], Any]]:
@@ -187,6 +190,21 @@ class _Evaluation:
         return compute
 
 
+# The methods of SciPy's functions, in lower case.
+_METHODS = {
+    "minimize": (
+        "nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp",
+        "trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov",
+    ),
+    "minimize_scalar": ("brent", "bounded", "golden"),
+    "root": (
+        "hybr", "lm", "broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "krylov",
+        "df-sane",
+    ),
+    "root_scalar": ("bisect", "brentq", "brenth", "ridder", "toms748", "newton", "secant", "halley"),
+}  # fmt: skip
+
+
 def _searched(name: str, x: object, rank: int | None, expressions: Sequence[TensorVariable]) -> TensorVariable:
     """Return the variable of a search, checked."""
     if not isinstance(x, Variable) or not isinstance(x.type, TensorType):
@@ -224,6 +242,9 @@ def _optimum(
     if not isinstance(method, str):
         msg = f"{search}: method must be a name of SciPy's, got {text_of(method)}. Pass one."
         raise TensorTypeError(msg)
+    if method.lower() not in _METHODS[search]:
+        msg = f"{search}: method must be one of {', '.join(_METHODS[search])}, got {text_of(method)}. Pass one of them."
+        raise ArgumentError(msg)
     graph, rest = problem(expression, x, derivatives)
     options = {} if kwargs is None else kwargs
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
@@ -258,7 +279,8 @@ def minimize_scalar(
 
     Returns
     -------
-    The solution, and whether the search succeeded. Gradients flow to what else the objective depends on.
+    The solution, and whether the search succeeded: one that fails raises nothing. Gradients flow to what else
+    the objective depends on.
     """
     cost = _scalar("minimize_scalar", objective)
     return _optimum("minimize_scalar", cost, _searched("minimize_scalar", x, 0, [cost]), (), method, optimizer_kwargs)
@@ -293,7 +315,8 @@ def minimize(
 
     Returns
     -------
-    The solution, and whether the search succeeded. Gradients flow to what else the objective depends on.
+    The solution, and whether the search succeeded: one that fails raises nothing. Gradients flow to what else
+    the objective depends on.
 
     Examples
     --------
@@ -341,7 +364,8 @@ def root_scalar(
 
     Returns
     -------
-    The solution, and whether the search succeeded. Gradients flow to what else the equation depends on.
+    The solution, and whether the search succeeded: one that fails raises nothing. Gradients flow to what else
+    the equation depends on.
     """
     zero = _scalar("root_scalar", equation)
     var = _searched("root_scalar", variable, 0, [zero])

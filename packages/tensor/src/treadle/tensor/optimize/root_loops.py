@@ -104,11 +104,13 @@ def bisect(problem: Problem, options: Options) -> Found:
         "steps": begin["steps"],
     }  # fmt: skip
     found = while_loop(goes_on, step, begin, name="root_scalar")
-    return found["b"], all_of(_brackets(begin), invert(goes_on({**found, "steps": no_steps()})))
+    return _within(problem, begin, found["b"], invert(goes_on({**found, "steps": no_steps()})))
 
 
-def _brackets(s: State) -> TensorVariable:
-    return le(sign(s["fa"]) * sign(s["fb"]), 0)
+def _within(problem: Problem, ends: State, x: TensorVariable, success: TensorVariable) -> Found:
+    """Return a root and whether it is one; NaN where the expression has one sign at both ends."""
+    brackets = le(sign(ends["fa"]) * sign(ends["fb"]), 0)
+    return switch(brackets, x, problem.number(float("nan"))), all_of(brackets, success)
 
 
 def brentq(problem: Problem, options: Options) -> Found:
@@ -159,7 +161,7 @@ def brentq(problem: Problem, options: Options) -> Found:
     found = while_loop(
         lambda s: all_of(is_open(s), lt(s["steps"], int(options["maxiter"]))), step, begin, name="root_scalar"
     )
-    return found["b"], all_of(_brackets(ends), invert(is_open(found)))
+    return _within(problem, ends, found["b"], invert(is_open(found)))
 
 
 def newton_root(problem: Problem, options: Options, *, cubic: bool = False) -> Found:
