@@ -88,3 +88,16 @@ def test_polygamma_of_single_precision_is_computed_in_double(mode: str) -> None:
     )
     assert found.dtype == "float32"
     np.testing.assert_allclose(found, [-3.17275174e-28, -1.3423501e-23], rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_polygamma_far_below_0_ends_and_is_exact(mode: str) -> None:
+    n, x = tt.dvectors("n", "x")
+    orders, places = (1.0, 2.0, 3.0, 5.0), (-1e12 - 0.25, -1e3 - 0.25, -2.3, -1 - 1e-9, -1e-10)
+    cases = np.array(list(product(orders, places)))
+    found = function([n, x], tt.polygamma(n, x), mode=mode)(*cases.T)
+    for (order, at), value in zip(cases, found, strict=True):
+        # Of period 1 but for what is beyond, which is small at the first place.
+        near = -1e4 - 0.25 if at < -1e6 else at
+        wanted = float(mpmath.psi(int(order), mpmath.mpf(near)))
+        np.testing.assert_allclose(value, wanted, rtol=1e-4 if at < -1e6 else 1e-11)

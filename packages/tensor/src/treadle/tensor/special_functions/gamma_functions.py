@@ -108,9 +108,26 @@ def _gammaln(x: np.ndarray) -> np.ndarray:
 
 
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute in double: in single the sum over the distances to poles leaves the range, which is then scaled."""
+    """Compute in double: in single the sum over the distances to poles leaves the range, which is then scaled.
+
+    Below 0 the sum goes over both sides of the nearest poles, since SciPy's takes a step for each unit up to 0.
+    """
     dtype = "float32" if n.dtype == x.dtype == "float32" else "float64"
-    return np.asarray(of_scipy("polygamma")(n.astype("float64"), x.astype("float64"))).astype(dtype)
+    order, wide = np.broadcast_arrays(n.astype("float64"), x.astype("float64"))
+    reflected = (wide < 0) & (order > 0) & (order == np.floor(order))
+    found = np.array(of_scipy("polygamma")(order, np.where(reflected, 1.0, wide)))
+    if reflected.any():
+        s, y = order[reflected] + 1, wide[reflected]
+        zeta = of_scipy("zeta")
+        with np.errstate(all="ignore"):
+            sign = np.where(s % 2 == 0, 1.0, -1.0)
+            # The distances to both poles, which are exact next to them.
+            rest, other = y - np.floor(y), np.ceil(y) - y
+            total = rest**-s + sign * other**-s
+            total += (zeta(s, 1 + rest) + sign * zeta(s, 1 + other)) - sign * zeta(s, 1 - y)
+            at_pole = (rest == 0) | np.isinf(y)
+            found[reflected] = sign * of_scipy("gamma")(s) * np.where(at_pole, np.inf, total)
+    return found.astype(dtype)
 
 
 def _trigamma(x: np.ndarray) -> np.ndarray:
