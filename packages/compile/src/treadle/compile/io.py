@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
@@ -10,8 +11,6 @@ from treadle.config import text_of
 from treadle.graph import Constant, Container, SharedVariable, Variable, as_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from treadle.graph import Value
 
 
@@ -242,6 +241,8 @@ def as_out(given: Value) -> Out:
         return given
     if not isinstance(given, Variable):
         wrap = "Wrap values with tt.as_tensor_variable."
+        if isinstance(given, Mapping) or (isinstance(given, tuple) and given and isinstance(given[-1], Mapping)):
+            wrap = "Are these updates, beside outputs? Write outputs, updates = ..., and pass updates=updates."
         msg = f"function: an output must be a variable or Out, got {text_of(given)}. {wrap}"
         raise FunctionTypeError(msg)
     return Out(given)

@@ -208,6 +208,12 @@ def while_loop(
 
     def tested(carry: Tree) -> TensorVariable:
         found = as_tensor_variable(cond(carry))
+        if found.type.numpy_dtype.kind in "fc":
+            msg = (
+                f"while_loop: the condition must be true or false, got {found} of type {found.type}. Compare it with "
+                "something."
+            )
+            raise GraphTypeError(msg)
         if found.ndim:
             msg = (
                 f"while_loop: the condition must be a scalar, got {found} of type {found.type}. Reduce it with all or "

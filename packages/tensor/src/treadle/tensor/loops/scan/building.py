@@ -36,7 +36,7 @@ from treadle.tensor.loops.scan.arguments import (
     read_sequences,
     read_states,
 )
-from treadle.tensor.loops.scan.results import StepResults, as_output, read_results
+from treadle.tensor.loops.scan.results import StepResults, Updates, as_output, read_results
 from treadle.tensor.random.types import RandomType
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import constant
@@ -141,7 +141,11 @@ class _Loop:
             self.starts[i] = constant(number, dtype=number_dtype(number, beside))
         while True:
             made = self._made()
-            results = read_results(self._called(fn, made))
+            returned = self._called(fn, made)
+            if returned is None:
+                msg = f"{self.subject}: the function of a step returned None. Return what it computes."
+                raise GraphValueError(msg)
+            results = read_results(returned)
             if self.states is None:
                 self.states = [StateTaps(None, None, (), f"output {i}") for i in range(len(results.outputs))]
             self._check_count(results)
@@ -361,7 +365,7 @@ class BuiltLoop:
             if var in by_default and (var in self.bound or not returned):
                 var.default_update = last
         bare: Any = found if return_list or len(found) > 1 else (found[0] if found else None)
-        return (bare, self.updates) if returned else bare
+        return (bare, Updates(self.updates)) if returned else bare
 
 
 @composed

@@ -55,6 +55,26 @@ class until:  # noqa: N801 - the documented name
         self.condition: TensorVariable = found if found.dtype == "bool" else cast(neq(found, 0), "bool")
 
 
+class Updates(dict[SharedVariable, Variable]):
+    """Updates as `scan` returns them, beside the outputs: a dictionary that tells whoever takes it for an output."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        """Say what this is.
+
+        Raises
+        ------
+        AttributeError
+            In any case: dictionaries have their own attributes only.
+        """
+        msg = (
+            f"the updates of a loop's shared variables have no attribute {name!r}. A loop returns its outputs and "
+            "these: write outputs, updates = scan(...), or pass return_updates=False."
+        )
+        raise AttributeError(msg)
+
+
 @dataclass(slots=True)
 class StepResults:
     """What the function of a step returned.
