@@ -14,23 +14,25 @@ EAGER = {"torch__compile": False}
 # The C backend and the virtual machine are checked at every dtype; CVM is both of them, so one check of each family
 # says that they are put together rightly. With the compilers that take longer, dtypes that only differ in width from
 # these are checked with -m slow, and so are second derivatives: graphs of the ops that values and first derivatives
-# check.
+# check. Rewritten graphs are made of these ops too: C runs all of them, and JAX those of double, with XLA's
+# optimisations.
 FEW = {"bool", "int64", "float32", "float64", "complex128"}
 NONE = set[str]()
 TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": {"float64"}, "second": NONE}
 BY_KIND = {
     "cvm": {"values": {"float64"}, "other": NONE},
     "jax": TRACED,
-    "numba": {"values": FEW, "second": NONE, "other": {"float64"}},
-    "pytorch": TRACED,
+    "numba": {"values": FEW, "rewritten": NONE, "second": NONE, "other": {"float64"}},
+    "pytorch": {**TRACED, "rewritten": NONE},
 }
 
-# Graphs of linear algebra are large: the compilers that take longer check values and first derivatives in double only.
+# Graphs of linear algebra are large: the compilers that take longer check values in double only, first derivatives in
+# real double.
 MATRICES = {
     *("banded", "block_diagonal", "cholesky", "determinants", "eigenvalues", "inverse", "least_squares"),
     *("linear_systems", "lu", "matrix_equations", "matrix_functions", "qr", "schur", "svd", "triangular"),
 }
-DOUBLE = {"values": {"float64", "complex128"}, "first": {"float64", "complex128"}, "rewritten": {"float64"}}
+DOUBLE = {"values": {"float64", "complex128"}, "first": {"float64"}}
 
 
 def _dtypes(backend: str, check: Check) -> set[str] | None:
@@ -57,10 +59,11 @@ BREADTH = [
 # XLA's optimisations take half of its time: what is checked in breadth runs without them, rewritten graphs with them.
 XLA = contract("jax", [kind for kind in KINDS if kind != "rewritten"]) if "jax" in BACKENDS else []
 INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
-# Families that take PyTorch's compiler from half a minute to two: with -m slow.
+# Families that take PyTorch's compiler a quarter of a minute to two: with -m slow.
 SLOW_IN_INDUCTOR = {
     *("accumulation", "bessel_functions", "gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma"),
-    *("least_squares", "matrix_equations", "matrix_functions", "qr", "searching", "sorting", "svd"),
+    *("banded", "cholesky", "least_squares", "lu", "matrix_equations", "matrix_functions", "optimize", "qr"),
+    *("searching", "sorting", "svd"),
 }
 
 
