@@ -84,3 +84,29 @@ def test_loop_over_no_data(built: Callable[[Any], Any], wanted: Any, mode: str) 
         assert each.shape == np.shape(wanted)
         np.testing.assert_array_equal(each, wanted)
     assert moved.shape == (0, 3)
+
+
+def _carried(row: Any, state: Any) -> Any:
+    return _scan(lambda q, r: tt.tanh(q * r), outputs_info=state, non_sequences=row, n_steps=3)[-1]
+
+
+NESTED: dict[str, Any] = {
+    "a state": (_carried, True),
+    "a row": (lambda row: _carried(row, row), False),
+    "rows": (lambda row: loops.map(lambda a: a * 2, row, return_updates=False), False),
+    "two loops": (lambda row: _carried(_carried(row, row), row), False),
+}
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "FAST_COMPILE"])
+@pytest.mark.parametrize("case", NESTED)
+def test_rows_of_no_steps_around_another_loop_have_their_length(case: str, mode: str) -> None:
+    step, has_state = NESTED[case]
+    x, v, n = tt.dmatrix("x"), tt.dvector("v"), tt.lscalar("n")
+    made = _scan(step, x, outputs_info=v if has_state else None, n_steps=n)
+    run = function([x, v, n], [made, tt.grad((made**2).sum(), x)], mode=mode, on_unused_input="ignore")
+    for steps in (0, 2):
+        rows, slope = run(np.ones((2, 3)), np.ones(3), steps)
+        assert rows.shape == (steps, 3)
+        assert slope.shape == (2, 3)
+        assert (slope != 0).all() == (steps > 0)

@@ -15,7 +15,9 @@ import numpy as np
 from treadle.config import lazy_module, text_of
 from treadle.graph import (
     Apply,
+    Constant,
     FrozenFunctionGraph,
+    FunctionGraph,
     GraphTypeError,
     GraphValueError,
     NodeError,
@@ -23,10 +25,13 @@ from treadle.graph import (
     Variable,
     as_count,
     compile_inner,
+    graph_replace,
     io_connection_pattern,
     toposort,
 )
-from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
 from treadle.tensor.errors import ShapeError
@@ -37,13 +42,14 @@ from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.graph import Cell, SymbolicShape, Type, Value
     from treadle.tensor.loops import batches as loop_batches
     from treadle.tensor.loops import derivatives as loop_derivatives
     from treadle.tensor.loops import draws as loop_draws
     from treadle.tensor.rewrites.analysis import symbolic_shapes
+    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 else:
     loop_derivatives = lazy_module("treadle.tensor.loops.derivatives")
@@ -55,9 +61,14 @@ __all__ = ["ENDLESS", "LoopInputs", "RowLengths", "Scan"]
 
 T = TypeVar("T")
 STEPS = TensorType(LENGTH, ())
+# How often lengths of lengths are looked up: ops inside of ops.
+MOST_ROUNDS = 8
 # The number of steps of a loop that only its condition ends.
 ENDLESS = int(np.iinfo(LENGTH).max)
-_DERIVED = ("_fn", "_pattern", "_row_lengths", "_depends", "_settled", "_kept_shapes", "_influences", "_reasons")
+_DERIVED = (
+    *("_fn", "_pattern", "_row_lengths", "_carry_lengths", "_depends", "_settled", "_kept_shapes", "_influences"),
+    "_reasons",
+)
 
 
 class LoopInputs(NamedTuple):
@@ -79,7 +90,7 @@ class LoopInputs(NamedTuple):
 
 
 class RowLengths(NamedTuple):
-    """How long the rows of stacked results are, where their types do not say it.
+    """How long the rows of stacked results are, or carries after a step, where their types do not say it.
 
     Attributes
     ----------
@@ -87,8 +98,8 @@ class RowLengths(NamedTuple):
         From the inputs of the body to lengths, int64 scalars. Of rows of sequences it needs their shapes only, so that
         it may be evaluated for a loop of no steps, on any row of the shape.
     places
-        For each stacked result, for each dimension of its rows: the length where it is known, None where it depends on
-        what a step computes, or the position among the graph's outputs as a tuple of one number.
+        For each stacked result or carry, for each dimension of its rows: the length where it is known, None where it
+        depends on what a step computes, or the position among the graph's outputs as a tuple of one number.
     """
 
     fgraph: FrozenFunctionGraph
@@ -355,15 +366,24 @@ class Scan(Op, HasFrozenGraph):
 
     def _find_row_lengths(self) -> RowLengths:
         body = self.fgraph.unfreeze()
-        inputs = LoopInputs(*self.sorted(body.inputs))
         shapes = symbolic_shapes.SymbolicShapes()
         body.attach_feature(shapes)
+        rows = body.outputs[self.n_carries : self.n_carries + self.n_stacked]
+        return self._lengths_of([(row, shapes.of(row)) for row in rows], body, shapes)
+
+    def _lengths_of(
+        self, rows: Sequence[tuple[Any, Sequence[Length | None]]], body: FunctionGraph, shapes: SymbolicShapes
+    ) -> RowLengths:
+        """Return lengths of variables of a body, as far as they follow from what is known before the first step."""
+        inputs = LoopInputs(*self.sorted(body.inputs))
         outputs: list[Variable] = []
         places: list[tuple[int | tuple[int] | None, ...]] = []
-        for row in body.outputs[self.n_carries : self.n_carries + self.n_stacked]:
+        for row, lengths_of_row in rows:
             found: list[int | tuple[int] | None] = []
-            for d, n in enumerate(row.type.shape):  # type: ignore[attr-defined]  # a tensor
-                scalar = None if n is not None else shapes.variable(shapes.of(row)[d], body)
+            for n, length in zip(row.type.shape, lengths_of_row, strict=True):
+                scalar: Variable | None = None if n is not None or length is None else shapes.variable(length, body)
+                if scalar is not None:
+                    scalar = _in_terms_of(scalar, {*body.inputs}, body, shapes)
                 if scalar is not None and _is_known_before(scalar, inputs):
                     found.append((len(outputs),))
                     outputs.append(scalar)
@@ -372,21 +392,60 @@ class Scan(Op, HasFrozenGraph):
             places.append(tuple(found))
         return RowLengths(FrozenFunctionGraph(body.inputs, outputs), tuple(places))
 
+    @property
+    def carry_lengths(self) -> RowLengths:
+        """How long carries are after a step, where a second one leaves them so; found once and kept."""
+        known: RowLengths | None = self.__dict__.get("_carry_lengths")
+        if known is None:
+            known = self.__dict__["_carry_lengths"] = self._find_carry_lengths()
+        return known
+
+    def _find_carry_lengths(self) -> RowLengths:
+        once = self.fgraph.unfreeze()
+        carries, new = self.sorted(once.inputs).carries, once.outputs[: self.n_carries]
+        twice: list[Variable] = list(graph_replace(new, dict(zip(carries, new, strict=True)), strict=False))
+        body = FunctionGraph(once.inputs, [*new, *twice], clone=False)
+        shapes = symbolic_shapes.SymbolicShapes()
+        body.attach_feature(shapes)
+        rows: list[tuple[Any, Sequence[Length | None]]] = []
+        for first, second in zip(new, twice, strict=True):
+            if isinstance(first.type, TensorType):
+                pairs = zip(shapes.of(first), shapes.of(second), strict=True)
+                rows.append((first, [a if a == b else None for a, b in pairs]))
+        return self._lengths_of(rows, body, shapes)
+
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the shapes of what the loop starts with, and lengths of rows that follow from shapes."""
         fixed = self.keeps_shapes()
         count = node.outputs[-1] if self.has_until else node.inputs[0]
         found: list[SymbolicShape | None] = []
         for i, out in enumerate(node.outputs[: self.n_carries]):
-            own = shapes[1 + self.n_sequences + i] if i in fixed else None
+            start = shapes[1 + self.n_sequences + i]
+            own = start if i in fixed or start is None else self._lengths_after(node, i, start)
             found.append(own if own is not None else _own_lengths(out))
         for out, shape in zip(node.outputs[self.n_carries :], self.lengths_of_rows(node), strict=False):
             found.append((count, *(ShapeI(d)(out) if n is None else n for d, n in enumerate(shape, 1))))
         return [*found, ()] if self.has_until else found
 
+    def _lengths_after(self, node: Apply, i: int, start: SymbolicShape) -> SymbolicShape | None:
+        """Return the lengths of a carry after any number of steps; None if steps go on changing them."""
+        at = sum(isinstance(x.type, TensorType) for x in self.inner.carries[:i])
+        after = self._bound(self.carry_lengths, node)[at]
+        if None in after:
+            return None
+        steps: Any = node.inputs[0]
+        if isinstance(steps, Constant):
+            return tuple(after) if int(steps.data) > 0 else start
+        some = gt(steps, 0)
+        return tuple(switch(some, n, before) for n, before in zip(after, start, strict=True))
+
     def lengths_of_rows(self, node: Apply) -> list[list[Any]]:
         """Return the lengths of the rows of each stacked result, None where they depend on what steps compute."""
-        known, inputs = self.row_lengths, self.sorted(node.inputs[1:])
+        return self._bound(self.row_lengths, node)
+
+    def _bound(self, known: RowLengths, node: Apply) -> list[list[Any]]:
+        """Return lengths for the inputs of a node."""
+        inputs = self.sorted(node.inputs[1:])
         # There may be no row: one that is not read stands for it.
         rows = [Alloc()(constant(0, dtype=x.type.dtype), *lengths(x)[1:]) for x in inputs.sequences]
         bound = known.fgraph.bind([*rows, *inputs.carries, *inputs.constants])
@@ -476,6 +535,23 @@ def _own_lengths(out: Variable) -> SymbolicShape | None:
     return tuple(ShapeI(d)(out) if n is None else n for d, n in enumerate(kind.shape))
 
 
+def _in_terms_of(
+    scalar: Variable, inputs: Collection[Variable], body: FunctionGraph, shapes: SymbolicShapes
+) -> Variable:
+    """Return a length in terms of those of the inputs of a body, as far as it can be written so."""
+    for _ in range(MOST_ROUNDS):
+        pairs: dict[Variable, Variable] = {}
+        for node in toposort([scalar], inputs):
+            if isinstance(node.op, ShapeI) and node.inputs[0] not in inputs:
+                found = shapes.variable(shapes.of(node.inputs[0])[node.op.axis], body)
+                if found is not None and found is not node.outputs[0]:
+                    pairs[node.outputs[0]] = found
+        if not pairs:
+            break
+        (scalar,) = graph_replace([scalar], pairs, strict=False)
+    return scalar
+
+
 def _is_known_before(scalar: Variable, inputs: LoopInputs) -> bool:
     """Whether a scalar follows from shapes, and from values that are known before the first step."""
     given = {*inputs.sequences, *inputs.carries, *inputs.constants}
@@ -484,7 +560,7 @@ def _is_known_before(scalar: Variable, inputs: LoopInputs) -> bool:
         if isinstance(node.op, ShapeI):
             if node.inputs[0] not in given:
                 return False
-        elif isinstance(node.op, Elemwise):
+        elif isinstance(node.op, Elemwise | CheckAndRaise):  # lengths that are given are checked
             needs_value.update(node.inputs)
         else:
             return False
