@@ -90,6 +90,14 @@ def test_polygamma_of_single_precision_is_computed_in_double(mode: str) -> None:
     np.testing.assert_allclose(found, [-3.17275174e-28, -1.3423501e-23], rtol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+def test_no_derivative_of_digamma_has_an_infinite_order(mode: str) -> None:
+    n, x = tt.dvectors("n", "x")
+    places = np.array([0.0, -1.0, -2.5, 0.5, 7.0, -np.inf, np.inf])
+    found = function([n, x], tt.polygamma(n, x), mode=mode)(np.full(7, np.inf), places)
+    assert np.isnan(found).all()
+
+
 @pytest.mark.parametrize("mode", ["VM", "C"])
 def test_polygamma_far_below_0_ends_and_is_exact(mode: str) -> None:
     n, x = tt.dvectors("n", "x")

@@ -93,8 +93,9 @@ def open_library(file: Path, recipe: Recipe) -> SharedLibrary:
         msg = "c: the compiler made a library of something else than its text. Set the option cxx to a C compiler."
         raise CompileError(msg) from error
     except OSError as error:
+        gone = not file.exists()
         default_cache().discard(recipe.key)
-        if not file.exists():
+        if gone:
             msg = f"c: the compiled library is gone: {file}. Another process removed it from the compile cache."
             raise LibraryGoneError(msg) from error
         msg = f"c: the compiled library cannot be loaded: {error}. Name the libraries that it needs."

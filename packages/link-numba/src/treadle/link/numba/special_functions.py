@@ -60,7 +60,7 @@ def polygamma(n, x):  # f8 f8
     # By Hurwitz's zeta function (DLMF 25.11.12); below 0 by its sum over both sides, which has period 1.
     s = n + 1
     sign = libm_pow_f8(-1.0, s)
-    if n < 1 or n != floor(n) or x != x:
+    if n < 1 or n == INF or n != floor(n) or x != x:
         return INF - INF
     # The distances to both poles, which are exact next to them; between them the largest terms may cancel.
     rest = x - floor(x)

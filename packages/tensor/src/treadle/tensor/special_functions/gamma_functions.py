@@ -111,9 +111,11 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute in double: in single the sum over the distances to poles leaves the range, which is then scaled.
 
     Below 0 the sum goes over both sides of the nearest poles, since SciPy's takes a step for each unit up to 0.
+    No derivative has an infinite order.
     """
     dtype = "float32" if n.dtype == x.dtype == "float32" else "float64"
-    order, wide = np.broadcast_arrays(n.astype("float64"), x.astype("float64"))
+    finite = np.where(np.isinf(n), np.nan, n)
+    order, wide = np.broadcast_arrays(finite.astype("float64"), x.astype("float64"))
     reflected = (wide < 0) & (order > 0) & (order == np.floor(order))
     found = np.array(of_scipy("polygamma")(order, np.where(reflected, 1.0, wide)))
     if reflected.any():

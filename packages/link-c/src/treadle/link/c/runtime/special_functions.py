@@ -51,7 +51,7 @@ static double tr_zeta(double s, double q) {
 static double tr_polygamma(double n, double x) {
   const double s = n + 1, sign = pow(-1, s);
   double sum;
-  if (!(n >= 1) || n != floor(n) || x != x) return NAN;
+  if (!(n >= 1 && n < INFINITY) || n != floor(n) || x != x) return NAN;
   if (x > 0) sum = tr_zeta(s, x);
   else {
     // The distances to both poles, which are exact next to them; between them the largest terms may cancel.

@@ -51,7 +51,7 @@ def _polygamma(n: jax.Array, x: jax.Array) -> jax.Array:
     total = jnp.where(below, poles + rest, _zeta(s, jnp.where(below, 1, x)))
     total = jnp.where(pole, jnp.inf, jnp.where(x == jnp.inf, 0, total))
     made = sign * special.gamma(s) * total
-    made = jnp.where((n >= 1) & (n == jnp.floor(n)), made, jnp.nan)
+    made = jnp.where((n >= 1) & (n < jnp.inf) & (n == jnp.floor(n)), made, jnp.nan)
     return jnp.where(n == 0, _digamma(x), made)
 
 

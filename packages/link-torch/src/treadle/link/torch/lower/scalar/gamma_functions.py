@@ -48,7 +48,7 @@ def _polygamma(n: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     total = torch.where(below, poles + rest, _zeta(s, torch.where(below, 1.0, x)))
     total = torch.where(pole, torch.inf, torch.where(x == torch.inf, 0.0, total))
     made = sign * torch.exp(torch.special.gammaln(s)) * total
-    made = torch.where((n >= 1) & (n == torch.floor(n)), made, torch.nan)
+    made = torch.where((n >= 1) & (n < torch.inf) & (n == torch.floor(n)), made, torch.nan)
     return torch.where(n == 0, torch.special.digamma(x), made)
 
 
