@@ -148,7 +148,7 @@ RECORDS = frozenset(
         "values_eq_approx_always_true",
         "At",
         "LoopParts",
-        "expand_loops",
+        "expand_generators",
         "shape_values",
         "Composite",
         "ExternalOp",

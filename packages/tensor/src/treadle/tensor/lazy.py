@@ -70,7 +70,7 @@ LAZY = {
     "linalg.ops.schur": "QZ RealToComplexSchur Schur",
     "linalg.ops.svd": "PolarFactor SVD",
     "linalg.ops.triangular": "SolveTriangular",
-    "linking.generator_states": "expand_loops",
+    "linking.generator_states": "expand_generators",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
     "loops.parts": "LoopParts LoopResults",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.config import config, span
-from treadle.graph import HasInnerGraph, Unsupported, toposort
+from treadle.graph import HasInnerGraph, IfElse, Unsupported, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import Unit
@@ -41,11 +41,11 @@ class NumbaLinker(TableLinker):
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
         made = super().expanded(fgraph, whole=whole)
-        if not any(isinstance(node.op, HasInnerGraph) for node in made.apply_nodes):
+        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in made.apply_nodes):
             return made
-        from treadle.tensor import expand_loops
+        from treadle.tensor import expand_generators
 
-        with_loops = expand_loops(made, lambda body: self.expanded(body, whole=whole))
+        with_loops = expand_generators(made, lambda body: self.expanded(body, whole=whole))
         # A draw from what a loop made of a generator finds its state only now.
         return made if with_loops is made else super().expanded(with_loops, whole=whole)
 

@@ -1,4 +1,4 @@
-"""Loops as compiling backends take them: states of generators as carries, bodies of simpler ops."""
+"""Loops and choices as compiling backends take them: states in place of generators, bodies of simpler ops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.portable_keys import KeyedGenerator, PortableSource, are_portable
-from treadle.tensor.random.states import GeneratorInState, origin_of, state_of
+from treadle.tensor.random.states import GeneratorInState, choice_of_states, chooses_generators, origin_of, state_of
 from treadle.tensor.random.types import (
     PortableGeneratorType,
     RandomGeneratorConstant,
@@ -26,22 +26,28 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Variable
 
-__all__ = ["expand_loops"]
+__all__ = ["expand_generators"]
 
 
-def expand_loops(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
+def expand_generators(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
     """Return a graph whose loops have bodies as a function returns them, and states in place of generators.
 
     Where draws are portable ones, a generator of NumPy's gives one key before the loop, and moves on by that; the draws
     inside are those of a portable generator with this key. A loop stays as it is if its body does more with a generator
     than to draw from it.
+
+    A choice between generators becomes one between their states, where both were made like one generator.
     """
-    if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
+    if not any(isinstance(node.op, Scan) or chooses_generators(node) for node in fgraph.apply_nodes):
         return fgraph
     made = fgraph.clone()
     changed = False
     for node in made.toposort():
-        outputs = _expanded_loop(node.op, node, expanded) if isinstance(node.op, Scan) else None
+        outputs: Sequence[Variable] | None = None
+        if isinstance(node.op, Scan):
+            outputs = _expanded_loop(node.op, node, expanded)
+        elif chooses_generators(node):
+            outputs = None if are_portable() else choice_of_states(node)
         if outputs is not None:
             made.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
             changed = True

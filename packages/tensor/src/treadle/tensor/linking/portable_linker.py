@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
-from treadle.tensor.linking.generator_states import expand_loops
+from treadle.tensor.linking.generator_states import expand_generators
 from treadle.tensor.random.portable_keys import NOTICE, portable_draws
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -29,7 +29,7 @@ class PortableLinker(TableLinker):
         with portable_draws():
             made = super().expanded(fgraph, whole=whole)
             # What a linker does to whole graphs besides is not for bodies.
-            with_loops = expand_loops(made, lambda body: PortableLinker.expanded(self, body, whole=whole))
+            with_loops = expand_generators(made, lambda body: PortableLinker.expanded(self, body, whole=whole))
             # A draw from what a loop made of a generator finds its state only now.
             return made if with_loops is made else super().expanded(with_loops, whole=whole)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.graph import Apply, Op
+from treadle.graph import Apply, IfElse, Op
 from treadle.tensor.errors import TensorTypeError
 
 if TYPE_CHECKING:
@@ -88,3 +88,29 @@ def origin_of(rng: Variable) -> Variable:
     """Return the generator that one was made like, or the generator itself."""
     node = rng.owner
     return node.inputs[0] if node is not None and isinstance(node.op, GeneratorInState) else rng
+
+
+def chooses_generators(node: Apply) -> bool:
+    """Whether a node chooses between generators."""
+    return isinstance(node.op, IfElse) and any(hasattr(out.type, "storage") for out in node.outputs)
+
+
+def choice_of_states(node: Apply) -> list[Variable] | None:
+    """Return the outputs of a choice between generators as generators in the state chosen.
+
+    None where the two are made like different ones of NumPy's, whose seeds are what others spawn from.
+    """
+    op: Any = node.op
+    first, second = (list(arm) for arm in op.branches(node))
+    origins: dict[int, Variable] = {}
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        kind: Any = a.type
+        if not hasattr(kind, "storage"):
+            continue
+        if origin_of(a) is not origin_of(b) and not kind.portable:
+            return None
+        origins[i] = origin_of(a)
+        first[i], second[i] = state_of(a), state_of(b)
+    made = op.make_node(node.inputs[0], *first, *second)
+    made.user_line = node.user_line
+    return [GeneratorInState()(origins[i], out) if i in origins else out for i, out in enumerate(made.outputs)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import IfElse
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.random.consumer import RNGConsumerOp
-from treadle.tensor.random.states import GeneratorInState, GeneratorState
+from treadle.tensor.random.states import GeneratorInState, GeneratorState, choice_of_states
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 
 if TYPE_CHECKING:
@@ -43,6 +44,15 @@ def portable_random_variables(node: NodeOf[RNGConsumerOp]) -> Sequence[Variable]
     """
     kinds: list[Any] = [x.type for x in node.inputs]
     return node.op.decompose(*node.inputs) if any(getattr(kind, "portable", False) for kind in kinds) else None
+
+
+@RULES.rule(Phase.SPECIALIZE, IfElse, tags=("fast_run", "fusion"), depth=1)
+def portable_choices(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
+    """A choice between portable generators -> a generator in the state chosen, where the backend fuses."""
+    kinds: list[Any] = [out.type for out in node.outputs]
+    if not any(getattr(kind, "portable", False) for kind in kinds):
+        return None
+    return choice_of_states(node)
 
 
 @RULES.rule(
