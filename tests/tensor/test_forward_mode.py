@@ -187,3 +187,21 @@ def test_derivatives_of_products_are_right_at_zeros(zeros: int) -> None:
         )
         assert found[order - 1] == pytest.approx(expected, abs=1e-12)
     assert moves[0] @ found[3] @ moves[1] == pytest.approx(found[1], abs=1e-12)
+
+
+def test_a_direction_is_taken_for_as_long_as_the_variable_is_known_to_be() -> None:
+    x, v = tt.matrix("x"), tt.matrix("v")
+    known = tt.specify_shape(x, (2, 3))
+    loops = tt.scan(lambda row, total: tt.tanh(row + total), known, tt.zeros(3), return_updates=False)
+    f = function([x, v], [tt.pushforward(loops, known, v), tt.pullback(loops, known, v)], mode="VM")
+    found = f(np.zeros((2, 3)), np.ones((2, 3)))
+    assert found[0].tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert found[1].tolist() == [[2, 2, 2], [1, 1, 1]]
+    with pytest.raises(tt.ShapeError):
+        f(np.zeros((2, 3)), np.ones((2, 1)))
+
+
+def test_a_direction_of_another_length_is_refused_at_once() -> None:
+    x = tt.tensor("x", dtype="float64", shape=(3,))
+    with pytest.raises(tt.ShapeError, match=r"shape \(4,\)"):
+        tt.pushforward(x**2, x, tt.ones(4))

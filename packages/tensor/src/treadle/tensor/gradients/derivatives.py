@@ -19,6 +19,7 @@ from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.gradients.forward_mode import defined, jvp
 from treadle.tensor.gradients.reverse_mode import choice, grad, gradients_of_parts, refuse_function, remembered
 from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.shape_specification import specify_shape
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
@@ -84,11 +85,17 @@ def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]
         if vector is None or (isinstance(vector, Variable) and isinstance(vector.type, DisconnectedType)):
             found.append(None)
             continue
-        tensor = as_tensor_variable(vector)
-        if tensor.ndim != as_tensor_variable(var).ndim:
+        tensor, kind = as_tensor_variable(vector), as_tensor_variable(var).type
+        if tensor.ndim != kind.ndim:
             msg = f"{what}: that of {var} of type {var.type} has rank {tensor.ndim}. Give it the rank of the variable."
             raise ShapeError(msg)
-        found.append(tensor)
+        pairs = list(zip(tensor.type.shape, kind.shape, strict=True))
+        if any(a is not None and b is not None and a != b for a, b in pairs):
+            msg = f"{what}: that of {var} of type {var.type} has shape {tensor.type.shape}. Give it the variable's."
+            raise ShapeError(msg)
+        # Rules, and bodies of loops, are about as much as is known of the variable.
+        known = any(a is None and b is not None for a, b in pairs)
+        found.append(specify_shape(tensor, kind.shape) if known else tensor)
     return found
 
 
