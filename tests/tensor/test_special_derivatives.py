@@ -176,3 +176,15 @@ def test_derivatives_of_hyp2f1_by_parameters_hold_far_below_0(mode: str) -> None
     at = [mpmath.mpf("0.5"), mpmath.mpf("0.5"), mpmath.mpf(1), mpmath.mpf(-(10**9))]
     exact = float(mpmath.diff(mpmath.hyp2f1, at, (0, 0, 1, 0), h=mpmath.mpf(10) ** -18))
     np.testing.assert_allclose(function([c], slope, mode=mode)([1.0]), [exact], rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_series_of_hyp2f1_that_need_too_many_terms_are_nan_and_end(mode: str) -> None:
+    a, b, c, z = (tt.dvector(name) for name in "abcz")
+    slope = function([a, b, c, z], tt.grad(tt.hyp2f1(a, b, c, z).sum(), a), mode=mode)
+    endless = np.array([[-1e18, 0.5, 1.5, 0.5], [np.inf, 0.5, 1.5, 0.5], [0.5, -np.inf, 1.5, 0.995], [1, 2, -1e7, 0.9]])
+    assert np.isnan(slope(*endless.T)).all()
+    # Large parameters that end soon: the function is about exp(a z), and (1 - z)**-a.
+    near = np.array([[0.5, 1e8, 1e8, 1e-3], [0.5, 1e4, 1e4, 0.5]])
+    expected = -np.log1p(-near[:, 3]) * (1 - near[:, 3]) ** -0.5
+    np.testing.assert_allclose(slope(*near.T), expected, rtol=1e-12)

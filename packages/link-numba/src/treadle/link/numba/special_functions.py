@@ -91,12 +91,16 @@ def hyp2f1_series_slope(by, a, b, c, z, end):  # f8 f8 f8 f8 f8 f8
     s = 0.0
     ds = 0.0
     n = 0.0
-    if not (z >= 0 and end > 0):
+    # Up to `turn` a factor may be next to 0, or a divisor, and terms that were small may grow again.
+    turn = pick(-a > -b, -a, -b)
+    turn = pick(turn > -c, turn, -c)
+    if not (z >= 0 and end > 0 and turn < 100000 and a - a == 0 and b - b == 0 and c - c == 0):
         return INF - INF
     w = pick(z > 0.99, 0.9, z)
-    least = pick(fabs(a) > fabs(b), fabs(a), fabs(b))
-    least = pick(least > fabs(c), least, fabs(c))
-    while n < 100000:
+    unsettled = True
+    while unsettled:
+        if n == 100000:
+            return INF - INF
         rest = (b + n) / (c + n) * w / (n + 1)
         slope = pick(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
         term = term * (a + n) * rest
@@ -105,15 +109,15 @@ def hyp2f1_series_slope(by, a, b, c, z, end):  # f8 f8 f8 f8 f8 f8
         df = df + n * term
         s = s + slope
         ds = ds + n * slope
-        if n > least:
-            # A slope may happen to be 0 while the terms go on.
-            small = 1e-17 * fabs(ds)
-            if (n * fabs(slope) <= small and n * fabs(term) <= small) or slope != slope:
-                n = 100000.0
+        # A slope may happen to be 0 while the terms go on.
+        size = n * pick(fabs(slope) > fabs(term), fabs(slope), fabs(term))
+        grows = n - 1 < turn or fabs((a + n - 1) * rest) >= 1
+        unsettled = size > 0 and size < INF and (grows or size > 1e-17 * fabs(ds))
     if z <= 0.99:
         return s
     df = df / w
     ds = ds / w
+    left = 100000
     away = 1 - w
     while away > end:
         at = 1 - away
@@ -127,7 +131,11 @@ def hyp2f1_series_slope(by, a, b, c, z, end):  # f8 f8 f8 f8 f8 f8
         df = f1
         ds = s1
         k = 0.0
-        while k < 100000:
+        small = 0
+        while small < 2:
+            if left == 0:
+                return INF - INF
+            left = left - 1
             scale = at * away * (k + 1) * (k + 2) / h
             drag = ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1)
             pull = (k + a) * (k + b) * h
@@ -142,10 +150,9 @@ def hyp2f1_series_slope(by, a, b, c, z, end):  # f8 f8 f8 f8 f8 f8
             df = df + (k + 2) * f1
             s = s + s1
             ds = ds + (k + 2) * s1
-            small = 1e-17 * fabs(ds)
-            if k > least:
-                if ((k + 2) * fabs(f1) <= small and (k + 2) * fabs(s1) <= small) or s1 != s1:
-                    k = 100000.0
+            # One of them may happen to be 0 while the others go on.
+            size = (k + 2) * pick(fabs(f1) > fabs(s1), fabs(f1), fabs(s1))
+            small = pick(size > 1e-17 * fabs(ds), 0, small + 1)
             k = k + 1
         df = df / h
         ds = ds / h

@@ -57,13 +57,18 @@ def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats, away: 
 def _sums(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> tuple[Floats, ...]:
     """Return the series, its derivative by z, and the derivatives of both by a parameter, term by term.
 
-    Each term's derivative follows from the term's before and its own, so that no factor is divided by.
+    Each term's derivative follows from the term's before and its own, so that no factor is divided by. A series of
+    more terms than `MOST_TERMS`, and one of infinite parameters, is NaN.
     """
     term, slope = np.ones_like(z), np.zeros_like(z)
     sums = np.stack([term, slope, slope, slope])
-    unsettled = np.ones(z.shape, bool)
-    least = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c)))
+    # Up to there a factor may be next to 0, or a divisor, and terms that were small may grow again.
+    turn = np.maximum(np.maximum(-a, -b), -c)
+    possible = (turn < MOST_TERMS) & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    unsettled = possible.copy()
     for n in range(MOST_TERMS):
+        if not unsettled.any():
+            break
         rest = (b + n) / (c + n) * z / (n + 1)
         slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
         term = term * (a + n) * rest
@@ -71,41 +76,45 @@ def _sums(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> tuple[Float
         sums = np.where(unsettled, sums + np.stack([term, (n + 1) * term, slope, (n + 1) * slope]), sums)
         # A slope may happen to be 0 while the terms go on.
         size = (n + 1) * np.maximum(np.abs(slope), np.abs(term))
-        unsettled &= (size > 1e-17 * np.abs(sums[3])) | (n < least)
-        if not unsettled.any():
-            break
-    return sums[0], sums[1] / z, sums[2], sums[3] / z
+        grows = (n < turn) | (np.abs((a + n) * rest) >= 1)
+        unsettled &= (size > 0) & (size < np.inf) & (grows | (size > 1e-17 * np.abs(sums[3])))
+    f, df, s, ds = np.where(possible & ~unsettled, sums, np.nan)
+    return f, df / z, s, ds / z
 
 
 def _continued(by: Floats, a: Floats, b: Floats, c: Floats, end: Floats) -> Floats:
     """Return the derivative at a distance from 1, continued with the function in steps of half of it.
 
     Their Taylor coefficients follow from the differential equation (DLMF 15.10.1), and its derivative by the parameter.
+    More of them than `MOST_TERMS` for all steps are NaN.
     """
     f, df, s, ds = _sums(by, a, b, c, np.full_like(end, START))
-    least = np.maximum(np.abs(a), np.maximum(np.abs(b), np.abs(c))).max()
-    away = np.full_like(end, 1 - START)
+    away, left = np.full_like(end, 1 - START), np.full(end.shape, MOST_TERMS)
     for _ in range(1100):  # as often as a number can be halved
-        going = away > end
+        going = (away > end) & (left > 0)
         if not going.any():
             break
         at = 1 - away
         h = np.where(going, np.minimum(away - end, away / 2), away / 2)
         f0, f1, s0, s1 = f, df * h, s, ds * h
         sums = np.stack([f0 + f1, f1, s0 + s1, s1])
+        unsettled, was_small = going, np.zeros_like(going)
         for k in range(MOST_TERMS):
+            if not unsettled.any():
+                break
+            left -= unsettled
             scale, drag = at * away * (k + 1) * (k + 2) / h, ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1)
             pull = (k + a) * (k + b) * h
             own = np.where(by == 0, (k + b) * h * f0 + at * (k + 1) * f1, -(k + 1) * f1)
             f0, f1, s0, s1 = f1, (pull * f0 - drag * f1) / scale, s1, (pull * s0 - drag * s1 + own) / scale
-            sums += np.stack([f1, (k + 2) * f1, s1, (k + 2) * s1])
-            size = (k + 2) * np.maximum(np.abs(f1), np.abs(s1))
-            if k > least and not (going & (size > 1e-17 * np.abs(sums[3]))).any():
-                break
+            sums = np.where(unsettled, sums + np.stack([f1, (k + 2) * f1, s1, (k + 2) * s1]), sums)
+            # One of them may happen to be 0 while the others go on.
+            is_small = ~((k + 2) * np.maximum(np.abs(f1), np.abs(s1)) > 1e-17 * np.abs(sums[3]))
+            unsettled, was_small = unsettled & ~(is_small & was_small) & (left > 0), is_small
         f, s = (np.where(going, new, old) for new, old in ((sums[0], f), (sums[2], s)))
         df, ds = (np.where(going, new / h, old) for new, old in ((sums[1], df), (sums[3], ds)))
         away = np.where(going, away - h, away)
-    return s
+    return np.where(left > 0, s, np.nan)
 
 
 def _by_parameter(

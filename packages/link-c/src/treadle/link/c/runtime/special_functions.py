@@ -66,31 +66,40 @@ static double tr_polygamma(double n, double x) {
     # The derivative of Gauss's series by a (by = 0) or c, term by term; near 1 continued as the scalar op says.
     "tr_hyp2f1_series_slope": """\
 static double tr_hyp2f1_series_slope(double by, double a, double b, double c, double z, double end) {
-  const double least = fmax(fabs(a), fmax(fabs(b), fabs(c))), w = z > 0.99 ? 0.9 : z;
+  // Up to `turn` a factor may be next to 0, or a divisor, and terms that were small may grow again.
+  const double turn = fmax(-a, fmax(-b, -c)), w = z > 0.99 ? 0.9 : z;
   double term = 1, slope = 0, f = 1, df = 0, s = 0, ds = 0;
-  if (!(z >= 0 && end > 0)) return NAN;
-  for (int n = 0; n < 100000; n++) {
+  if (!(z >= 0 && end > 0 && turn < 100000 && a - a == 0 && b - b == 0 && c - c == 0)) return NAN;
+  for (int n = 0;; n++) {
+    if (n == 100000) return NAN;
     const double rest = (b + n) / (c + n) * w / (n + 1);
     slope = (by == 0 ? slope * (a + n) + term : (slope - term / (c + n)) * (a + n)) * rest;
     term *= (a + n) * rest;
     f += term, df += (n + 1) * term, s += slope, ds += (n + 1) * slope;
     // A slope may happen to be 0 while the terms go on.
-    if (!((n + 1) * fmax(fabs(slope), fabs(term)) > 1e-17 * fabs(ds)) && n >= least) break;
+    const double size = (n + 1) * fmax(fabs(slope), fabs(term));
+    const int grows = n < turn || fabs((a + n) * rest) >= 1;
+    if (!(size > 0 && size < INFINITY && (grows || size > 1e-17 * fabs(ds)))) break;
   }
   if (z <= 0.99) return s;
   df /= w, ds /= w;
+  int left = 100000;
   for (double away = 1 - w; away > end;) {
     const double at = 1 - away, h = fmin(away - end, away / 2);
     double f0 = f, f1 = df * h, s0 = s, s1 = ds * h;
     f += f1, s += s1, df = f1, ds = s1;
-    for (int k = 0; k < 100000; k++) {
+    for (int k = 0, was_small = 0;; k++) {
+      if (left-- == 0) return NAN;
       const double scale = at * away * (k + 1.) * (k + 2) / h;
       const double drag = ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1), pull = (k + a) * (k + b) * h;
       const double own = by == 0 ? (k + b) * h * f0 + at * (k + 1) * f1 : -(k + 1) * f1;
       const double f2 = (pull * f0 - drag * f1) / scale, s2 = (pull * s0 - drag * s1 + own) / scale;
       f0 = f1, f1 = f2, s0 = s1, s1 = s2;
       f += f1, df += (k + 2) * f1, s += s1, ds += (k + 2) * s1;
-      if (k > least && !((k + 2) * fmax(fabs(f1), fabs(s1)) > 1e-17 * fabs(ds))) break;
+      // One of them may happen to be 0 while the others go on.
+      const int is_small = !((k + 2) * fmax(fabs(f1), fabs(s1)) > 1e-17 * fabs(ds));
+      if (is_small && was_small) break;
+      was_small = is_small;
     }
     df /= h, ds /= h, away -= h;
   }
