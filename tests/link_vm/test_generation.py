@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 import treadle.tensor as tt
 from tests.graph.arithmetic import NUMBER, add, chain, div_mod, inverse, mul, number, same
+from treadle.compile import Mode, function
 from treadle.config import config
-from treadle.graph import Apply, FunctionGraph, NodeArithmeticError, Op, Variable
+from treadle.graph import Apply, FunctionGraph, NodeArithmeticError, NodeValueError, Op, Variable
 from treadle.link.vm import PerformLinker, VMLinker, VMProgram
 
 
@@ -191,3 +193,59 @@ def test_view_of_a_view_is_followed_to_its_memory() -> None:
     x = number("x")
     assert "copy0(v1)" in program([x], [same(same(x))]).source
     assert "copy" not in program([x], [same(same(inverse(x)))]).source
+
+
+def kept_bytes(function: Any, *values: Any) -> tuple[int, int]:
+    """Return how much more is in use after a call, and how much the next one allocates at most."""
+    tracemalloc.start()
+    try:
+        function(*values)
+        kept = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        function(*values)
+        return kept, tracemalloc.get_traced_memory()[1] - kept
+    finally:
+        tracemalloc.stop()
+
+
+def five(x: Any) -> Any:
+    """Return five elementwise functions of a vector, one of the other."""
+    return tt.exp(tt.tanh(x * 2.0 + 1.0)) / 3.0
+
+
+def test_elementwise_functions_write_over_what_they_made_in_the_last_call() -> None:
+    x = tt.dvector("x")
+    value = np.linspace(0.0, 1.0, 200_000)
+    size = value.nbytes
+    keeping, freeing = (function([x], five(x), mode=Mode(VMLinker(allow_gc=flag), None)) for flag in (False, True))
+    for _ in range(2):
+        np.testing.assert_array_equal(keeping(value), freeing(value))
+    keeping.free()
+    kept, new = kept_bytes(keeping, value)
+    assert (kept // size, new // size) == (4, 1)
+    assert kept_bytes(freeing, value)[0] < size // 10
+    keeping.free()
+    # Results of other shapes than the last time get memory of their own.
+    for at in value[:7], value[:1], value:
+        np.testing.assert_array_equal(keeping(at), freeing(at))
+
+
+def test_errors_of_elementwise_functions_are_the_same_where_memory_is_kept() -> None:
+    x, y = tt.dmatrices("x", "y")
+    f = function([x, y], tt.exp(x + y) * 2.0, mode=Mode(VMLinker(allow_gc=False), None))
+    for a, b in ((1, 3), (3, 1)), ((3, 3), (3, 3)), ((1, 3), (1, 3)), ((3, 3), (1, 3)):
+        assert f(np.zeros(a), np.zeros(b)).tolist() == np.full(np.broadcast_shapes(a, b), 2.0).tolist()
+    with pytest.raises(NodeValueError, match=r"operands could not be broadcast together with shapes \(3,2\) \(3,3\)"):
+        f(np.zeros((3, 2)), np.zeros((3, 3)))
+    assert f(np.zeros((3, 3)), np.zeros((3, 3))).tolist() == np.full((3, 3), 2.0).tolist()
+
+
+@pytest.mark.parametrize("share_memory", [True, False])
+def test_copies_keep_intermediate_values_in_the_same_memory(share_memory: bool) -> None:
+    x = tt.dvector("x")
+    value = np.linspace(0.0, 1.0, 200_000)
+    f = function([x], five(x), mode=Mode(VMLinker(allow_gc=False), None))
+    f(value)
+    twin = f.copy(share_memory=share_memory)
+    assert kept_bytes(twin, value)[0] < value.nbytes // 10
+    np.testing.assert_array_equal(twin(value), f(value))

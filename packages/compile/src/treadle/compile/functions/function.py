@@ -14,7 +14,7 @@ from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.locking import Snapshot
 from treadle.compile.functions.values import Containers, Slots, Values, finder
 from treadle.config import config, lazy_module, text_of
-from treadle.graph import Container, HasInnerGraph, html_fragment, retell
+from treadle.graph import Container, HasInnerGraph, as_flag, html_fragment, retell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -374,7 +374,8 @@ class Function:
         Parameters
         ----------
         share_memory
-            Accepted: no memory for intermediate values belongs to a function, so there is none to share.
+            Accepted: where intermediate values are kept for the next call (option ``allow_gc`` at False), they are
+            those of a thread, and a copy that runs the same program uses the same memory in any case.
         swap
             Which shared variable takes the place of which, in the copy only.
         delete_updates
@@ -389,7 +390,7 @@ class Function:
         FunctionValueError, FunctionTypeError
             If `swap` names a variable that the function does not use, or one of another type.
         """
-        del share_memory
+        as_flag("copy: share_memory", share_memory)
         spec = self.maker.specification.duplicated()
         if swap is not None:
             spec = spec.swapped(swap)

@@ -244,6 +244,14 @@ class Op(GradientNames, ABC):
         """Whether a node whose inputs are all constant may be replaced by its value."""
         return True
 
+    def filler(self, node: Apply) -> Callable[[Value, Sequence[Value]], bool] | None:
+        """Return what computes a node's one output from the values of its inputs into one of an earlier call.
+
+        It returns whether the two fit. The Python VM calls it where memory is kept for the next call
+        (``allow_gc=False``). None, the default, if there is nothing of the kind.
+        """
+        return None
+
     def printed_form(self, node: Apply) -> Form | Sequence[Form] | None:
         """Return how `pprint` writes the node, or None for a call with the op's own text: ``op(a, b)``.
 

@@ -149,7 +149,11 @@ class PythonLinker(ProgramLinker):
         def perform(node: Apply) -> Compute:
             return into_buffers(node, reused[node], buffers) if node in reused else through_perform(node)
 
-        return KeepingProgram(fgraph, write(lambda node: self._lower(node, perform)), buffers)
+        def lower(node: Apply) -> Compute:
+            # A rule's function makes new memory.
+            return perform(node) if node in reused and node.op.filler(node) else self._lower(node, perform)
+
+        return KeepingProgram(fgraph, write(lower), buffers)
 
 
 def evaluate(variable: Variable, values: Mapping[object, object], mode: object = None, **kwargs: object) -> Value:

@@ -5,6 +5,7 @@ Where values are not freed (``allow_gc=False``), a program keeps memory for its 
 
 from __future__ import annotations
 
+import itertools
 import threading
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -59,31 +60,35 @@ class Buffers:
         finally:
             mine.taken, mine.spare = outer, mine.taken
 
-    def take(self, var: Variable) -> Value:
-        """Return what may be overwritten to compute a variable, or None."""
-        taken: dict[Variable, object] | None = getattr(self._of_thread, "taken", None)
-        return None if taken is None else taken.pop(var, None)
+    def take(self, place: int) -> Value:
+        """Return what may be overwritten to compute the value with a number, or None."""
+        taken: dict[int, object] | None = getattr(self._of_thread, "taken", None)
+        return None if taken is None else taken.pop(place, None)
 
-    def leave(self, var: Variable, value: object) -> None:
+    def leave(self, place: int, value: object) -> None:
         """Keep a value for the next call."""
-        taken: dict[Variable, object] | None = getattr(self._of_thread, "taken", None)
+        taken: dict[int, object] | None = getattr(self._of_thread, "taken", None)
         if taken is not None:
-            taken[var] = value
+            taken[place] = value
 
     def clear(self) -> None:
         """Forget the values of all threads."""
         self._of_thread = threading.local()
 
 
-def reusable_outputs(fgraph: FunctionGraph) -> dict[Apply, list[bool]]:
-    """Return for each node which outputs' memory nobody has after a call: no output of the graph, no input, no view."""
+def reusable_outputs(fgraph: FunctionGraph) -> dict[Apply, list[int | None]]:
+    """Return for nodes a number for each output whose memory nobody has after a call, None for the others.
+
+    Such a value is no output of the graph, no input, no view.
+    """
     order = fgraph.toposort()
     roots = memory_roots(order)
     escaping = {root for out in fgraph.outputs for root in roots_of(out, roots)}
+    numbers = itertools.count()
     found = {}
     for node in order:
-        own = [out not in roots and out not in escaping for out in node.outputs]
-        if any(own):
+        own = [None if out in roots or out in escaping else next(numbers) for out in node.outputs]
+        if any(place is not None for place in own):
             found[node] = own
     return found
 
@@ -139,20 +144,42 @@ def through_perform(node: Apply) -> Compute:
     return run
 
 
-def into_buffers(node: Apply, reused: Sequence[bool], buffers: Buffers) -> Compute:
-    """Return a function of the node's input values that runs `perform` on output cells with the last call's values."""
+def into_buffers(node: Apply, places: Sequence[int | None], buffers: Buffers) -> Compute:
+    """Return a function of the node's input values that runs `perform` on output cells with the last call's values.
+
+    What an op computes into an earlier value itself it does instead.
+    """
+    fill = node.op.filler(node)
+    if fill is not None:
+        return _filling(fill, lower_node(node), places[0], buffers)
     perform = node.op.perform
     prepare(node)
-    outputs = list(zip(node.outputs, reused, strict=True))
 
     def run(*values: object) -> Value:
-        cells = [[buffers.take(out) if kept else None] for out, kept in outputs]
+        cells = [[None if place is None else buffers.take(place)] for place in places]
         perform(node, list(values), cells)
         results = tuple(cell[0] for cell in cells)
-        for (out, kept), value in zip(outputs, results, strict=True):
-            if kept:
-                buffers.leave(out, value)
+        for place, value in zip(places, results, strict=True):
+            if place is not None:
+                buffers.leave(place, value)
         return results[0] if len(results) == 1 else results
+
+    return run
+
+
+def _filling(
+    fill: Callable[[Value, Sequence[Value]], bool], make: Compute, place: int | None, buffers: Buffers
+) -> Compute:
+    """Return a function of a node's input values that makes a new value only where the last call's does not fit."""
+    if place is None:
+        return make
+
+    def run(*values: object) -> Value:
+        held = buffers.take(place)
+        if held is None or not fill(held, values):
+            held = make(*values)
+        buffers.leave(place, held)
+        return held
 
     return run
 

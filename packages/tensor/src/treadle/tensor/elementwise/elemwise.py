@@ -12,6 +12,7 @@ import numpy as np
 from treadle.config import config, lazy_module, lazy_names, text_of
 from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op, toposort
 from treadle.tensor.elementwise.composite import Composite, Step
+from treadle.tensor.elementwise.memory import filling, owned
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.ops.known_values import aligned
@@ -410,6 +411,10 @@ class Elemwise(TensorOp):
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
 
+    def filler(self, node: Apply) -> Callable[[Any, Sequence[Any]], bool] | None:
+        """Return NumPy's function with an array to write into, where one computes the node in its dtypes."""
+        return filling(self, node)  # type: ignore[arg-type]  # of tensors
+
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
         """Return what is computed of known operands, in their dtypes."""
         rows = aligned([known(x) for x in node.inputs]) if len(node.outputs) == 1 else None
@@ -432,22 +437,15 @@ class Elemwise(TensorOp):
         if isinstance(scalar, Composite):
             results = scalar.results(inputs)
             if len(scalar.outputs) == 1:
-                return [self._owned(results[0], inputs)]
+                return [owned(results[0], inputs)]
             shape = np.broadcast_shapes(*(x.shape for x in inputs))
-            return [self._owned(np.broadcast_to(x, shape), inputs) for x in results]
+            return [owned(np.broadcast_to(x, shape), inputs) for x in results]
         loops = self.loop_dtypes(node)
         args = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, loops, strict=True)]
         with np.errstate(all="ignore"):
             result = np.asarray(scalar.impl(*args))
         out: Any = node.outputs[0].type
-        return [self._owned(result.astype(out.numpy_dtype, copy=False), inputs)]
-
-    @staticmethod
-    def _owned(result: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the result, copied if it is an input's memory."""
-        if not result.flags.owndata or not result.flags.writeable or any(result is x for x in inputs):
-            return np.array(result)
-        return result
+        return [owned(result.astype(out.numpy_dtype, copy=False), inputs)]
 
     def blame(self, node: Apply, values: Sequence[np.ndarray]) -> Apply | None:
         """Return the original node at fault, for a fused node whose shapes clash."""
