@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -113,3 +114,48 @@ def test_streams_list_distributions() -> None:
     listed = dir(tr.RandomStream(1))
     assert {"normal", "uniform", "seed", "updates"} <= set(listed)
     assert not {"shared_rng", "rng", "RandomVariable", "normalize_size_param"} & set(listed)
+
+
+@pytest.mark.parametrize("generator", ["numpy", "portable"])
+def test_a_call_draws_from_all_generators_before_they_are_seeded_or_from_all_after(
+    generator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = tr.RandomStream(1, generator=generator)
+    f = function([], [stream.normal(), stream.normal(), stream.normal()], mode="VM")
+    found: list[Any] = []
+    other = threading.Thread(target=lambda: found.append(f()))
+    kind = type(stream.state_updates[0][0])
+    set_value = kind.set_value
+
+    def slow(self: Any, *args: Any, **kwargs: Any) -> None:
+        set_value(self, *args, **kwargs)
+        if other.ident is None:
+            other.start()
+            # The call has time to draw here, if anything lets it.
+            other.join(0.2)
+
+    monkeypatch.setattr(kind, "set_value", slow)
+    stream.seed(2)
+    other.join()
+    same = tr.RandomStream(2, generator=generator)
+    np.testing.assert_array_equal(found, [function([], [same.normal(), same.normal(), same.normal()], mode="VM")()])
+
+
+def test_a_stream_that_cannot_be_seeded_stays_as_it_was() -> None:
+    stream = tr.RandomStream(1)
+    f = function([], [stream.normal(), stream.normal()], mode="VM")
+    make, made = stream.rng_ctor, []
+
+    def failing(seed: Any) -> Any:
+        if made:
+            raise OSError
+        made.append(seed)
+        return make(seed)
+
+    stream.rng_ctor = failing
+    with pytest.raises(OSError):
+        stream.seed(2)
+    same = tr.RandomStream(1)
+    expected = function([], [same.normal(), same.normal()], mode="VM")
+    np.testing.assert_array_equal(f(), expected())
+    np.testing.assert_array_equal(f(), expected())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -195,16 +196,24 @@ class RandomStream:
     def seed(self, seed: Seed = None) -> None:
         """Seed all generators anew, in functions that are compiled already too.
 
+        A call of a function in another thread draws from all of them before it, or from all of them after it.
+
         Parameters
         ----------
         seed
             A seed as for the constructor; None for the one given there.
         """
         with self._lock:
-            self.gen_seedgen = _seeds("seed", self.default_instance_seed if seed is None else seed)
-            made = list(zip(self.state_updates, self.gen_seedgen.spawn(len(self.state_updates)), strict=True))
-            for (generator, _), own in made:
-                generator.set_value(self.rng_ctor(own), borrow=True)
+            seeds = _seeds("seed", self.default_instance_seed if seed is None else seed)
+            made = [self.rng_ctor(own) for own in seeds.spawn(len(self.state_updates))]
+            held = [generator for generator, _ in self.state_updates]
+            with ExitStack() as locks:
+                # In the order that calls take them in.
+                for cell in sorted((generator.container for generator in held), key=lambda cell: cell.order):
+                    locks.enter_context(cell.lock)
+                for generator, value in zip(held, made, strict=True):
+                    generator.set_value(value, borrow=True)
+                self.gen_seedgen = seeds
 
     def gen(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> TensorVariable:
         """Return a draw by a new generator of the stream.
