@@ -64,7 +64,8 @@ def check_name(thing: Any) -> None:
     found: object = sys.modules.get(thing.__module__)
     for name in thing.__qualname__.split("."):
         found = getattr(found, name, None)
-    if found is not thing:
+    # A decorator may have put another object there, which says what it stands for.
+    if found is not thing and getattr(found, "__wrapped__", None) is not thing:
         raise UndigestibleError(refusal(thing, "its module holds something else under its name"))
 
 

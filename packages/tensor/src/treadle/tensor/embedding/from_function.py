@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.config import alias, text_of
 from treadle.graph import (
@@ -54,6 +54,10 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
 
     library = "py"
     exact = False
+    # Of functions that a module holds under their name, by which other processes find them too.
+    __props__: ClassVar[tuple[str, ...] | None] = (
+        *("function", "itypes", "otypes", "given_infer_shape", "given_pullback"),
+    )
     # The user's gradient may flow anywhere.
     connection_pattern = Op.connection_pattern
 
