@@ -30,16 +30,29 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], folder: Path) -> Say:
+def say(capsys: pytest.CaptureFixture[str], folder: Path, complaints: list[str]) -> Say:
     """Run ``treadle cache`` with arguments; return status and output."""
     del folder
 
     def run(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
         status = main(["cache", *arguments])
-        return status, capsys.readouterr().out
+        out, errors = capsys.readouterr()
+        complaints[:] = [errors]
+        return status, out
 
     return run
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def said(complaints: list[str]) -> Callable[[], str]:
+    """Return what the last command said to be wrong."""
+    return lambda: complaints[0]
 
 
 def make(factor: float = 2.0, name: str = "scaled") -> Function:
@@ -135,12 +148,25 @@ def test_pickled_function_is_explained_without_being_made(say: Say, tmp_path: Pa
     assert "\n  graph: " in text
 
 
-def test_file_that_holds_no_function_is_told(say: Say, tmp_path: Path) -> None:
+def test_pickle_of_something_else_is_not_run(say: Say, tmp_path: Path) -> None:
+    class Evil:
+        def __reduce__(self) -> tuple[object, ...]:
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    for number, thing in enumerate((Evil(), [Evil()], (Evil(), make()))):
+        file = tmp_path / f"evil{number}"
+        file.write_bytes(pickle.dumps(thing))
+        assert say("explain", str(file)) == (2, "")
+    assert not (tmp_path / "made").exists()
+    several = tmp_path / "several"
+    several.write_bytes(pickle.dumps([make(), make(7.0)]))
+    assert say("explain", str(several))[0] == 0
+
+
+def test_file_that_holds_no_function_is_told(say: Say, said: Callable[[], str], tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(pickle.dumps([1, 2]))
-    assert say("explain", str(tmp_path / "other")) == (
-        2,
-        f"cache explain: {tmp_path / 'other'} holds no function\n",
-    )
+    assert say("explain", str(tmp_path / "other")) == (2, "")
+    assert said() == f"cache explain: {tmp_path / 'other'} holds no function\n"
     (tmp_path / "text").write_text("no pickle")
     assert say("explain", str(tmp_path / "text"))[0] == 2
     assert say("explain", str(tmp_path / "absent"))[0] == 2

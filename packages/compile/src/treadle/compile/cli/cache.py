@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import re
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _ACTIONS = {
-    "list": "every entry: key, kind, bytes, last use, and what it was made for",
+    "list": "every entry, the last used at the end: key, kind, bytes, last use, and what it was made for",
     "clear": "remove all entries",
     "purge": "remove all entries, and what killed processes left behind; no process may be compiling",
     "verify": "check every entry against its checksum; exit status 1 if one is damaged",
@@ -61,7 +63,7 @@ def run(console: Console, given: argparse.Namespace) -> int:
     if given.action == "verify":
         return _verify(console, cache)
     if given.action == "list":
-        for info in cache.list():
+        for info in sorted(cache.list(), key=lambda info: (info.used or math.inf, info.key)):
             _say(console, _line(info))
         _say(console, f"{cache.directory}: {_total(cache)}")
     elif given.action == "clear":
@@ -75,6 +77,12 @@ def run(console: Console, given: argparse.Namespace) -> int:
 
 def _say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _refuse(text: str) -> int:
+    """Say what cannot be explained, and return the exit status of that."""
+    sys.stderr.write(f"cache explain: {text}\n")
+    return 2
 
 
 def _total(cache: Cache) -> str:
@@ -104,9 +112,7 @@ def _explain(console: Console, cache: Cache, subject: str | None, last: bool) ->
     if last:
         return _explain_last(console, cache)
     if subject is None:
-        text = "cache explain: the key of an entry is needed, or a file, or --last; `treadle cache list` shows the keys"
-        _say(console, text)
-        return 2
+        return _refuse("the key of an entry is needed, or a file, or --last; `treadle cache list` shows the keys")
     if _KEY.fullmatch(subject):
         _say(console, cache.explain(subject))
         entry = next((info for info in cache.list() if info.key == subject and "parts" in info.meta), None)
@@ -116,16 +122,14 @@ def _explain(console: Console, cache: Cache, subject: str | None, last: bool) ->
     try:
         return _explain_file(console, cache, Path(subject))
     except (OSError, pickle.UnpicklingError, TreadleError) as error:
-        _say(console, f"cache explain: {subject} is neither a key nor the file of a pickled function: {error}")
-        return 2
+        return _refuse(f"{subject} is neither a key nor the file of a pickled function: {error}")
 
 
 def _explain_last(console: Console, cache: Cache) -> int:
     try:
         about = json.loads((cache.directory / LAST_LOOKUP).read_text("utf-8"))
     except (OSError, ValueError):
-        _say(console, f"cache explain: no process has looked a function up in {cache.directory} so far")
-        return 2
+        return _refuse(f"no process has looked a function up in {cache.directory} so far")
     named = f" ({about['function']})" if about.get("function") else ""
     why = f": {about['reason']}" if about.get("reason") else ""
     _say(console, f"the last function{named}: {_OUTCOMES.get(about.get('outcome', ''), 'unknown')}{why}")
@@ -150,8 +154,7 @@ def _explain_file(console: Console, cache: Cache, file: Path) -> int:
     each = found if isinstance(found, list | tuple) else [found]
     makers = [maker for maker in (getattr(x, "maker", x) for x in each) if isinstance(maker, FunctionMaker)]
     if not makers:
-        _say(console, f"cache explain: {file} holds no function")
-        return 2
+        return _refuse(f"{file} holds no function")
     for maker in makers:
         with config.using(maker.options):
             try:
@@ -168,10 +171,19 @@ def _explain_file(console: Console, cache: Cache, file: Path) -> int:
 class _MakerReader(pickle.Unpickler):
     """Loads pickled functions as their makers, which compiles nothing."""
 
+    _begun = False
+
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a pickle names; what restores a function only returns what it was made from."""
+        """Return what a pickle names; what restores a function only returns what it was made from.
+
+        The pickle of a function, or of several, names that first: nothing of another one is run.
+        """
         if module == "treadle.compile.functions.function" and name == "_restore":
+            self._begun = True
             return lambda maker, *_: maker
+        if not self._begun:
+            msg = f"it begins with {module}.{name}"
+            raise pickle.UnpicklingError(msg)
         return super().find_class(module, name)
 
 
