@@ -47,7 +47,7 @@ def told(f, raised, send):
     try:
         f(count, 0.5, np.ones(50))
     except raised:
-        assert time.monotonic() - start < 30, time.monotonic() - start
+        assert time.monotonic() - start < 120, time.monotonic() - start
         return
     raise AssertionError("not interrupted")
 
@@ -90,10 +90,10 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("mode", [name.upper() for name in BACKENDS if name in {"c", "cvm"}])
+@pytest.mark.parametrize("mode", [name.upper() for name in BACKENDS if name in {"c", "cvm", "numba"}])
 def test_signals_end_compiled_loops_and_leave_everything_as_it_was(mode: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM.format(mode=mode)],
-        capture_output=True, text=True, check=False, timeout=300,
+        capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from treadle.config import new_lock
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.generators import GENERATORS
+from treadle.link.numba.interrupts import WATCHED
 from treadle.link.numba.philox import PHILOX
 from treadle.link.numba.special_functions import SPECIAL
 from treadle.link.numba.unit import Unit
@@ -485,7 +486,7 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 def _texts() -> Iterable[str]:
-    yield from (BUFFERS, _LENGTHS, _HALF, SPECIAL, GENERATORS, PHILOX)
+    yield from (BUFFERS, _LENGTHS, _HALF, SPECIAL, GENERATORS, PHILOX, WATCHED)
     for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)

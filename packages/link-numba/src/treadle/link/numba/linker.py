@@ -165,6 +165,7 @@ def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple
     """
     import numpy as np
 
+    from treadle.link.numba import interrupts
     from treadle.link.numba.blas import BLAS, ROUTINES
     from treadle.link.numba.samplers import FIXED_WORDS, FUNCTIONS
     from treadle.link.numba.transforms import CALL, LOOPS, loop_addresses
@@ -179,6 +180,8 @@ def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple
         from treadle.tensor import bit_generator_functions
 
         words[first] = bit_generator_functions()
+    if interrupts.CALL in source:
+        words[first + 1] = interrupts.WATCH.address()
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, FIXED_WORDS):
         data = np.ascontiguousarray(constant.data)

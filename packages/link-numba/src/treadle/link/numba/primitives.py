@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
@@ -459,6 +460,42 @@ def _from_table(values: Sequence[float]) -> Intrinsic:
     return _primitive(write, types.float64, types.int64)
 
 
+# Interrupts
+
+
+def _this_thread(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    declared = ir.FunctionType(_WORD, [])
+    return builder.call(cgutils.get_or_insert_function(builder.module, declared, "pthread_self"), [])
+
+
+def _seconds(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """The monotonic clock."""
+    short = ir.IntType(32)
+    place = cgutils.alloca_once(builder, ir.ArrayType(_WORD, 2))
+    declared = ir.FunctionType(short, [short, place.type])
+    clock = cgutils.get_or_insert_function(builder.module, declared, "clock_gettime")
+    builder.call(clock, [ir.Constant(short, time.CLOCK_MONOTONIC), place])
+    whole, rest = (builder.sitofp(x, ir.DoubleType()) for x in cgutils.unpack_tuple(builder, builder.load(place), 2))
+    return builder.fadd(whole, builder.fmul(rest, ir.Constant(ir.DoubleType(), 1e-9)))
+
+
+def _python_ends(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Lets Python's handlers of signals run; keeps what they raise behind the first word at an address."""
+    short, nothing = ir.IntType(32), ir.VoidType()
+
+    def call(name: str, returned: ir.Type, *given: ir.Value) -> ir.Value:
+        declared = ir.FunctionType(returned, [x.type for x in given])
+        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), given)
+
+    state = call("PyGILState_Ensure", short)
+    ends = builder.icmp_signed("!=", call("PyErr_CheckSignals", short), ir.Constant(short, 0))
+    with builder.if_then(ends, likely=False):
+        words = builder.inttoptr(args[0], _WORD.as_pointer())
+        call("PyErr_Fetch", nothing, *(builder.gep(words, [ir.Constant(_WORD, k)]) for k in (1, 2, 3)))
+    call("PyGILState_Release", nothing, state)
+    return builder.zext(ends, _WORD)
+
+
 # By the stem of their names; what follows it says for which types.
 _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "as": _as_pointer,
@@ -484,6 +521,10 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "buffer_data": lambda: _primitive(_buffer_data, types.int64, types.int64),
     "buffer_size": lambda: _primitive(_buffer_size, types.int64, types.int64),
     "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
+    # They take a number that they do not look at: intrinsics have parameters.
+    "this_thread": lambda: _primitive(_this_thread, types.int64, types.int64),
+    "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
+    "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
     "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
     # One of two values, without a branch.
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),

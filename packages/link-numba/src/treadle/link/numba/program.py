@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treadle.graph import NodeError, NodeIndexError, NodeMemoryError, NodeValueError
-from treadle.link.numba.status import ASSERTION, INDEX, MATRIX, MEMORY, OK, SHAPE, VALUE
+from treadle.link.numba.interrupts import WATCH
+from treadle.link.numba.status import ASSERTION, INDEX, INTERRUPT, MATRIX, MEMORY, OK, SHAPE, VALUE
 from treadle.link.vm import Program, replay
 from treadle.tensor import MatrixError, TensorType
 
@@ -115,6 +116,8 @@ class NumbaProgram(Program):
         if halves:
             given = [x.view(np.uint16) if i in halves else x for i, x in enumerate(inputs)]
         status, *outputs = self._run(self._where, *given)
+        if status == INTERRUPT:
+            WATCH.raise_taken()
         if status != OK:
             raise self._failure(status, inputs)
         for i in out_halves:

@@ -14,8 +14,8 @@ from treadle.link.numba.transforms import LOOPS
 _CALL = re.compile(r"\bsampler_(random_\w+)\(")
 # What they name where they are passed the table of the bit generators' functions.
 FUNCTIONS = "open_generator"
-# Words of a program's table before its constants: routines, loops, and the address of that table.
-FIXED_WORDS = len(ROUTINES) + 2 * len(LOOPS) + 1
+# Words of a program's table before its constants: routines, loops, the address of that table, and of the watch.
+FIXED_WORDS = len(ROUTINES) + 2 * len(LOOPS) + 2
 
 
 class Samplers:

@@ -270,6 +270,10 @@ class GraphWriter:
 
     def generator_functions(self) -> str:
         """Return the expression of the address of the table of NumPy's bit generators' functions."""
+        return f"as_i8(table)[{FIXED_WORDS - 2}]"
+
+    def watch(self) -> str:
+        """Return the expression of the address of what loops look at to see whether to end."""
         return f"as_i8(table)[{FIXED_WORDS - 1}]"
 
     def drop(self, slot: int) -> None:

@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from treadle.link.numba.interrupts import FIRST_LOOK
 from treadle.link.numba.parts import called
-from treadle.link.numba.status import MEMORY, SHAPE, VALUE
+from treadle.link.numba.status import INTERRUPT, MEMORY, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.unit import indented
 from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
@@ -382,16 +383,42 @@ class _Loop:
         return [f"if {i} == {self.capacity}:", *indented(lines)]
 
     def _around(self, lines: Sequence[str], until: str) -> list[str]:
-        """Return the loop around the statements of a step."""
-        i, steps = self.i, self.steps
+        """Return the loop around the statements of a step, which looks now and then whether it is to end.
+
+        Steps in between are not slowed by that.
+        """
+        writer, i, steps = self.writer, self.i, self.steps
+        first, look, every, seen, asked = (writer.name(stem) for stem in ("first", "look", "every", "seen", "asked"))
+        only_scalars = not self.stacks and all(isinstance(c.value, ScalarValue) for c in self.carries)
+        head = [f"{every} = {FIRST_LOOK if only_scalars else 1}", f"{seen} = 0.0", f"{asked} = 0.0"]
+        watched = [
+            f"{every}, {seen}, {asked} = watched({writer.watch()}, {i}, {every}, {seen}, {asked})",
+            f"if {every} < 0:",
+            f"    return STOP({INTERRUPT})",
+        ]
         if not until:
-            return [f"for {i} in range({steps}):", *indented(lines or [f"{i} + 0"])]
-        end = self.writer.name("n")
+            return [
+                *head,
+                f"{i} = 0",
+                f"while {i} < {steps}:",
+                f"    {first} = {i}",
+                f"    {look} = min({first} + {every}, {steps})",
+                f"    for {i} in range({first}, {look}):",
+                *indented(indented(lines or [f"{i} + 0"])),
+                f"    {i} = {look}",
+                f"    if {i} < {steps}:",
+                *indented(indented(watched)),
+            ]
+        end = writer.name("n")
         return [
+            *head,
             f"{i} = 0",
             f"{end} = {steps}",
+            f"{look} = {every}",
             f"while {i} < {end}:",
             *indented([*lines, f"{i} = {i} + 1", f"if {until}:", f"    {end} = {i}"]),
+            f"    if {i} == {look} and {i} < {end}:",
+            *indented(indented([*watched, f"{look} = {i} + {every}"])),
         ]
 
     # After the last step
