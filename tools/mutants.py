@@ -86,7 +86,7 @@ def _of_lowerings(path: Path) -> Sequence[str]:
 
 AREAS = {
     "rules": Area((f"{TENSOR}/rewrites/**/*.py",), "", _of_rules),
-    "derivatives": Area((f"{TENSOR}/*.py", f"{TENSOR}/scalar/*.py"), "derivatives", _of_derivatives),
+    "derivatives": Area((f"{TENSOR}/**/*.py",), "derivatives", _of_derivatives),
     "lowerings": Area(("packages/link-c/src/treadle/link/c/lower/*.py", f"{TENSOR}/lower_vm/*.py"), "", _of_lowerings),
 }
 
@@ -99,7 +99,8 @@ def _module(path: Path) -> str:
 def _population(area: Area) -> Iterator[tuple[Path, int, int, str]]:
     for pattern in area.modules:
         for path in sorted(ROOT.glob(pattern)):
-            if path.stem != "__init__":
+            others = () if area.part == "" else ("rewrites", "lower_vm")
+            if path.stem != "__init__" and not any(name in path.parts for name in others):
                 for number, place in enumerate(mutations(path.read_text(encoding="utf-8"), area.part)):
                     yield path, number, place.line, place.what
 

@@ -108,3 +108,15 @@ def test_fault_is_planted_in_memory(tmp_path: Path, planted: bool) -> None:
     )
     assert done.returncode == int(planted), done.stdout.decode()
     assert source.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_areas_reach_into_all_rooms(name: str) -> None:
+    folders = {path.parent.name for path, *_ in sample(name, 100_000, 0)}
+    expected = {
+        "rules": {"rewrites", "loops", "scalar", "linear_algebra"},
+        "derivatives": {"elementwise", "indexing", "reductions", "ops", "loops", "special_functions"},
+        "lowerings": {"lower", "lower_vm"},
+    }
+    assert expected[name] <= folders
+    assert (name == "derivatives") == ("rewrites" not in folders and "lower_vm" not in folders)
