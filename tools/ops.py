@@ -50,7 +50,7 @@ TOOLS = {
     *("as_list_or_tuple", "consider_constant", "construct_nominal_fgraph", "gauss_newton_vector_product"),
     *("mode_not_slow", "pushforward_through_pullback", "scan_checkpoints", "value_and_grad", "verify_grad", "vmap"),
     # Of loops, for linkers:
-    *("expand_loops", "shape_values"),
+    *("expand_generators", "shape_values"),
     # What is known when a graph is built, and the parts of indices:
     *("advanced_subtensor", "as_index_literal", "as_index_variable", "basic_subtensor", "get_canonical_form_slice"),
     *("get_idx_list", "get_scalar_constant_value", "get_scalar_type", "get_slice_elements", "get_vector_length"),

@@ -127,6 +127,21 @@ def test_last_lookup_says_why_a_function_is_not_kept(say: Say) -> None:
     assert "not kept in the cache: compile cache:" in say("explain", "--last")[1]
 
 
+def test_process_of_which_no_function_has_a_key_is_explained(tmp_path: Path) -> None:
+    program = (
+        "import treadle.tensor as tt\nfrom treadle.compile import function\nx = tt.dvector('x')\n"
+        "function([x], tt.wrap_py([tt.dvector], [tt.dvector])(lambda x: x)(x), name='own')"
+    )
+    environment = {**os.environ, "TREADLE_FLAGS": f"base_compiledir={tmp_path}"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True)
+    command = (
+        "import sys; from treadle.compile.command_line import main; sys.exit(main(['cache', 'explain', '--last']))"
+    )
+    done = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True)
+    assert "the last function (own): not kept in the cache: " in done.stdout
+    assert "<lambda>" in done.stdout
+
+
 def test_without_lookups_there_is_nothing_to_explain(say: Say) -> None:
     assert say("explain", "--last")[0] == 2
     assert say("explain")[0] == 2
@@ -167,8 +182,9 @@ def test_file_that_holds_no_function_is_told(say: Say, said: Callable[[], str], 
     (tmp_path / "other").write_bytes(pickle.dumps([1, 2]))
     assert say("explain", str(tmp_path / "other")) == (2, "")
     assert said() == f"cache explain: {tmp_path / 'other'} holds no function\n"
-    (tmp_path / "text").write_text("no pickle")
-    assert say("explain", str(tmp_path / "text"))[0] == 2
+    for content in b"no pickle", b"", b"\x80\xff.", b"ctreadle.no_such\nthing\n.":
+        (tmp_path / "text").write_bytes(content)
+        assert say("explain", str(tmp_path / "text"))[0] == 2
     assert say("explain", str(tmp_path / "absent"))[0] == 2
 
 

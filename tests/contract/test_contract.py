@@ -11,15 +11,16 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
-# The C backend and the virtual machine are checked at every dtype; CVM is both of them, so one check of each family
-# says that they are put together rightly. With the compilers that take longer, dtypes that only differ in width from
-# these are checked with -m slow, and so are second derivatives: graphs of the ops that values and first derivatives
-# check. Rewritten graphs are made of these ops too: C runs all of them, and JAX those of double, with XLA's
-# optimisations.
-FEW = {"bool", "int64", "float32", "float64", "complex128"}
+# The virtual machine is checked at every dtype and in every way, and C at every dtype; CVM is both, so one check of
+# each family says that they are put together rightly. Second derivatives and rewritten graphs are graphs of the ops
+# that values and first derivatives check: but for rewritten ones of double, other backends run them with -m slow.
+# With the compilers that take longer, so do dtypes that only differ in width from these, and functions composed of
+# others' ops; JAX runs rewritten graphs with XLA's optimisations.
+FEW = {"bool", "int64", "float64", "complex128"}
 NONE = set[str]()
 TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": {"float64"}, "second": NONE}
 BY_KIND = {
+    "c": {"second": NONE, "rewritten": {"float64"}},
     "cvm": {"values": {"float64"}, "other": NONE},
     "jax": TRACED,
     "numba": {"values": FEW, "rewritten": NONE, "second": NONE, "other": {"float64"}},
@@ -38,6 +39,8 @@ DOUBLE = {"values": {"float64", "complex128"}, "first": {"float64"}}
 def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
+    if check.family.startswith("composed.") and backend == "numba" and check.kind == "first":
+        return NONE
     if check.family in MATRICES and backend in {"jax", "numba", "pytorch"}:
         return DOUBLE.get(check.kind, NONE)
     return chosen.get(check.kind, chosen.get("other"))
@@ -62,8 +65,8 @@ INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "py
 # Families that take PyTorch's compiler a quarter of a minute to two: with -m slow.
 SLOW_IN_INDUCTOR = {
     *("accumulation", "bessel_functions", "gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma"),
-    *("banded", "cholesky", "least_squares", "lu", "matrix_equations", "matrix_functions", "optimize", "qr"),
-    *("searching", "sorting", "svd"),
+    *("banded", "cholesky", "determinants", "least_squares", "linear_systems", "lu", "matrix_equations"),
+    *("matrix_functions", "optimize", "qr", "searching", "sorting", "svd", "triangular", "indexing"),
 }
 
 

@@ -39,7 +39,8 @@ def hits() -> Counter[str]:
     for kind in (tr.random_generator_type, tr.portable_generator_type):
         following, draw = tr.normal(v.s, rng=kind.make_variable("r"), return_next_rng=True)
         following, draw = tr.normal(draw, rng=following, return_next_rng=True)
-        expressions += [draw, following]
+        chosen = tt.ifelse(v.s > 0, following, following.owner.inputs[0])
+        expressions += [draw, following, chosen]
     rng, state = tr.portable_generator_type.make_variable("r"), tt.tensor("state", dtype="int64", shape=(3,))
     later = GeneratorInState()(GeneratorInState()(rng, state), state + 1)
     expressions += [GeneratorState()(later), later]

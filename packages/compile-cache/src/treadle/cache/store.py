@@ -204,9 +204,9 @@ class Store:
     def note(self, name: str, data: bytes) -> Path | None:
         """Keep bytes in a file of the directory itself; return the file, None if that is not possible.
 
-        A directory that was not asked for yet, or is gone, is not made for that.
+        A directory that is gone is not made again for that.
         """
-        root = self._root
+        root = self.root()
         if root is None:
             return None
         try:

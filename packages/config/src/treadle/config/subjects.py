@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
+import weakref
 from copy import copy
 from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -18,7 +19,7 @@ from treadle.config.places import is_own_module
 from treadle.config.text import text_of
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
 
 T = TypeVar("T")
 
@@ -142,6 +143,10 @@ def _called(frame: FrameType) -> tuple[str, str]:
     return name if name in _SIGNS else "" if name.startswith(("_", "<")) else name.rstrip("_"), module
 
 
+# Functions that share the code of one definition, by that code.
+_SHARING: dict[CodeType, list[weakref.ref[FunctionType]]] = {}
+
+
 def _closure(frame: FrameType) -> FunctionType | None:
     """Return the function that runs in a frame, one of many that may share the code of one definition."""
     code = frame.f_code
@@ -149,12 +154,19 @@ def _closure(frame: FrameType) -> FunctionType | None:
     wrapped = variables.get("function")  # as a wrapper calls what it has its name from, by which it is found at once
     if "function" in code.co_freevars and isinstance(wrapped, FunctionType):
         return wrapped
-    for found in gc.get_referrers(code):
-        if isinstance(found, FunctionType) and found.__code__ is code:
-            cells = zip(code.co_freevars, found.__closure__ or (), strict=True)
-            if all(name in variables and cell.cell_contents is variables[name] for name, cell in cells):
-                return found
-    return None
+
+    def runs(found: FunctionType) -> bool:
+        cells = zip(code.co_freevars, found.__closure__ or (), strict=True)
+        return all(name in variables and cell.cell_contents is variables[name] for name, cell in cells)
+
+    known = [function for reference in _SHARING.get(code, ()) if (function := reference()) is not None]
+    closure = next(filter(runs, known), None)
+    if closure is None:
+        # This looks at all objects that there are, so that what it finds is kept.
+        sharing = [x for x in gc.get_referrers(code) if isinstance(x, FunctionType) and x.__code__ is code]
+        _SHARING[code] = [weakref.ref(function) for function in sharing]
+        closure = next(filter(runs, sharing), None)
+    return closure
 
 
 def _parameters(frame: FrameType) -> tuple[str, ...]:

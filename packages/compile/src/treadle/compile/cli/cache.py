@@ -16,7 +16,7 @@ from treadle.compile.functions.maker import FunctionMaker
 from treadle.compile.stored.code_text import UndigestibleError
 from treadle.compile.stored.key import key_of
 from treadle.compile.stored.programs import LAST_LOOKUP
-from treadle.config import TreadleError, config
+from treadle.config import config
 
 if TYPE_CHECKING:
     import argparse
@@ -121,7 +121,7 @@ def _explain(console: Console, cache: Cache, subject: str | None, last: bool) ->
         return 0
     try:
         return _explain_file(console, cache, Path(subject))
-    except (OSError, pickle.UnpicklingError, TreadleError) as error:
+    except Exception as error:  # noqa: BLE001 - a file may hold anything, and what is loaded raise anything
         return _refuse(f"{subject} is neither a key nor the file of a pickled function: {error}")
 
 
