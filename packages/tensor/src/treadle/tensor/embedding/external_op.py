@@ -84,6 +84,22 @@ class ExternalOp(Op, Generic[A]):
         self.function = function
         self.name = name
 
+    def canonical(self) -> bytes:
+        """Return the canonical encoding of an op whose subclass says by what a function is found again.
+
+        Raises
+        ------
+        GraphTypeError
+            If it does not.
+        """
+        if type(self).__props__ is None:
+            msg = (
+                f"{self}: other processes cannot find a function that was wrapped for {self.library}. Programs with it "
+                "are made anew in each process."
+            )
+            raise GraphTypeError(msg)
+        return super().canonical()
+
     # What a library says
 
     def call(self, *arrays: np.ndarray) -> Sequence[object]:
