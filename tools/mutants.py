@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.mutation import VARIABLE, mutations
+from treadle.tensor.families import ROOMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,11 +67,14 @@ def _of_rules(path: Path) -> Sequence[str]:
 
 
 def _of_derivatives(path: Path) -> Sequence[str]:
-    """Return the tests of a family's derivatives, or of gradients as a whole."""
+    """Return the tests of the derivatives of a family, or of all families of a room, and of gradients as a whole."""
     family = path.stem.lstrip("_")
+    room = path.relative_to(ROOT / TENSOR).parts[0]
+    families = [family] if family in ROOMS else [name for name, home in ROOMS.items() if home == room]
     own = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests" / "tensor").rglob(f"test_*{family}*.py"))
     general = [f"tests/tensor/test_{name}.py" for name in ("derivatives", "gradient", "forward_mode", "vectorize")]
-    return [CONTRACT, *own, *general, "-k", f"(vm and {family} and (first or second or forward)) or not contract"]
+    chosen = " or ".join([family, *families])
+    return [CONTRACT, *own, *general, "-k", f"(vm and ({chosen}) and (first or second or forward)) or not contract"]
 
 
 def _of_lowerings(path: Path) -> Sequence[str]:
