@@ -45,7 +45,9 @@ def test_branches_may_have_different_lengths(backend: str) -> None:
     assert [v.tolist() for v in f(0, X, Y)] == [[4, 5, 6], [8, 10, 12], [0, 0, 0]]
 
 
-@pytest.mark.parametrize("backend", CHOOSING)
+@pytest.mark.parametrize(
+    "backend", [pytest.param(n, marks=[pytest.mark.slow] if n == "pytorch" else []) for n in CHOOSING]
+)
 def test_derivatives_of_the_branch_not_taken_leave_no_trace(backend: str) -> None:
     x = tt.dvector("x")
     cost = ifelse(x.sum() > 0, tt.log(x), x * 2).sum()

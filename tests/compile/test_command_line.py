@@ -49,7 +49,7 @@ def test_cache_is_listed_explained_and_cleared(capsys: pytest.CaptureFixture[str
         assert main(["cache", "explain", "0" * 64]) == 0
         assert said(capsys) != ""
         assert main(["cache", "explain"]) == 2
-        assert "the key of an entry is needed" in said(capsys)
+        assert "the key of an entry is needed" in capsys.readouterr().err
 
 
 def test_backends_are_listed_as_json(acme: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,11 @@ from treadle.compile import In, function, shared
 if TYPE_CHECKING:
     from pathlib import Path
 
-on_every_backend = pytest.mark.parametrize("backend", [name.upper() for name in BACKENDS])
+# PyTorch takes most of the time of all of them.
+on_every_backend = pytest.mark.parametrize(
+    "backend",
+    [pytest.param(n.upper(), marks=[pytest.mark.slow] if n == "pytorch" else []) for n in BACKENDS],
+)
 
 
 def run(code: str, *arguments: str) -> str:
@@ -86,9 +90,9 @@ WORK = """
 """
 
 
-# A start of PyTorch's compiler takes long, and a fork server does nothing for it that a spawned process does not.
+# A fork server does nothing for PyTorch that a spawned process does not.
 TRAVELS = [
-    (name.upper(), method)
+    pytest.param(name.upper(), method, marks=[pytest.mark.slow] if name == "pytorch" else [])
     for name in BACKENDS
     for method in ("spawn", "forkserver")
     if (name, method) != ("pytorch", "forkserver")

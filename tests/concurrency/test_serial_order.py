@@ -20,7 +20,11 @@ THREADS = 16
 CALLS = 6_250
 WIDTH = 5
 
-on_every_backend = pytest.mark.parametrize("backend", [name.upper() for name in BACKENDS])
+# PyTorch takes most of the time of all of them.
+on_every_backend = pytest.mark.parametrize(
+    "backend",
+    [pytest.param(n.upper(), marks=[pytest.mark.slow] if n == "pytorch" else []) for n in BACKENDS],
+)
 
 
 @dataclass(slots=True)

@@ -13,37 +13,42 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check
 EAGER = {"torch__compile": False}
 # The virtual machine is checked at every dtype and in every way, and C at every dtype; CVM is both, so one check of
 # each family says that they are put together rightly. Second derivatives and rewritten graphs are graphs of the ops
-# that values and first derivatives check: but for rewritten ones of double, other backends run them with -m slow.
-# With the compilers that take longer, so do dtypes that only differ in width from these, and functions composed of
-# others' ops; JAX runs rewritten graphs with XLA's optimisations.
-FEW = {"bool", "int64", "float64", "complex128"}
+# that values and first derivatives check: but for rewritten ones of double on C, other backends run them with -m slow.
+# With the compilers that take longer, so do dtypes that only differ in width from these, and first derivatives on
+# Numba, which are graphs of the ops whose values are checked.
+FEW = {"int64", "float64", "complex128"}
 NONE = set[str]()
-TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": {"float64"}, "second": NONE}
+TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": NONE, "second": NONE}
 BY_KIND = {
     "c": {"second": NONE, "rewritten": {"float64"}},
     "cvm": {"values": {"float64"}, "other": NONE},
     "jax": TRACED,
-    "numba": {"values": FEW, "rewritten": NONE, "second": NONE, "other": {"float64"}},
-    "pytorch": {**TRACED, "rewritten": NONE},
+    "numba": {"values": FEW, "scalars": {"float64"}, "other": NONE},
+    "pytorch": TRACED,
 }
 
-# Graphs of linear algebra are large: the compilers that take longer check values in double only, first derivatives in
-# real double.
+# Graphs of linear algebra are large: the compilers that take longer check them in real double only.
 MATRICES = {
     *("banded", "block_diagonal", "cholesky", "determinants", "eigenvalues", "inverse", "least_squares"),
     *("linear_systems", "lu", "matrix_equations", "matrix_functions", "qr", "schur", "svd", "triangular"),
 }
-DOUBLE = {"values": {"float64", "complex128"}, "first": {"float64"}}
+# XLA takes half a minute for one of these; special derivatives have tests of their own.
+SLOW_IN_XLA = {"gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma", "bessel_functions"}
+TRACING = {"jax", "numba", "pytorch"}
 
 
 def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
-    if check.family.startswith("composed.") and backend == "numba" and check.kind == "first":
+    found = chosen.get(check.kind, chosen.get("other"))
+    if check.family in MATRICES and backend in TRACING:
+        return {"float64"} if found is None else found & {"float64"}
+    if backend == "jax" and check.kind == "first" and check.family.startswith("composed."):
         return NONE
-    if check.family in MATRICES and backend in {"jax", "numba", "pytorch"}:
-        return DOUBLE.get(check.kind, NONE)
-    return chosen.get(check.kind, chosen.get("other"))
+    if backend == "jax" and check.family in SLOW_IN_XLA:
+        quick = check.kind == "values" and check.family not in {"hypergeometric", "incomplete_beta"}
+        return found if quick else NONE
+    return found
 
 
 def _with_marks(backend: str, parameter: Any) -> Any:

@@ -127,6 +127,7 @@ def _four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "AT_ONCE", 4)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_four_at_once")
 def test_a_compiled_loop_agrees_with_the_vm_for_any_number_of_steps() -> None:
     x, w = tt.dvector("x"), tt.dscalar("w")

@@ -66,7 +66,7 @@ def test_backend_keeps_the_contract(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "test_tape.py").write_text(SUITE)
     said = run_with_plugin(
         installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, tmp_path,
-        "-k", "float64", cwd=tmp_path,
+        "-k", "float64 and values", cwd=tmp_path,
     )  # fmt: skip
     summary = said.strip().splitlines()[-1]
     assert " passed, " in summary, summary
