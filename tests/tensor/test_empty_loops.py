@@ -110,3 +110,13 @@ def test_rows_of_no_steps_around_another_loop_have_their_length(case: str, mode:
         assert rows.shape == (steps, 3)
         assert slope.shape == (2, 3)
         assert (slope != 0).all() == (steps > 0)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+def test_rows_without_elements_are_counted(mode: str) -> None:
+    v, n = tt.dvector("v"), tt.lscalar("n")
+    rows = loops.scan(lambda s: tt.tanh(s) * 2.0, outputs_info=v, n_steps=n, return_updates=False)
+    slope = tt.grad((rows**2).sum(), v)
+    f = function([v, n], [rows, rows[-1], slope, rows.sum(axis=1)], mode=mode)
+    assert [x.shape for x in f(np.zeros(0), 5)] == [(5, 0), (0,), (0,), (5,)]
+    assert [x.shape for x in f(np.zeros(2), 5)] == [(5, 2), (2,), (2,), (5,)]

@@ -83,7 +83,7 @@ static int tr_rows_begin(tr_rows *t, const tr_var *row, int64_t steps, int grows
     t->dst = o->dst;
     o->dst = 0;
   }
-  o->n[0] = t->bytes ? t->room : 0;
+  o->n[0] = t->bytes || !grows ? t->room : 0;
   return tr_alloc(o, t->nd, t->size);
 }
 """,
