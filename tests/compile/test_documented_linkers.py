@@ -67,7 +67,8 @@ def test_nodes_run_in_the_order_that_is_asked_for(kind: Any) -> None:
 def test_values_between_nodes_in_c_are_freed_unless_they_are_to_be_kept(allow_gc: bool) -> None:
     x, fgraph = independent()
     storage: dict[Variable, list[Any]] = {}
-    thunk, (box,), _ = OpWiseCLinker(allow_gc=allow_gc).accept(fgraph).make_thunk(None, None, storage)
+    linker: Any = OpWiseCLinker(allow_gc=allow_gc)
+    thunk, (box,), _ = linker.accept(fgraph).make_thunk(None, None, storage)
     box.data = np.zeros(2)
     thunk()
     between = [cell[0] for var, cell in storage.items() if var.owner is not None and var not in fgraph.outputs]

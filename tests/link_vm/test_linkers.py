@@ -32,6 +32,7 @@ from treadle.link.vm import (
     Loop,
     NodewiseLinker,
     PerformLinker,
+    ProgramLinker,
     Stack,
     ThunkProgram,
     UpdatingVM,
@@ -99,7 +100,7 @@ def run_all(_fgraph: FunctionGraph, _i: int, _node: Apply, *thunks: Callable[[],
         thunk()
 
 
-LINKERS: dict[str, Callable[[], Linker]] = {
+LINKERS: dict[str, Callable[[], ProgramLinker]] = {
     "accept and make_thunk": Documented,
     "make_all": Local,
     "perform": PerformLinker,
@@ -120,7 +121,7 @@ every_linker = pytest.mark.parametrize("make", LINKERS.values(), ids=LINKERS)
 
 @every_linker
 @pytest.mark.documents("Mode.linker", "Linker.accept", "Linker.make_thunk", "LocalLinker")
-def test_linker_makes_functions(make: Callable[[], Linker]) -> None:
+def test_linker_makes_functions(make: Callable[[], ProgramLinker]) -> None:
     x, y, state = tt.dvector("x"), tt.dscalar("y"), shared(np.zeros(3))
     f = function([x, y], [tt.exp(x) * y + state, x, x, tt.sum(x)], updates={state: state + x}, mode=Mode(make()))
     first, second = f(np.ones(3), 2.0), f(np.ones(3), 2.0)
@@ -130,7 +131,7 @@ def test_linker_makes_functions(make: Callable[[], Linker]) -> None:
 
 
 @every_linker
-def test_results_are_the_callers_own(make: Callable[[], Linker]) -> None:
+def test_results_are_the_callers_own(make: Callable[[], ProgramLinker]) -> None:
     x = tt.dmatrix("x")
     f = function([x], [x.T, x + 1, (x + 1).T, x], mode=Mode(make(), None))
     given = np.ones((2, 3))
@@ -144,7 +145,7 @@ def test_results_are_the_callers_own(make: Callable[[], Linker]) -> None:
 
 
 @every_linker
-def test_error_of_a_node_names_the_op_and_leaves_the_function_usable(make: Callable[[], Linker]) -> None:
+def test_error_of_a_node_names_the_op_and_leaves_the_function_usable(make: Callable[[], ProgramLinker]) -> None:
     x, state = tt.dvector("x"), shared(np.zeros(2))
     f = function([x], x[5], updates={state: state + 1}, mode=Mode(make()))
     with pytest.raises(IndexError, match=r"test_linkers.py"):
@@ -154,7 +155,7 @@ def test_error_of_a_node_names_the_op_and_leaves_the_function_usable(make: Calla
 
 
 @every_linker
-def test_linker_class_is_a_linker_too(make: Callable[[], Linker]) -> None:
+def test_linker_class_is_a_linker_too(make: Callable[[], ProgramLinker]) -> None:
     kind = type(make())
     if kind in {WrapLinker, WrapLinkerMany}:
         return
@@ -254,12 +255,13 @@ def test_subclass_that_changes_thunks_of_a_linker_is_run_through_them() -> None:
 @pytest.mark.documents("Linker.make_thunk", "Linker.make_all", "P11")
 def test_thunk_takes_values_from_containers_and_puts_results_there(name: str) -> None:
     x, y = tt.dvector("x"), tt.dscalar("y")
-    linker = predefined_linkers[name].accept(FunctionGraph([x, y], [tt.exp(x) * y, y]))
+    named: Any = predefined_linkers[name]
+    linker = named.accept(FunctionGraph([x, y], [tt.exp(x) * y, y]))
     thunk, (x_box, y_box), (product, same) = linker.make_thunk()
     x_box.data, y_box.data = [0.0, 0.0], 3
     thunk()
     assert (product.data.tolist(), float(same.data)) == ([3.0, 3.0], 3.0)
-    run, ins, outs, thunks, order = predefined_linkers[name].accept(FunctionGraph([x, y], [tt.exp(x) * y])).make_all()
+    run, ins, outs, thunks, order = named.accept(FunctionGraph([x, y], [tt.exp(x) * y])).make_all()
     assert len(thunks) == len(order) > 0
     ins[0].value, ins[1].value = np.zeros(2), 4.0
     run()

@@ -25,7 +25,7 @@ from treadle.graph import (
     Variable,
     get_test_value,
 )
-from treadle.link.vm import BACKEND, TABLE, Backend, Linker, Program, VMLinker, evaluate, lower_node, replay
+from treadle.link.vm import BACKEND, TABLE, Backend, Program, ProgramLinker, VMLinker, evaluate, lower_node, replay
 
 
 def run(inputs: list[Variable], outputs: list[Variable], *values: Any) -> Sequence[Any]:
@@ -262,7 +262,7 @@ def test_backend_is_declared_for_everyone_to_find() -> None:
     assert discover("treadle.backends")["vm"].load() is BACKEND
     assert isinstance(BACKEND, Backend)
     assert BACKEND.unavailable() is None
-    assert isinstance(BACKEND.linker(), Linker)
+    assert isinstance(BACKEND.linker(), ProgramLinker)
 
 
 def test_program_interface_fetches_native_values_through_the_type() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode.mode import Mode
 from treadle.config import lazy_module, text_of
-from treadle.link.vm import Linker, link_node_by_node
+from treadle.link.vm import ProgramLinker, link_node_by_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ class MonitoredNode:
         return tuple(cell[0] for cell in self.outputs)
 
 
-class MonitorLinker(Linker):
+class MonitorLinker(ProgramLinker):
     """Links graphs node by node, with hooks around each.
 
     Parameters
@@ -70,7 +70,7 @@ class MonitorLinker(Linker):
 
     acts_at_nodes = True
 
-    def __init__(self, linker: Linker, pre_func: Hook | None, post_func: Hook | None) -> None:
+    def __init__(self, linker: ProgramLinker, pre_func: Hook | None, post_func: Hook | None) -> None:
         super().__init__(allow_gc=linker.allow_gc)
         self.linker = linker
         self.pre_func = pre_func

@@ -12,7 +12,7 @@ from treadle.compile.mode.mode import Mode
 from treadle.compile.value_text import value_text
 from treadle.config import TreadleWarning, config, lazy_module
 from treadle.graph import Constant, NodeArithmeticError, SharedVariable, memory_roots, roots_of
-from treadle.link.vm import Linker, Program, link_node_by_node
+from treadle.link.vm import Program, ProgramLinker, link_node_by_node
 
 if TYPE_CHECKING:
     import pdb
@@ -127,7 +127,7 @@ class GuardedProgram(Program):
         Whether to drop every value after its last use.
     """
 
-    def __init__(self, fgraph: FunctionGraph, linker: Linker, guard: Guard, allow_gc: bool = True) -> None:
+    def __init__(self, fgraph: FunctionGraph, linker: ProgramLinker, guard: Guard, allow_gc: bool = True) -> None:
         self.fgraph = fgraph
         self.guard = guard
         self._roots = memory_roots(fgraph.toposort())
@@ -157,7 +157,7 @@ class GuardedProgram(Program):
         return run
 
 
-class GuardLinker(Linker):
+class GuardLinker(ProgramLinker):
     """Links graphs node by node, each guarded.
 
     Parameters
@@ -170,7 +170,7 @@ class GuardLinker(Linker):
 
     acts_at_nodes = True
 
-    def __init__(self, linker: Linker, guard: Guard) -> None:
+    def __init__(self, linker: ProgramLinker, guard: Guard) -> None:
         super().__init__(allow_gc=linker.allow_gc)
         self.linker = linker
         self.guard = guard

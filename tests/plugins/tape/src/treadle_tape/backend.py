@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Apply, Constant, FunctionGraph, LoweringTable, Variable, expand
-from treadle.link.vm import Backend, Linker, Program, replay
+from treadle.link.vm import Backend, Program, ProgramLinker, replay
 from treadle.tensor import Elemwise
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def lowers(node: Apply) -> bool:
     return TAPE.find(node.op) is not None
 
 
-class TapeLinker(Linker):
+class TapeLinker(ProgramLinker):
     """Writes tapes: registers are numbered inputs first, then in order of appearance."""
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TapeProgram:

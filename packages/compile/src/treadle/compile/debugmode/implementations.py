@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import AbstractFunctionGraph, Cell, Compute, Value
-    from treadle.link.vm import Backend, Linker
+    from treadle.link.vm import Backend, ProgramLinker
 
     Run = Callable[[Sequence[Any], Sequence[list[Any]]], None]
 
@@ -113,7 +113,7 @@ def _listed(node: Apply, function: Compute) -> Compute:
     return compute
 
 
-def one_node_program(node: Apply, linker: Linker) -> Compute | None:
+def one_node_program(node: Apply, linker: ProgramLinker) -> Compute | None:
     """Return a linker's program of one node alone, on copies of what it overwrites; None where it has no lowering."""
     taken = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
     alone = FunctionGraph(list(taken), node.outputs, clone=True)

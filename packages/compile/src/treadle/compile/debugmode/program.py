@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.compile.debugmode.node_checks import Checks
     from treadle.compile.debugmode.recording import Recorder
     from treadle.graph import FunctionGraph, Value, Variable
-    from treadle.link.vm import Linker
+    from treadle.link.vm import ProgramLinker
 
 
 class DebugProgram(Program):
@@ -48,7 +48,7 @@ class DebugProgram(Program):
         fgraph: FunctionGraph,
         implementations: Implementations,
         checks: Checks,
-        linkers: Mapping[str, Linker] | None = None,
+        linkers: Mapping[str, ProgramLinker] | None = None,
         recorder: Recorder | None = None,
         before: Sequence[Variable] = (),
     ) -> None:
@@ -61,7 +61,7 @@ class DebugProgram(Program):
         self._rewriting = None if recorder is None else RewriteCheck(recorder, before, self.checker)
         self._wholes = self._link(linkers or {})
 
-    def _link(self, linkers: Mapping[str, Linker]) -> list[WholeProgram]:
+    def _link(self, linkers: Mapping[str, ProgramLinker]) -> list[WholeProgram]:
         protected = [v for f in self.fgraph.features if isinstance(f, Supervisor) for v in f.protected]
         guarded = any(isinstance(f, Supervisor) for f in self.fgraph.features)
         mutable = frozenset(self.fgraph.inputs).difference(protected) if guarded else frozenset()

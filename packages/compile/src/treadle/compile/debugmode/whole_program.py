@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply, Roots, Value, Variable
-    from treadle.link.vm import Linker, Program
+    from treadle.link.vm import Program, ProgramLinker
 
 # How many programs are made to find the node with which a whole program begins to be wrong.
 _TRIES = 60
@@ -38,7 +38,7 @@ class WholeProgram:
     """
 
     def __init__(
-        self, name: str, linker: Linker, program: Program, fgraph: FunctionGraph, mutable: frozenset[Variable]
+        self, name: str, linker: ProgramLinker, program: Program, fgraph: FunctionGraph, mutable: frozenset[Variable]
     ) -> None:
         self.name = f"the whole program of backend {name}"
         self._linker = linker

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treadle.compile import profiling
     from treadle.compile.mode.mode import Mode
     from treadle.config import Snapshot
-    from treadle.link.vm import Linker, Program
+    from treadle.link.vm import Program, ProgramLinker
     from treadle.rewrite import Report
 else:
     profiling = lazy_module("treadle.compile.profiling")
@@ -103,10 +103,10 @@ class FunctionMaker:
         self._program: Program | None = None
         self._fgraph: FunctionGraph | None = None
         self._load_fgraph: Callable[[], FunctionGraph] | None = None
-        self._linker: Linker | None = None
+        self._linker: ProgramLinker | None = None
 
     @property
-    def linker(self) -> Linker:
+    def linker(self) -> ProgramLinker:
         """The linker of the function: its text is in the cache key, and it links, keeps and loads the program."""
         if self._linker is None:
             with span("import"):

@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.mode.backends import BACKENDS
 from treadle.compile.mode.names import NameTable
-from treadle.config import LINKER_REQUIREMENTS, text_of
-from treadle.link.vm import Backend, Linker, PerformLinker
+from treadle.config import LINKER_REQUIREMENTS, discover, text_of
+from treadle.link.vm import Backend, ProgramLinker, ReferenceLinker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _VM = ("auto", "py", "vm", "vm_nogc")
 _NO_GC = "_nogc"
+# The entry-point group of linkers that other distributions put in the place of ours of the same name.
+GROUP = "treadle.linkers"
 
 
 def _small(name: object) -> str:
     return str(name).lower()
 
 
-class LinkerTable(NameTable[Linker]):
+class LinkerTable(NameTable[ProgramLinker]):
     """Linkers by name.
 
     ``py`` runs each op's own ``perform``; ``vm`` is the Python VM; ``auto`` the fastest that works on this machine;
     backends bring the others. A name that ends in ``_nogc`` keeps intermediate values. The names of this project's
-    backends are known whether or not these are installed.
+    backends are known whether or not these are installed. An entry point of the group ``treadle.linkers`` has the name
+    of one of them, and stands for the class that is used in its place; its programs must compute the same.
     """
 
     def _further_names(self) -> Iterable[str]:
@@ -63,7 +66,7 @@ class LinkerTable(NameTable[Linker]):
             return BACKENDS.default()
         return BACKENDS.find("vm" if key == "py" else key)
 
-    def __getitem__(self, name: str) -> Linker:
+    def __getitem__(self, name: str) -> ProgramLinker:
         """Return a new linker.
 
         Raises
@@ -75,16 +78,18 @@ class LinkerTable(NameTable[Linker]):
         if key in self._items:
             return self._items[key][1].clone()
         backend = self.backend(name)
-        if key == "py":
-            return PerformLinker()
-        made = linker_of(backend)
+        published = discover(GROUP).get(key.removesuffix(_NO_GC))
+        if published is not None:
+            made: ProgramLinker = published.load()()
+        else:
+            made = ReferenceLinker() if key == "py" else linker_of(backend)
         return made.clone(allow_gc=False) if key.endswith(_NO_GC) else made
 
 
-predefined_linkers = LinkerTable("linker", Linker, "a Linker is needed, got {}. Pass an instance.", fold=_small)
+predefined_linkers = LinkerTable("linker", ProgramLinker, "a Linker is needed, got {}. Pass an instance.", fold=_small)
 
 
-def register_linker(name: str, linker: Linker) -> None:
+def register_linker(name: str, linker: ProgramLinker) -> None:
     """Let modes know a linker by a name.
 
     Raises
@@ -97,20 +102,20 @@ def register_linker(name: str, linker: Linker) -> None:
     predefined_linkers.register(name, linker)
 
 
-def linker_of(backend: Backend) -> Linker:
+def linker_of(backend: Backend) -> ProgramLinker:
     """Return a new linker of a backend, with the tags that the backend declares where its class declares none."""
     made: object = backend.linker()
-    if not isinstance(made, Linker):
-        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.Linker, got {text_of(made)}."
+    if not isinstance(made, ProgramLinker):
+        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.ProgramLinker, got {text_of(made)}."
         raise FunctionTypeError(msg)
-    if type(made).required_rewrites is Linker.required_rewrites:
-        made.required_rewrites = tuple(dict.fromkeys((*Linker.required_rewrites, *backend.include)))
-    if type(made).incompatible_rewrites is Linker.incompatible_rewrites:
+    if type(made).required_rewrites is ProgramLinker.required_rewrites:
+        made.required_rewrites = tuple(dict.fromkeys((*ProgramLinker.required_rewrites, *backend.include)))
+    if type(made).incompatible_rewrites is ProgramLinker.incompatible_rewrites:
         made.incompatible_rewrites = backend.exclude
     return made
 
 
-def backend_of(linker: Linker) -> Backend:
+def backend_of(linker: ProgramLinker) -> Backend:
     """Return a declaration for a linker that comes by itself: its tags, and what it can do."""
     return Backend(
         name=type(linker).__name__,

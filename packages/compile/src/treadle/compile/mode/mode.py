@@ -19,7 +19,7 @@ from treadle.compile.mode.optimizers import (
 )
 from treadle.compile.mode.table import ModeTable
 from treadle.config import config, lazy_module, text_of
-from treadle.link.vm import Backend, Linker
+from treadle.link.vm import Backend, ProgramLinker
 from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ else:
 M = TypeVar("M", bound="Mode")
 
 
-def _chosen_linker(given: object) -> str | Backend | Linker:
+def _chosen_linker(given: object) -> str | Backend | ProgramLinker:
     if given is None:
         return str(config.linker)
-    if isinstance(given, type) and issubclass(given, Linker):
+    if isinstance(given, type) and issubclass(given, ProgramLinker):
         return given()
     if isinstance(given, str):
         predefined_linkers.check(given)
-    if isinstance(given, str | Backend | Linker):
+    if isinstance(given, str | Backend | ProgramLinker):
         return given
     msg = f"Mode: the linker must be a name, a Backend or a Linker, got {text_of(given)}."
     raise FunctionTypeError(msg)
@@ -79,7 +79,7 @@ class Mode:
     ----------
     linker
         Name of a linker or backend (``vm``, ``py`` …), ``auto`` for the fastest that works here, a
-        Backend, or a Linker. Option ``linker`` if None.
+        Backend, or a linker. Option ``linker`` if None.
     optimizer
         Name of a set of rewrites, a query, or a rewriter of whole graphs, which then runs alone. Option ``optimizer``
         if ``"default"``; None for none but those that every mode has.
@@ -113,7 +113,7 @@ class Mode:
 
     __slots__ = ("_choice", "_link_options", "_rewriter", "db", "name", "query")
 
-    _choice: str | Backend | Linker
+    _choice: str | Backend | ProgramLinker
     _link_options: tuple[tuple[str, Any], ...]
     _rewriter: GraphRewriter | None
     db: RewriteDatabase | None
@@ -122,7 +122,7 @@ class Mode:
 
     def __init__(
         self,
-        linker: str | Backend | Linker | type[Linker] | None = None,
+        linker: str | Backend | ProgramLinker | type[ProgramLinker] | None = None,
         optimizer: object = "default",
         db: RewriteDatabase | None = None,
         name: str | None = None,
@@ -154,7 +154,7 @@ class Mode:
     # What it is made of
 
     @property
-    def provided_linker(self) -> str | Backend | Linker:
+    def provided_linker(self) -> str | Backend | ProgramLinker:
         """What the mode was given as its linker."""
         return self._choice
 
@@ -173,15 +173,15 @@ class Mode:
         """The backend, which must be installed and work here."""
         if isinstance(self._choice, Backend):
             return self._choice
-        if isinstance(self._choice, Linker):
+        if isinstance(self._choice, ProgramLinker):
             return backend_of(self._choice)
         return predefined_linkers.backend(self._choice)
 
     @property
-    def linker(self) -> Linker:
+    def linker(self) -> ProgramLinker:
         """The linker: the instance that was given, or a new one of the name or backend that was."""
         plain = type(self).make_linker is Mode.make_linker and not self._link_options
-        return self._choice if plain and isinstance(self._choice, Linker) else self.make_linker()
+        return self._choice if plain and isinstance(self._choice, ProgramLinker) else self.make_linker()
 
     @property
     def optimizer(self) -> GraphRewriter:
@@ -194,7 +194,7 @@ class Mode:
             return self._rewriter
         backend = self.backend
         query = self.query.including("minimum_compile")
-        if self.query.include or isinstance(self._choice, Linker):
+        if self.query.include or isinstance(self._choice, ProgramLinker):
             query = query.including(*backend.include)
         database = default_database() if self.db is None else self.db
         rewriter: GraphRewriter = database.query(query.excluding(*backend.exclude))
@@ -205,7 +205,7 @@ class Mode:
         """The class whose steps make functions in this mode; a subclass of Mode may name another."""
         return maker.FunctionMaker
 
-    def make_linker(self) -> Linker:
+    def make_linker(self) -> ProgramLinker:
         """Return a new linker of the mode."""
         if isinstance(self._choice, str):
             made = predefined_linkers[self._choice]
@@ -221,13 +221,13 @@ class Mode:
             msg = f"{what} is not linked with the options {options} ({error}). Leave out those that it has not."
             raise FunctionTypeError(msg) from error
 
-    def make_node_linker(self) -> Linker:
+    def make_node_linker(self) -> ProgramLinker:
         """Return a new linker for graphs of one node each, as profiles and checks run them."""
         return self._own_node_linker() if type(self).make_linker is Mode.make_linker else self.make_linker()
 
-    def _own_node_linker(self) -> Linker:
+    def _own_node_linker(self) -> ProgramLinker:
         """Return the linker for single nodes that linker and backend name, whatever a subclass makes around it."""
-        special = None if isinstance(self._choice, Linker) or self._link_options else self.backend.node_linker
+        special = None if isinstance(self._choice, ProgramLinker) or self._link_options else self.backend.node_linker
         return Mode.make_linker(self) if special is None else special()
 
     # Other modes
@@ -288,7 +288,7 @@ class Mode:
         link_kwargs: dict[str, object] | None = None,
         optimizer: object = "",
         *,
-        linker: str | Backend | Linker | type[Linker] | None = None,
+        linker: str | Backend | ProgramLinker | type[ProgramLinker] | None = None,
         **changes: object,
     ) -> M:
         """Return a mode of this kind, with something changed.
@@ -377,7 +377,7 @@ class Mode:
         return f"<{type(self).__name__} {self.name}: linker {_label(self._choice)}, rewrites {rewrites}>"
 
 
-def _label(choice: str | Backend | Linker) -> str:
+def _label(choice: str | Backend | ProgramLinker) -> str:
     if isinstance(choice, str):
         return choice
     return choice.name if isinstance(choice, Backend) else type(choice).__name__

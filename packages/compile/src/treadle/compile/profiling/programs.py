@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import config, lazy_module, span
 from treadle.graph import memory_roots, roots_of
-from treadle.link.vm import Linker, Program, Segment, VMLinker, VMProgram, link_node_by_node
+from treadle.link.vm import Program, ProgramLinker, PythonLinker, ReferenceLinker, Segment, VMProgram, link_node_by_node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,10 +89,10 @@ class ComparedProgram(TimedProgram):
             self.record.whole_program.add(took, took)
 
 
-class _Noting(Linker):
+class _Noting(ProgramLinker):
     """A linker that notes whether it compiled the node that it was given, or made a Python step of it."""
 
-    def __init__(self, linker: Linker) -> None:
+    def __init__(self, linker: ProgramLinker) -> None:
         super().__init__()
         self._linker = linker
         self._compiled = False
@@ -140,8 +140,9 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
     return TimedProgram(stepped, record)
 
 
-def _stepped(record: FunctionRecord, fgraph: FunctionGraph, linker: Linker) -> Program:
-    noting = None if isinstance(linker, VMLinker) else _Noting(linker)
+def _stepped(record: FunctionRecord, fgraph: FunctionGraph, linker: ProgramLinker) -> Program:
+    on_vm = isinstance(linker, PythonLinker) and not isinstance(linker, ReferenceLinker)
+    noting = None if on_vm else _Noting(linker)
 
     def wrap(node: Apply, compute: Compute) -> Compute:
         compiled = noting is not None and noting.take()
@@ -162,7 +163,7 @@ def _is_comparable(program: Program, mode: Mode) -> bool:
     Python steps and linkers of the user's may do anything, so that running them twice is not as running them once. A
     program of the backend's own values is often compiled in its first call, which can take long.
     """
-    return program.host and not isinstance(program, VMProgram) and not isinstance(mode.provided_linker, Linker)
+    return program.host and not isinstance(program, VMProgram) and not isinstance(mode.provided_linker, ProgramLinker)
 
 
 def _overwrites_inputs(fgraph: FunctionGraph) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.functions.specification import Specification
-    from treadle.link.vm import Backend, Linker
+    from treadle.link.vm import Backend, ProgramLinker
 
 # Changes whenever what an entry holds, or how it is read, does.
 FORMAT = "1"
@@ -97,7 +97,7 @@ def _signature(maker: FunctionMaker) -> str:
     return f"{ins} {outs} cells {cells} updates {updates} native {native} in place {bool(maker.accept_inplace)}"
 
 
-def _mode(mode: Mode, linker: Linker, backend: Backend, identity: Identity) -> str:
+def _mode(mode: Mode, linker: ProgramLinker, backend: Backend, identity: Identity) -> str:
     query = mode.query
     texts = [
         str(query),
@@ -179,7 +179,7 @@ def _rule_text(rule: object, identity: Identity) -> str | None:
     return text
 
 
-def _code(graph: CanonicalGraph, linker: Linker, backend: Backend, identity: Identity) -> dict[str, str]:
+def _code(graph: CanonicalGraph, linker: ProgramLinker, backend: Backend, identity: Identity) -> dict[str, str]:
     """Return a digest of the code of each package that the program depends on."""
     for text in graph.code:
         identity.add_names(text)

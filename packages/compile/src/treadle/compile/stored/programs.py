@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treadle.cache import Cache
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.graph import Apply, Type
-    from treadle.link.vm import Linker, Program
+    from treadle.link.vm import Program, ProgramLinker
 
 _LENGTH = struct.Struct("<Q")
 _MOST_KEPT = 1 << 20  # bytes of constants of a program that is kept in memory
@@ -261,7 +261,7 @@ def is_cached(maker: FunctionMaker) -> bool:
     return bool(config.cache__functions) and maker.profile is None and not told
 
 
-def _is_kept_by(linker: Linker) -> bool:
+def _is_kept_by(linker: ProgramLinker) -> bool:
     """Whether a linker keeps what its own `link` makes: a subclass that links otherwise must say itself how."""
     order = type(linker).__mro__
     definer = {name: next(k for k, kind in enumerate(order) if name in vars(kind)) for name in ("link", "dump", "load")}

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         ProgramGraph,
     )
     from treadle.link.vm.linker import ProgramLinker
-    from treadle.link.vm.machine import PythonLinker, evaluate
+    from treadle.link.vm.machine import PythonLinker, ReferenceLinker, evaluate
+    from treadle.link.vm.nodewise_linker import NodewiseLinker
     from treadle.link.vm.programs import (
         TABLE,
         VMProgram,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from treadle.link.vm.thunks.node_thunks import calculate_reallocate_info
     from treadle.link.vm.thunks.thunk_program import ThunkProgram
     from treadle.link.vm.thunks.vm_linker import PerformLinker, VMLinker
-    from treadle.link.vm.thunks.wrap_linker import NodewiseLinker, WrapLinker, WrapLinkerMany
+    from treadle.link.vm.thunks.wrap_linker import WrapLinker, WrapLinkerMany
 
     __version__: str
 else:
@@ -52,7 +53,8 @@ else:
                 "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later Program ProgramGraph"
             ),
             "treadle.link.vm.linker": "ProgramLinker",
-            "treadle.link.vm.machine": "PythonLinker evaluate",
+            "treadle.link.vm.machine": "PythonLinker ReferenceLinker evaluate",
+            "treadle.link.vm.nodewise_linker": "NodewiseLinker",
             "treadle.link.vm.programs": "TABLE VMProgram link_node_by_node link_one_node lower_node replay vm_scope",
             "treadle.link.vm.segmentation": "Segment in_segments link_in_segments segments",
             "treadle.link.vm.table_linker": "NativeEnds PythonStepWarning RuleLinker TableLinker passes_by",
@@ -63,7 +65,7 @@ else:
             "treadle.link.vm.thunks.node_thunks": "calculate_reallocate_info",
             "treadle.link.vm.thunks.thunk_program": "ThunkProgram",
             "treadle.link.vm.thunks.vm_linker": "PerformLinker VMLinker",
-            "treadle.link.vm.thunks.wrap_linker": "NodewiseLinker WrapLinker WrapLinkerMany",
+            "treadle.link.vm.thunks.wrap_linker": "WrapLinker WrapLinkerMany",
         },
     )
 
@@ -90,6 +92,7 @@ __all__ = [
     "ProgramLinker",
     "PythonLinker",
     "PythonStepWarning",
+    "ReferenceLinker",
     "RuleLinker",
     "Segment",
     "Stack",

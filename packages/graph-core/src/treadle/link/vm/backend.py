@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from treadle.link.vm.interface import Backend
-from treadle.link.vm.thunks.vm_linker import VMLinker
+from treadle.link.vm.machine import PythonLinker
 
 BACKEND = Backend(
     name="vm",
-    linker=VMLinker,
+    linker=PythonLinker,
     exclude=("fusion",),
     capabilities=frozenset({"deepcopy", "views"}),
     priority=0,

@@ -1,4 +1,4 @@
-"""What every backend is: a Linker that turns graphs into Programs, declared as a Backend; and what it is given."""
+"""What every backend is: a linker that turns graphs into Programs, declared as a Backend; and what it is given."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Type, Value, Variable
-    from treadle.link.vm.thunks.linker import Linker
+    from treadle.link.vm.linker import ProgramLinker
 
     Lengths = Callable[[Callable[[Sequence[Variable]], Sequence[Variable]]], FunctionGraph]
     from treadle.graph import FunctionGraph
@@ -252,7 +252,7 @@ class Program(ABC):
         graph
             The other graph.
         data
-            What `Linker.load` would be given for it.
+            What `ProgramLinker.load` would be given for it.
 
         Returns
         -------
@@ -293,7 +293,7 @@ class Backend:
     """
 
     name: str
-    linker: Callable[[], Linker]
+    linker: Callable[[], ProgramLinker]
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     capabilities: frozenset[str] = frozenset()
@@ -301,5 +301,5 @@ class Backend:
     unavailable: Callable[[], str | None] = field(default=lambda: None)
     priority: int | None = None
     aliases: tuple[str, ...] = ()
-    node_linker: Callable[[], Linker] | None = None
+    node_linker: Callable[[], ProgramLinker] | None = None
     libraries: tuple[str, ...] = ()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import copy
+from types import MethodType
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import config
+from treadle.config import config, discover
 from treadle.graph import MethodNotDefinedError
 from treadle.link.vm.interface import ExportUnsupportedError
 
@@ -15,8 +17,16 @@ if TYPE_CHECKING:
     from treadle.link.vm.interface import ExportRequest, Program, ProgramGraph
 
 
+_Self = TypeVar("_Self", bound="ProgramLinker")
+# The entry-point group of the methods that other distributions give to linkers.
+METHODS = "treadle.linker_methods"
+
+
 class ProgramLinker:
     """Turns rewritten graphs into programs; a subclass implements `link`.
+
+    Other distributions may give linkers further methods: an entry point of the group ``treadle.linker_methods`` has the
+    name of the method, and stands for a function whose first argument is the linker.
 
     Parameters
     ----------
@@ -43,6 +53,19 @@ class ProgramLinker:
     def __init__(self, *, allow_gc: bool | None = None) -> None:
         self.allow_gc = allow_gc
 
+    def clone(self: _Self, allow_gc: bool | None = None) -> _Self:
+        """Return a linker of this kind.
+
+        Parameters
+        ----------
+        allow_gc
+            Whether its programs free intermediate values; as this one's do if None.
+        """
+        new = copy.copy(self)
+        if allow_gc is not None:
+            new.allow_gc = allow_gc
+        return new
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph.
 
@@ -62,8 +85,8 @@ class ProgramLinker:
             If the linker does not implement it.
         """
         msg = (
-            f"{type(self).__name__}: a linker must implement link(fgraph), make_thunk() or make_all(), and has "
-            "none of them."
+            f"{type(self).__name__}: a linker must implement link(fgraph), and does not. Return a program for the "
+            "graph from it."
         )
         raise MethodNotDefinedError(msg)
 
@@ -111,3 +134,13 @@ class ProgramLinker:
 
     def _frees(self) -> bool:
         return bool(config.allow_gc if self.allow_gc is None else self.allow_gc)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a method that an installed distribution gives to linkers."""
+            entry = None if name.startswith("_") else discover(METHODS).get(name)
+            if entry is None:
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            return MethodType(entry.load(), self)

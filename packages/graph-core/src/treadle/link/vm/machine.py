@@ -15,10 +15,12 @@ from treadle.link.vm.programs import (
     Buffers,
     KeepingProgram,
     VMProgram,
+    has_own_thunk,
     into_buffers,
     lower_node,
     reusable_outputs,
     through_perform,
+    through_thunk,
 )
 
 if TYPE_CHECKING:
@@ -154,6 +156,25 @@ class PythonLinker(ProgramLinker):
             return perform(node) if node in reused and node.op.filler(node) else self._lower(node, perform)
 
         return KeepingProgram(fgraph, write(lower), buffers)
+
+
+class ReferenceLinker(PythonLinker):
+    """Links graphs to the ops' own ``perform`` (or thunks), one node after the other: the reference for all others.
+
+    Parameters
+    ----------
+    allow_gc
+        As for `PythonLinker`.
+    """
+
+    required_rewrites: tuple[str, ...] = ("minimum_compile", "py_only")
+    incompatible_rewrites: tuple[str, ...] = ("cxx_only", "fusion")
+
+    def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:
+        return through_thunk(node) if has_own_thunk(node) else perform(node)
+
+    def _is_lazy(self) -> bool | None:
+        return None
 
 
 def evaluate(variable: Variable, values: Mapping[object, object], mode: object = None, **kwargs: object) -> Value:

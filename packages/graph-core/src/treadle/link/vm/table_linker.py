@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treadle.config import TreadleWarning, config, user_depth
 from treadle.graph import DeepCopyOp, DrivesInnerGraph, LoweringTable, Unsupported, expand
 from treadle.link.vm.interface import Program, ProgramGraph
+from treadle.link.vm.linker import ProgramLinker
 from treadle.link.vm.machine import KeptProgram, PythonLinker
 from treadle.link.vm.segmentation import Segment, in_segments
-from treadle.link.vm.thunks.linker import Linker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ class PythonStepWarning(TreadleWarning):
     """A compiled function runs an op in Python, because its backend has no rule for it."""
 
 
-class RuleLinker(Linker):
+class RuleLinker(ProgramLinker):
     """A linker whose rules stand in a `LoweringTable`. What they do not lower is given by simpler ops, where it can be.
 
     Attributes

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
-    from treadle.link.vm import Linker
+    from treadle.link.vm import ProgramLinker
 
 
-def _linker() -> Linker:
+def _linker() -> ProgramLinker:
     from treadle.link.c.linker import CLinker
 
     return CLinker()
 
 
-def _stepwise_linker() -> Linker:
+def _stepwise_linker() -> ProgramLinker:
     from treadle.link.c.linker import StepwiseLinker
 
     return StepwiseLinker()

@@ -11,7 +11,7 @@ from treadle.link.c.program import CProgram
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.vm import RuleLinker, VMLinker
+from treadle.link.vm import PythonLinker, RuleLinker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ class CLinker(RuleLinker):
 
     def dump(self, program: Program) -> object:
         """Return the recipe of a program that is all in C; of any other, its steps, among them the programs in C."""
-        return program.recipe if isinstance(program, CProgram) else VMLinker().dump(program)
+        return program.recipe if isinstance(program, CProgram) else PythonLinker().dump(program)
 
     def load(self, data: object, graph: ProgramGraph) -> Program:
         """Return the program of a recipe, or of steps.
@@ -82,7 +82,7 @@ class CLinker(RuleLinker):
             If a library is not in the compile cache any more.
         """
         if not isinstance(data, Recipe):
-            return VMLinker().load(data, graph)
+            return PythonLinker().load(data, graph)
         program = restored(graph, data)
         toolchain = find_toolchain()
         if not isinstance(toolchain, str):

@@ -17,7 +17,7 @@ from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.toolchain import find_toolchain
 from treadle.link.c.unit import NO_NODE, marked_node
 from treadle.link.c.writing import write_unit
-from treadle.link.vm import Later, ProgramGraph, VMLinker, in_segments, link_in_segments, passes_by
+from treadle.link.vm import Later, ProgramGraph, PythonLinker, in_segments, link_in_segments, passes_by
 from treadle.tensor import Elemwise, FusedReduction, tensors
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def link_graph(
     fgraph = linker.expanded(fgraph)
     linker.refuse(node for node in fgraph.toposort() if not passes_by(node, has_type))
     if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
-        return VMLinker().link(in_segments(fgraph, linker, lambda node: not passes_by(node, has_type)))
+        return PythonLinker().link(in_segments(fgraph, linker, lambda node: not passes_by(node, has_type)))
     toolchain = find_toolchain()
     if isinstance(toolchain, str):
         msg = f"c: {toolchain}. Or pick another mode."

@@ -42,7 +42,7 @@ class OpWiseCLinker(NodewiseLinker):
         super().__init__(CLinker(), allow_gc=allow_gc)
         self.fallback_on_perform = fallback_on_perform
         self.nice_errors = nice_errors
-        self._scheduler = schedule
+        self.scheduler = schedule
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph.

@@ -10,10 +10,10 @@ from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
-    from treadle.link.vm import Linker
+    from treadle.link.vm import ProgramLinker
 
 
-def _linker() -> Linker:
+def _linker() -> ProgramLinker:
     from treadle.link.jax.linker import JAXLinker
 
     return JAXLinker()

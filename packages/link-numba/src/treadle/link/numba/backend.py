@@ -9,10 +9,10 @@ from treadle.config import install_advice, installed_version
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
-    from treadle.link.vm import Linker
+    from treadle.link.vm import ProgramLinker
 
 
-def _linker() -> Linker:
+def _linker() -> ProgramLinker:
     from treadle.link.numba.linker import NumbaLinker
 
     return NumbaLinker()

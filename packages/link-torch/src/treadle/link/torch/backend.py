@@ -9,16 +9,16 @@ from treadle.config import install_advice, installed_version
 from treadle.link.vm import Backend
 
 if TYPE_CHECKING:
-    from treadle.link.vm import Linker
+    from treadle.link.vm import ProgramLinker
 
 
-def _linker() -> Linker:
+def _linker() -> ProgramLinker:
     from treadle.link.torch.linker import TorchLinker
 
     return TorchLinker()
 
 
-def _node_linker() -> Linker:
+def _node_linker() -> ProgramLinker:
     from treadle.link.torch.linker import TorchLinker
 
     # Compiling a node takes about a second, and there is nothing in it to fuse.

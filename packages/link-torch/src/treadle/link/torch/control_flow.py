@@ -16,7 +16,7 @@ from treadle.graph import FunctionGraph, IfElse
 from treadle.link.torch.loops import Loop
 from treadle.link.torch.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
-from treadle.link.vm import Linker, Program, Segment, generate, in_segments
+from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
 from treadle.tensor import Scan
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def is_control(node: Apply) -> bool:
     return isinstance(node.op, IfElse | Scan)
 
 
-class _Stretches(Linker):
+class _Stretches(ProgramLinker):
     """Links stretches to programs whose results stay PyTorch tensors."""
 
     def __init__(self, linker: StretchLinker) -> None:

@@ -12,7 +12,7 @@ import torch
 from treadle.graph import FunctionGraph, NodeError, NodeValueError
 from treadle.link.torch.compilation import PROCESS
 from treadle.link.torch.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
-from treadle.link.vm import Program, ProgramGraph, VMLinker, replay
+from treadle.link.vm import Program, ProgramGraph, PythonLinker, replay
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class TorchProgram(Program):
         at = {v: i for i, v in enumerate(fgraph.inputs)}
         first = [v for v in (*generated.tensors, *generated.numbers) if v not in at]
         at |= {v: len(at) + i for i, v in enumerate(first)}
-        self._prelude = VMLinker().link(FunctionGraph(fgraph.inputs, first)) if first else None
+        self._prelude = PythonLinker().link(FunctionGraph(fgraph.inputs, first)) if first else None
         self._tensors = [(loader(v, place), at[v]) for v in generated.tensors]
         self._numbers = [at[v] for v in generated.numbers]
         self._constants = [loader(v, place)(v.data) for v in generated.constants]

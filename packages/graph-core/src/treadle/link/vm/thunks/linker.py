@@ -83,7 +83,11 @@ class Linker(ProgramLinker):
             If the linker has neither `link` nor `make_thunk` nor `make_all`.
         """
         if not (self._links_nodes or self._defines("make_thunk") or self._defines("make_all")):
-            return super().link(fgraph, native_outputs)
+            msg = (
+                f"{type(self).__name__}: a linker must implement link(fgraph), make_thunk() or make_all(), and has "
+                "none of them."
+            )
+            raise MethodNotDefinedError(msg)
         lasting = [var for var in dict.fromkeys(fgraph.outputs) if var.owner is not None]
         bound: object = copy.copy(self).accept(fgraph, no_recycling=lasting, profile=self.profile)
         if not isinstance(bound, Linker):
@@ -152,10 +156,8 @@ class Linker(ProgramLinker):
         allow_gc
             Whether its programs free intermediate values; as this one's do if None.
         """
-        new = copy.copy(self)
+        new = super().clone(allow_gc)
         new.fgraph, new.no_recycling, new.profile = None, (), None
-        if allow_gc is not None:
-            new.allow_gc = allow_gc
         return new
 
     def schedule(self, fgraph: FunctionGraph) -> list[Apply]:

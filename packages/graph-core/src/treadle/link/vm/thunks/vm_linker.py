@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphTypeError, IfElse, made_thunk
-from treadle.link.vm.machine import PythonLinker
-from treadle.link.vm.programs import has_own_thunk, lower_node, through_perform, through_thunk
+from treadle.link.vm.machine import PythonLinker, ReferenceLinker
+from treadle.link.vm.programs import has_own_thunk, lower_node
 from treadle.link.vm.thunks.linker import Linker, LocalLinker
 from treadle.link.vm.thunks.loops import Loop, Stack
 from treadle.link.vm.thunks.node_thunks import thunk_of
@@ -14,15 +14,14 @@ from treadle.link.vm.thunks.node_thunks import thunk_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Compute, FunctionGraph, ThunkType, Variable
+    from treadle.graph import Apply, FunctionGraph, ThunkType, Variable
     from treadle.link.vm.interface import Program
-    from treadle.link.vm.machine import Lower
     from treadle.link.vm.thunks.containers import StorageMap
     from treadle.link.vm.thunks.linker import Flags, MakeNode
     from treadle.link.vm.thunks.loops import UpdatingVM
 
 
-class PerformLinker(LocalLinker, PythonLinker):
+class PerformLinker(LocalLinker, ReferenceLinker):
     """Links graphs to the ops' own ``perform`` (or thunks), one node after the other: the reference for all others.
 
     Parameters
@@ -33,10 +32,6 @@ class PerformLinker(LocalLinker, PythonLinker):
     schedule
         Returns the nodes of a graph in the order in which they are to run; `FunctionGraph.toposort` if None.
     """
-
-    required_rewrites: tuple[str, ...] = ("minimum_compile", "py_only")
-    incompatible_rewrites: tuple[str, ...] = ("cxx_only", "fusion")
-    capabilities = frozenset({"deepcopy", "views"})
 
     def __init__(
         self,
@@ -49,18 +44,12 @@ class PerformLinker(LocalLinker, PythonLinker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; every op has `perform`, so nothing is refused."""
-        kind: type[Linker | PythonLinker] = PythonLinker if self._scheduler is None else Linker
+        kind: type[Linker | ReferenceLinker] = ReferenceLinker if self._scheduler is None else Linker
         return kind.link(self, fgraph, native_outputs)
 
     # A class with a `link` of its own says with it what keeps the programs.
-    dump = PythonLinker.dump
-    load = PythonLinker.load
-
-    def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:
-        return through_thunk(node) if has_own_thunk(node) else perform(node)
-
-    def _is_lazy(self) -> bool | None:
-        return None
+    dump = ReferenceLinker.dump
+    load = ReferenceLinker.load
 
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         return lambda node, known, flags: made_thunk(node, known, flags, lasting, "py"), Loop

@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import GraphTypeError, GraphValueError
-from treadle.link.vm.programs import link_node_by_node, link_one_node
+from treadle.link.vm.linker import ProgramLinker
 from treadle.link.vm.thunks.containers import cell_of
-from treadle.link.vm.thunks.linker import Linker, LocalLinker
-from treadle.link.vm.thunks.loops import Loop
-from treadle.link.vm.thunks.node_thunks import raise_with_op, thunk_of
+from treadle.link.vm.thunks.linker import Linker
+from treadle.link.vm.thunks.node_thunks import raise_with_op
+from treadle.link.vm.thunks.of_programs import accept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Apply, Cell, Compute, FunctionGraph, ThunkType, Variable
-    from treadle.link.vm.interface import Program
-    from treadle.link.vm.linker import ProgramLinker
+    from treadle.graph import Apply, Cell, FunctionGraph
     from treadle.link.vm.thunks.containers import Container, StorageMap
-    from treadle.link.vm.thunks.linker import Flags, MakeNode
-    from treadle.link.vm.thunks.loops import UpdatingVM
 
 
 class WrapLinker(Linker):
@@ -57,7 +53,7 @@ class WrapLinker(Linker):
 
     acts_at_nodes = True
 
-    def __init__(self, linkers: Sequence[Linker], wrapper: Callable[..., object]) -> None:
+    def __init__(self, linkers: Sequence[ProgramLinker], wrapper: Callable[..., object]) -> None:
         super().__init__()
         _check(type(self).__name__, linkers, wrapper)
         self.linkers = list(linkers)
@@ -92,7 +88,7 @@ class WrapLinker(Linker):
             If the linkers do not run the nodes in the same order.
         """
         fgraph = self._accepted()
-        bound = [linker.clone().accept(fgraph, self.no_recycling, self.profile) for linker in self.linkers]
+        bound = [accept(linker.clone(), fgraph, self.no_recycling, self.profile) for linker in self.linkers]
         made = [bound[0].make_all(input_storage, output_storage, storage_map, **kwargs)]
         made += [linker.make_all(None, None, None, **kwargs) for linker in bound[1:]]
         order = made[0][4]
@@ -105,7 +101,7 @@ class WrapLinker(Linker):
 
 
 def _check(who: str, linkers: object, wrapper: object) -> None:
-    if not isinstance(linkers, list | tuple) or not linkers or not all(isinstance(k, Linker) for k in linkers):
+    if not isinstance(linkers, list | tuple) or not linkers or not all(isinstance(k, ProgramLinker) for k in linkers):
         msg = f"{who}: a list of one linker or more is needed, got {linkers!r}."
         raise GraphTypeError(msg)
     if not callable(wrapper):
@@ -170,7 +166,7 @@ class WrapLinkerMany(WrapLinker):
         The functions.
     """
 
-    def __init__(self, linkers: Sequence[Linker], wrappers: Sequence[Callable[..., object]]) -> None:
+    def __init__(self, linkers: Sequence[ProgramLinker], wrappers: Sequence[Callable[..., object]]) -> None:
         functions = list(wrappers)
 
         def call_all(*args: object) -> None:
@@ -179,52 +175,3 @@ class WrapLinkerMany(WrapLinker):
 
         super().__init__(linkers, call_all)
         self.wrappers = functions
-
-
-class NodewiseLinker(LocalLinker):
-    """Links every node by itself: to another linker's program where it takes the node, else to the Python VM.
-
-    Parameters
-    ----------
-    linker
-        What lowers the nodes; None for the Python VM alone.
-    wrap
-        Is called with each node and the function that computes it, and returns the function to use instead: one value
-        for each input in, the output's value or a tuple of several out. None leaves the functions as they are.
-    allow_gc
-        Whether to free intermediate values after their last use; option ``allow_gc`` if None.
-    """
-
-    make_all = Linker.make_all
-
-    def __init__(
-        self,
-        linker: ProgramLinker | None = None,
-        wrap: Callable[[Apply, Callable[..., object]], Callable[..., object]] | None = None,
-        allow_gc: bool | None = None,
-    ) -> None:
-        super().__init__(allow_gc=allow_gc)
-        self.acts_at_nodes = wrap is not None
-        self.linker = linker
-        self.wrap = wrap
-        if linker is not None:
-            self.required_rewrites = linker.required_rewrites
-            self.incompatible_rewrites = linker.incompatible_rewrites
-        self.capabilities = frozenset({"deepcopy", "views"})
-
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph; nodes that the linker refuses run in Python, so nothing is refused."""
-        return link_node_by_node(fgraph, self.linker, self.wrap or _unchanged, self._frees())
-
-    def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
-        wrap = self.wrap or _unchanged
-
-        def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
-            return thunk_of(node, wrap(node, link_one_node(node, self.linker)), known, flags, self.no_recycling)
-
-        return make, Loop
-
-
-def _unchanged(node: Apply, run: Callable[..., object]) -> Compute:
-    del node
-    return run
