@@ -100,7 +100,8 @@ def test_nothing_flows_to_inputs_without_a_gradient() -> None:
     x, i = tt.dvector("x"), tt.lscalar("i")
     node = x[i].owner
     assert node is not None
-    assert node.op.L_op(node.inputs, node.outputs, [tt.ones(())])[1:] == [None]
+    op: Any = node.op
+    assert op.L_op(node.inputs, node.outputs, [tt.ones(())])[1:] == [None]
 
 
 def test_unknown_rules_cannot_be_excluded() -> None:

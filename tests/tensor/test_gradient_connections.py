@@ -205,7 +205,8 @@ def test_documented_grad_of_an_elementwise_op_takes_inputs_of_any_rank(op: Any) 
 def test_documented_grad_takes_plain_numbers() -> None:
     m, g = tt.dmatrix("m"), tt.dmatrix("g")
     given: list[Any] = [m, 2.0]
-    found: list[Any] = list(tt.mul.grad(given, [g]))
+    mul: Any = tt.mul
+    found: list[Any] = list(mul.grad(given, [g]))
     assert [t.ndim for t in found] == [2, 2]
 
 

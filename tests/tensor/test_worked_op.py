@@ -188,7 +188,7 @@ def test_second_derivative_is_right(kind: type[Polar]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_name_answers_through_the_one_that_is_defined(kind: type[Polar]) -> None:
     x, y = dvectors("x", "y")
-    op = kind(1.5)
+    op: Any = kind(1.5)
     inputs, outputs = [x, y], op(x, y).owner.outputs
     by = [tt.ones_like(x), tt.ones_like(x)]
     ways = [op.grad(inputs, by), op.L_op(inputs, outputs, by), op.pullback(inputs, outputs, by)]
@@ -292,7 +292,7 @@ class ForwardByRop(Polar):
 @pytest.mark.parametrize("still", [None, DisconnectedType()()])
 def test_forward_derivative_answers_under_both_names(kind: type[Polar], still: Any) -> None:
     x, y = dvectors("x", "y")
-    op = kind()
+    op: Any = kind()
     tangents = [tt.ones_like(x), still]
     outputs = op(x, y).owner.outputs
     if kind is Forward and still is None:

@@ -6,9 +6,11 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from treadle.config.discovery import installed_version
+from treadle.config.discovery import discover, installed_version
 
 VERSION = "__version__"
+# The entry-point group of names that other distributions add to packages.
+ADDED = "treadle.names"
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -53,28 +55,50 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     AttributeError
         By the function returned, if the package has no such name.
 
+    Notes
+    -----
+    Other distributions may add names: each entry point of the group ``treadle.names`` stands for a mapping of packages
+    to tables like `modules`. It is loaded when a package is asked for a name that it has not.
+
     >>> lazy_names("example", {"math": "sqrt floor"})("sqrt")(9)
     3.0
     """
-    homes = {
-        ours: (module, theirs or ours)
-        for module, names in modules.items()
-        for ours, _, theirs in (name.partition("=") for name in names.split())
-    }
+    homes = _homes(modules)
 
     def found(name: str) -> Any:
-        if name not in homes:
-            if name == "__all__":
-                return [ours for ours in homes if not ours.startswith("_") and hasattr(sys.modules[package], ours)]
+        if name == "__all__":
+            return [ours for ours in homes if not ours.startswith("_") and hasattr(sys.modules[package], ours)]
+        place = homes.get(name) or _added(package, name)
+        if place is None:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        home, theirs = homes[name]
+        home, theirs = place
         module = import_module(home)
         value = module if home == f"{package}.{name}" else getattr(module, theirs)
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 
     return found
+
+
+def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return for each name the module that it comes from, and what it is called there."""
+    return {
+        ours: (module, theirs or ours)
+        for module, names in modules.items()
+        for ours, _, theirs in (name.partition("=") for name in names.split())
+    }
+
+
+def _added(package: str, name: str) -> tuple[str, str] | None:
+    """Return where a name comes from that an installed distribution adds to a package; None if none does."""
+    if name.startswith("__"):
+        return None
+    for entry in discover(ADDED).values():
+        place = _homes(entry.load().get(package, _NONE)).get(name)
+        if place is not None:
+            return place
+    return None
 
 
 def versioned_names(package: str, distribution: str, modules: Mapping[str, str] = _NONE) -> Callable[[str], Any]:

@@ -30,7 +30,6 @@ from treadle.graph.algorithms.traversal import (
 )
 from treadle.graph.diagnostics.failure import node_error, note_op, raise_node_error, retell
 from treadle.graph.diagnostics.provenance import UserLine, carried, current_scope, name_scope, user_line
-from treadle.graph.documented import gradients as gradients
 from treadle.graph.errors import (
     CallError,
     CycleError,

@@ -7,8 +7,8 @@ from treadle.rewrite.builtin import fold
 from treadle.rewrite.compound import EquilibriumGraphRewriter, SequentialGraphRewriter
 from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import RewriteDatabase
-from treadle.rewrite.default import DefaultDatabase, PhasedDatabase
-from treadle.rewrite.documented.databases import LocalGroupDB, ProxyDB, TopoDB, default_database, optdb
+from treadle.rewrite.default import DefaultDatabase, PhasedDatabase, default_database, optdb
+from treadle.rewrite.documented.databases import LocalGroupDB, ProxyDB, TopoDB
 from treadle.rewrite.documented.functions import (
     FromFunctionGraphRewriter,
     FromFunctionNodeRewriter,
@@ -16,7 +16,7 @@ from treadle.rewrite.documented.functions import (
     inplace_graph_rewriter,
     node_rewriter,
 )
-from treadle.rewrite.documented.graphs import get_clients_at_depth, rewrite_graph, rewrite_subgraph
+from treadle.rewrite.documented.graphs import get_clients_at_depth, rewrite_subgraph
 from treadle.rewrite.documented.meta import MetaNodeRewriter
 from treadle.rewrite.documented.substitution import PatternNodeRewriter, RemovalNodeRewriter, SubstitutionNodeRewriter
 from treadle.rewrite.documented.traces import check_stack_trace, copy_stack_trace
@@ -45,6 +45,7 @@ from treadle.rewrite.explanation import (
     show_rewrites,
     why_not,
 )
+from treadle.rewrite.graphs import rewrite_graph
 from treadle.rewrite.inner import rewrite_inner_graphs
 from treadle.rewrite.inplace import IN_PLACE, overwrite
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter, looks_at

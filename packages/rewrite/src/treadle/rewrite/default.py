@@ -140,7 +140,8 @@ _CHANGES = ("changes",)  # among the answers that are forgotten when something c
 class DefaultDatabase(PhasedDatabase):
     """The database that compiling uses: our own rules, then those of entry-point group ``treadle.rules``.
 
-    It is filled when it is first used.
+    It is filled when it is first used. Functions published under ``treadle.databases`` are called with it before the
+    rules come in: they register databases of their own beside the phases.
     """
 
     def __init__(self) -> None:
@@ -161,6 +162,8 @@ class DefaultDatabase(PhasedDatabase):
                 sets.extend(entry.load())
             self._filling = True
             try:
+                for entry in discover("treadle.databases").values():
+                    entry.load()(self)
                 self._fill(sets)
                 self._published = self._described()
                 self._filled = True
@@ -221,3 +224,11 @@ class DefaultDatabase(PhasedDatabase):
         """Return what runs the members that a query selects."""
         self._ensure()
         return super().answer(query)
+
+
+optdb = DefaultDatabase()
+
+
+def default_database() -> DefaultDatabase:
+    """Return the database of all installed rules."""
+    return optdb

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import lazy_module
 from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
 from treadle.rewrite.database import Entry, RewriteDatabase
-from treadle.rewrite.documented.databases import optdb
-from treadle.rewrite.documented.substitution import PatternNodeRewriter
+from treadle.rewrite.default import optdb
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
 from treadle.rewrite.interface import GraphRewriter, NodeRewriter, looks_at
 from treadle.rewrite.pattern import Law
@@ -378,15 +377,14 @@ def _tried(rule: str, rewriter: NodeRewriter, target: Apply, everything: GraphRe
 
 def _obstacle(rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply) -> str | None:
     """Return why a rule makes nothing of a node, or None if it makes something."""
-    law = rewriter.law if isinstance(rewriter, PatternNodeRewriter) else None
+    mismatch = rewriter.mismatch(fgraph, node)
     if isinstance(rewriter, Rule):
-        law = rewriter.apply if isinstance(rewriter.apply, Law) else None
         for kind in rewriter.features:
             fgraph.attach_feature(kind())
-    if law is not None and isinstance(law, Law):
-        mismatch = law.mismatch(node, fgraph)
-        if mismatch is not None:
-            return mismatch
+        if isinstance(rewriter.apply, Law):
+            mismatch = rewriter.apply.mismatch(node, fgraph)
+    if mismatch is not None:
+        return mismatch
     try:
         made = rewriter.transform(fgraph, node)
         if made is None or made is False:

@@ -125,6 +125,11 @@ class NodeRewriter(Rewriter, ABC):
         that must be gone from the graph afterwards.
         """
 
+    def mismatch(self, fgraph: FunctionGraph, node: Apply) -> str | None:
+        """Return in what a node differs from what is rewritten, for explanations; None if that is not known."""
+        del fgraph, node
+        return None
+
 
 def looks_at(rewriter: NodeRewriter, node: Apply) -> bool:
     """Whether a rewriter tracks a node's op."""

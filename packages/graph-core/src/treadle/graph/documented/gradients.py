@@ -8,15 +8,15 @@ counts.
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from treadle.graph.ir.composition import composed
-from treadle.graph.ir.null_type import DisconnectedType
-from treadle.graph.ir.op import Op
-from treadle.graph.ir.variable import Variable
+# It is being loaded when this module is: its names are asked for in calls.
+from treadle import graph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Op, Variable
 
     Derivatives = Sequence[Variable | None]
 
@@ -24,60 +24,76 @@ if TYPE_CHECKING:
 REVERSE = ("pullback", "L_op", "grad")
 FORWARD = ("pushforward", "R_op")
 
-_undefined_pullback, _undefined_pushforward = Op.pullback, Op.pushforward
 
+def _composed(method: Callable[..., Derivatives]) -> Callable[..., Derivatives]:
+    """Return a method whose calls compose (see `treadle.graph.composed`)."""
 
-@wraps(Op.pullback)
-def _pullback(
-    op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-) -> Derivatives:
-    if _defines(op, "L_op") or _defines(op, "grad"):
-        return op.L_op(inputs, outputs, cotangents)
-    return _undefined_pullback(op, inputs, outputs, cotangents)
+    @wraps(method)
+    def call(*args: Any) -> Derivatives:
+        return graph.composed(method)(*args)
 
-
-@wraps(Op.pushforward)
-def _pushforward(
-    op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-) -> Derivatives:
-    if _defines(op, "R_op"):
-        absent = (None if t is None or isinstance(t.type, DisconnectedType) else t for t in tangents)
-        return op.R_op(inputs, list(absent))
-    return _undefined_pushforward(op, inputs, outputs, tangents)
+    return call
 
 
 class GradientNames:
-    """What `Op` has by these names."""
+    """What every op has by these names."""
 
-    @composed
-    def L_op(  # type: ignore[misc]  # only Op derives from it
-        self: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Let a method that a class defines win over those that it inherits under another name."""
+        super().__init_subclass__(**kwargs)
+        for names in (REVERSE, FORWARD):
+            places = [_place(cls, name) for name in names]
+            for i, name in enumerate(names):
+                if places[i] > min(places[i + 1 :], default=places[i]):
+                    setattr(cls, name, _METHODS[name])
+
+    @_composed
+    def L_op(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
     ) -> Derivatives:
         """Return the gradients of the inputs, given those of the outputs (documented name of `pullback`)."""
-        if _defines(self, "grad"):
-            return self.grad(inputs, output_grads)
-        return self.pullback(inputs, outputs, output_grads)
+        op: Any = self
+        if _defines(op, "grad"):
+            return op.grad(inputs, output_grads)  # type: ignore[no-any-return]  # the op may be of any class
+        return op.pullback(inputs, outputs, output_grads)  # type: ignore[no-any-return]  # as above
 
-    @composed
-    def grad(  # type: ignore[misc]  # as above
-        self: Op, inputs: Sequence[Variable], output_grads: Sequence[Variable]
-    ) -> Derivatives:
+    @_composed
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Derivatives:
         """Return the gradients of the inputs, given those of the outputs (documented name; sees no outputs)."""
-        if not (_defines(self, "L_op") or _defines(self, "pullback")):
-            return _undefined_pullback(self, inputs, (), output_grads)
-        given, outputs = _applied(self, inputs)
-        if _defines(self, "L_op"):
-            return self.L_op(given, outputs, output_grads)
-        return self.pullback(given, outputs, output_grads)
+        op: Any = self
+        if not (_defines(op, "L_op") or _defines(op, "pullback")):
+            return _undefined(op, "pullback", inputs, (), output_grads)
+        given, outputs = _applied(op, inputs)
+        if _defines(op, "L_op"):
+            return op.L_op(given, outputs, output_grads)  # type: ignore[no-any-return]  # as above
+        return op.pullback(given, outputs, output_grads)  # type: ignore[no-any-return]  # as above
 
-    def R_op(  # type: ignore[misc]  # as above
-        self: Op, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
-    ) -> Derivatives:
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Derivatives:
         """Return the directional derivatives of the outputs (documented name of `pushforward`; sees no outputs)."""
-        if not _defines(self, "pushforward"):
-            return _undefined_pushforward(self, inputs, (), eval_points)
-        tangents = [DisconnectedType()() if t is None else t for t in eval_points]
-        return self.pushforward(*_applied(self, inputs), tangents)
+        op: Any = self
+        if not _defines(op, "pushforward"):
+            return _undefined(op, "pushforward", inputs, (), eval_points)
+        tangents = [graph.DisconnectedType()() if t is None else t for t in eval_points]
+        return op.pushforward(*_applied(op, inputs), tangents)  # type: ignore[no-any-return]  # as above
+
+
+def _pullback(
+    op: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+) -> Derivatives:
+    """Return the gradients of the inputs by `L_op` or `grad`, whichever is defined (see `Op.pullback`)."""
+    if _defines(op, "L_op") or _defines(op, "grad"):
+        return op.L_op(inputs, outputs, cotangents)  # type: ignore[no-any-return]  # as above
+    return _undefined(op, "pullback", inputs, outputs, cotangents)
+
+
+def _pushforward(
+    op: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+) -> Derivatives:
+    """Return the directional derivatives of the outputs by `R_op`, if it is defined (see `Op.pushforward`)."""
+    if _defines(op, "R_op"):
+        absent = (None if t is None or isinstance(t.type, graph.DisconnectedType) else t for t in tangents)
+        return op.R_op(inputs, list(absent))  # type: ignore[no-any-return]  # as above
+    return _undefined(op, "pushforward", inputs, outputs, tangents)
 
 
 _METHODS = {"pullback": _pullback, "pushforward": _pushforward} | {
@@ -85,26 +101,30 @@ _METHODS = {"pullback": _pullback, "pushforward": _pushforward} | {
 }
 
 
-def _adapt(cls: type[Op]) -> None:
-    """Let a method that a class defines win over those that it inherits under another name."""
-    for names in (REVERSE, FORWARD):
-        places = [_place(cls, name) for name in names]
-        for i, name in enumerate(names):
-            if places[i] > min(places[i + 1 :], default=places[i]):
-                setattr(cls, name, _METHODS[name])
+def _root(kind: type) -> type | None:
+    """Return the class of all ops, whose own methods say that nothing is defined; None where `kind` is above it."""
+    bases = [base for base in kind.__mro__ if issubclass(base, GradientNames) and "pullback" in vars(base)]
+    return bases[-1] if bases else None
 
 
 def _place(kind: type, name: str) -> int:
     """Return how far up the bases of a class a gradient method is defined; beyond all of them if nowhere."""
+    root = _root(kind)
     for at, base in enumerate(kind.__mro__):
-        found = base.__dict__.get(name)
-        if found is not None:
-            return at if found is not _METHODS[name] else len(kind.__mro__)
+        method = base.__dict__.get(name)
+        if method is not None and base is not root:
+            return at if method is not _METHODS[name] else len(kind.__mro__)
     return len(kind.__mro__)
 
 
 def _defines(op: Op, name: str) -> bool:
     return _place(type(op), name) < len(type(op).__mro__)
+
+
+def _undefined(op: Op, name: str, *args: object) -> Derivatives:
+    """Call what all ops have by a name, which refuses."""
+    root = _root(type(op))
+    return getattr(root, name)(op, *args)  # type: ignore[no-any-return]  # as above
 
 
 def _applied(op: Op, inputs: Sequence[Variable]) -> tuple[Sequence[Variable], Sequence[Variable]]:
@@ -116,9 +136,5 @@ def _applied(op: Op, inputs: Sequence[Variable]) -> tuple[Sequence[Variable], Se
     node = op.make_node(*inputs)
     if len(node.inputs) != len(inputs):
         return node.inputs, node.outputs
-    given = [x if isinstance(x, Variable) else made for x, made in zip(inputs, node.inputs, strict=True)]
-    return given, node.outputs
-
-
-for _name, _method in {**_METHODS, "adapt": staticmethod(_adapt)}.items():
-    setattr(Op, _name, _method)
+    pairs = zip(inputs, node.inputs, strict=True)
+    return [x if isinstance(x, graph.Variable) else converted for x, converted in pairs], node.outputs

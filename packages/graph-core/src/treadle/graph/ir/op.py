@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, dataclass_transform, overload
 
-from treadle.config import TreadleError, config, lazy_module, text_of
+from treadle.config import TreadleError, config, discover, lazy_module, text_of
 from treadle.graph.diagnostics.provenance import add_tag_trace, is_user_file, user_line
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
 from treadle.graph.ir.apply import Apply
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import dataclasses
     from collections.abc import Callable, Sequence
 
-    from treadle.graph.documented.gradients import GradientNames
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.ir.notation import Form
     from treadle.graph.ir.thunk import ComputeMap, StorageMap
@@ -27,14 +26,19 @@ if TYPE_CHECKING:
 
     # What `Op.itypes` and `Op.otypes` list: types, or functions such as ``dmatrix`` that make variables of one.
     Declared = Type | Callable[..., Variable]
+
+    class PublishedBase:
+        """What other distributions give to all ops."""
+
 else:
     dataclasses = lazy_module("dataclasses")
 
-    class GradientNames:
-        """Further documented names of derivatives; `treadle.graph.documented.gradients` gives them to `Op`."""
+    # Entry points of the group treadle.op_bases stand for classes that every op derives from: they give ops further
+    # methods, and their __init_subclass__ sees every class of ops. Such a class is loaded while treadle.graph is.
+    PublishedBase = type("PublishedBase", tuple(entry.load() for entry in discover("treadle.op_bases").values()), {})
 
 
-class Op(GradientNames, ABC):
+class Op(PublishedBase, ABC):
     """An operation on variables.
 
     Either override `make_node`, or give ``itypes``/``otypes``, or (treadle's own ops) be a frozen dataclass that
@@ -70,12 +74,6 @@ class Op(GradientNames, ABC):
         if "make_node" in cls.__dict__:
             code = getattr(cls.make_node, "__code__", None)
             cls._made_by_user = code is None or is_user_file(code.co_filename)
-        Op.adapt(cls)
-
-    @staticmethod
-    def adapt(kind: type[Op]) -> None:
-        """Let what a class defines under documented names count; `treadle.graph.documented.gradients` brings it."""
-        del kind
 
     # Building
 

@@ -1,4 +1,4 @@
-"""The kinds of databases that the default one has no need of, and the default one with all documented places."""
+"""The kinds of databases that the default one has no need of, and its documented places beside the phases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite.containers import SequenceDB
 from treadle.rewrite.database import Entry, RewriteDatabase
-from treadle.rewrite.default import DefaultDatabase
 from treadle.rewrite.documented.walking import SequentialNodeRewriter, WalkingGraphRewriter
 from treadle.rewrite.errors import RewriterTypeError, require_kind
 from treadle.rewrite.interface import GraphRewriter
@@ -14,10 +13,10 @@ from treadle.rewrite.ordering import in_order
 
 if TYPE_CHECKING:
     from treadle.rewrite.database import Member, Selected, Traits
+    from treadle.rewrite.default import DefaultDatabase
     from treadle.rewrite.documented.walking import Order
     from treadle.rewrite.interface import Rewriter
     from treadle.rewrite.query import RewriteDatabaseQuery
-    from treadle.rewrite.rules import RuleSet
     from treadle.rewrite.run import Callback
 
 
@@ -128,18 +127,7 @@ class ProxyDB(RewriteDatabase):
         return self.db.answer(query)
 
 
-class DocumentedDatabase(DefaultDatabase):
-    """The default database, with two places beside the phases: ``useless`` (0.6) and ``BlasOpt`` (1.7)."""
-
-    def _fill(self, rule_sets: list[RuleSet]) -> None:
-        self.register("useless", TopoDB(), "fast_run", position=0.6)
-        self.register("BlasOpt", SequenceDB(), "fast_run", "fast_compile", position=1.7)
-        super()._fill(rule_sets)
-
-
-optdb = DocumentedDatabase()
-
-
-def default_database() -> DefaultDatabase:
-    """Return the database of all installed rules."""
-    return optdb
+def register_documented_places(database: DefaultDatabase) -> None:
+    """Give the default database two places beside the phases: ``useless`` (0.6) and ``BlasOpt`` (1.7)."""
+    database.register("useless", TopoDB(), "fast_run", position=0.6)
+    database.register("BlasOpt", SequenceDB(), "fast_run", "fast_compile", position=1.7)

@@ -102,7 +102,7 @@ def _seconds(node: Apply, outputs: Sequence[Variable], values: Sequence[object])
     given = {x: v for x, v in zip(node.inputs, values, strict=True) if not isinstance(x, Constant)}
     vm.TABLE.load()
     try:
-        program = vm.VMLinker().link(FunctionGraph(list(given), list(outputs)))
+        program = vm.PythonLinker().link(FunctionGraph(list(given), list(outputs)))
         times = []
         with (vm.TABLE.scope or nullcontext)():
             for _ in range(CALLS):

@@ -175,6 +175,10 @@ class PatternNodeRewriter(NodeRewriter):
                 return {**dict(pairs), "remove": gone}
         return None
 
+    def mismatch(self, fgraph: FunctionGraph, node: Apply) -> str | None:
+        """Return in what a node differs from the pattern."""
+        return self.law.mismatch(node, fgraph)
+
     def _transform(self, fgraph: FunctionGraph, node: Apply) -> Any:
         if not is_among(node.op, (self.op,)):
             return None
