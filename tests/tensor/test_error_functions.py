@@ -85,20 +85,19 @@ def test_derivatives_hold_at_the_ends_of_the_range() -> None:
     np.testing.assert_allclose(second, [-1, 0], rtol=1e-14)
 
 
+@np.errstate(all="ignore")
 def test_bodies_agree_with_scipy() -> None:
     """What JAX and PyTorch compute by bodies."""
     from scipy import special
 
-    from treadle.tensor.elementwise.composite import evaluator
-
     points = np.concatenate([np.linspace(-30, 30, 61), [-1e3, 1e3, -np.inf, np.inf, np.nan]])
     for name in ("erfcx", "ndtr", "log_ndtr", "ndtri_exp", "erfinv", "erfcinv"):
         given = points if name[-3:] != "inv" else np.linspace(0.02, 0.98, 49)
-        body = evaluator(tt.SCALAR_OPS[getattr(tt, name).name], [np.dtype("float64")])
-        np.testing.assert_allclose(body(given), getattr(special, name)(given), rtol=1e-12, atol=1e-300)
+        body = tt.SCALAR_OPS[getattr(tt, name).name].formula_for(["float64"]).evaluator()
+        np.testing.assert_allclose(body(given)[0], getattr(special, name)(given), rtol=1e-12, atol=1e-300)
     h, a = np.meshgrid(points, points[::3])
-    body = evaluator(tt.SCALAR_OPS["owens_t"], [np.dtype("float64")] * 2)
-    np.testing.assert_allclose(body(h, a), special.owens_t(h, a), rtol=1e-10, atol=1e-100)
+    body = tt.SCALAR_OPS["owens_t"].formula_for(["float64"] * 2).evaluator()
+    np.testing.assert_allclose(body(h, a)[0], special.owens_t(h, a), rtol=1e-10, atol=1e-100)
 
 
 def test_nothing_times_the_logarithm_of_zero_has_a_derivative() -> None:

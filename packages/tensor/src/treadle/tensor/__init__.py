@@ -90,11 +90,14 @@ from treadle.tensor.variables.variable import (
     TensorSharedVariable,
     TensorVariable,
 )
+from treadle.tensor.wiring import wire as _wire
 
 # After everything else: loading the package `scalar` would hide the constructor of that name.
 # isort: split
 from treadle.tensor.types import constructors
 from treadle.tensor.types.constructors import *  # noqa: F403 - one name for each dtype and rank, listed there
+
+_wire()
 
 if TYPE_CHECKING:
     # Modules that are public themselves.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, FunctionGraph
 from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
-from treadle.tensor.rewrites.analysis.facts import RULES, Facts, facts_of, reader
+from treadle.tensor.rewrites.analysis.facts import RULES, Facts, fact_reader, facts_of
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def specify_assumption_rule(
 
 def summarize_assumptions(feature: Facts, var: Variable) -> str:
     """Return the facts known of a variable as text, such as ``{symmetric}``; nothing if none is known."""
-    return _summary(reader(feature)(var))
+    return _summary(fact_reader(feature)(var))
 
 
 def _summary(facts: Sequence[str]) -> str:
@@ -184,6 +184,6 @@ def _summary(facts: Sequence[str]) -> str:
 
 def assumption_tags(outputs: Iterable[Variable]) -> dict[Variable, str]:
     """Return what is known of each variable that outputs are computed from, as text; those without are left out."""
-    read = reader(Facts())
+    read = fact_reader(Facts())
     tags = {var: _summary(read(var)) for var in FunctionGraph(outputs=list(outputs), clone=False).variables}
     return {var: tag for var, tag in tags.items() if tag}

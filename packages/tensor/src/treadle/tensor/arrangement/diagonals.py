@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, Form, as_flag, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_integer
@@ -20,6 +19,7 @@ from treadle.tensor.lengths.numbers import diagonal_length, least, number, plus,
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.broadcasting import alloc
 from treadle.tensor.shapes.dimshuffle import moveaxis
 from treadle.tensor.shapes.shape import LENGTH, length_inputs, lengths, reshape, shape_i, static_lengths
@@ -32,12 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = [
     "AllocDiag",
@@ -123,7 +120,7 @@ class ExtractDiag(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Take the diagonals behind the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
+        batch = batch_ndim(node.inputs[0], x)
         return ExtractDiag(self.offset, self.axis1 + batch, self.axis2 + batch).make_node(x)
 
     def pullback(
@@ -203,7 +200,7 @@ class AllocDiag(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Put each vector of the batch on a diagonal."""
-        return self.make_node(x, *batching.checked_lengths(node, wanted))
+        return self.make_node(x, *checked_lengths(node, wanted))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

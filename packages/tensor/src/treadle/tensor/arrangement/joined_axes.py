@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Apply, Form, composed, static_op
 from treadle.tensor.arguments.axes import named_axes, normalize_axis
 from treadle.tensor.arguments.values import as_integer, as_items, known_integer
@@ -19,6 +19,7 @@ from treadle.tensor.joins.splitting import split
 from treadle.tensor.lengths.numbers import greatest, number, times, whole_quotient
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.shape import LENGTH, Reshape, as_lengths, length_inputs, lengths, shape
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.conversion import tensors as as_tensors
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["JoinDims", "SplitDims", "join_dims", "pack", "split_dims", "unpack"]
 
@@ -101,7 +99,7 @@ class JoinDims(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Join behind the batch."""
-        return JoinDims(self.start_axis + batching.batch_ndim(node.inputs[0], x), self.n_axes).make_node(x)
+        return JoinDims(self.start_axis + batch_ndim(node.inputs[0], x), self.n_axes).make_node(x)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return a reshape."""
@@ -198,8 +196,8 @@ class SplitDims(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Split behind the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
-        return SplitDims(self.axis + batch).make_node(x, *batching.checked_lengths(node, wanted))
+        batch = batch_ndim(node.inputs[0], x)
+        return SplitDims(self.axis + batch).make_node(x, *checked_lengths(node, wanted))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

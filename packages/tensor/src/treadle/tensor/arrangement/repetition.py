@@ -6,27 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Apply, Constant, Form, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import take
 from treadle.tensor.lengths.numbers import greatest, minus, number, plus, times, whole_quotient
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.broadcasting import alloc, full
 from treadle.tensor.shapes.dimshuffle import dimshuffle, expand_dims
-from treadle.tensor.shapes.shape import (
-    LENGTH,
-    as_lengths,
-    checked_length,
-    length_inputs,
-    lengths,
-    reshape,
-    shape_i,
-    static_lengths,
-)
+from treadle.tensor.shapes.shape import LENGTH, as_lengths, length_inputs, lengths, reshape, shape_i, static_lengths
 from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -35,11 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 
 __all__ = ["RepeatedPositions", "repeat", "resize", "tile"]
@@ -112,7 +102,7 @@ class RepeatedPositions(TensorOp):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the positions, which must be the same for the whole batch."""
-        batching.refuse_batched(zip(node.inputs, inputs, strict=True), "the numbers of repetitions")
+        refuse_batched(zip(node.inputs, inputs, strict=True), "the numbers of repetitions")
         return self.make_node(*inputs)
 
     def pullback(

@@ -10,6 +10,7 @@ from treadle.config import text_of
 from treadle.graph import Constant, Variable, as_count, as_flag, composed
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_choice, check_flags, known_integer
+from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add, maximum, mul, sign, sub, true_div
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, gt
@@ -24,7 +25,6 @@ from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.reductions.reduction import any_
 from treadle.tensor.shapes.broadcasting import ones_like
 from treadle.tensor.shapes.dimshuffle import expand_dims, moveaxis, shape_padleft, shape_padright
-from treadle.tensor.shapes.shape import checked_length
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 

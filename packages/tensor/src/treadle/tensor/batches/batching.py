@@ -5,55 +5,22 @@ The batch dimensions of several variables are broadcast together, from the right
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from treadle.graph import VectorizeError, as_index
-from treadle.tensor.elementwise.arithmetic import floor_div, maximum, mul
+from treadle.graph import as_index
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.ops.known_values import known_value
+from treadle.tensor.shapes.batch_dims import Pair, aligned, batch_ndim, most_batch
 from treadle.tensor.shapes.broadcasting import alloc
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, ShapeI, lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from treadle.tensor.variables.variable import TensorNode, TensorVariable
-
-Pair = tuple["TensorVariable", "TensorVariable"]
-
-
-def batch_ndim(old: TensorVariable, new: TensorVariable) -> int:
-    """Return how many batch dimensions a variable has."""
-    count: int = new.type.ndim - old.type.ndim
-    return count
-
-
-def most_batch(pairs: Iterable[Pair]) -> int:
-    """Return the rank of the batch of all pairs of an old and a new variable."""
-    return max((batch_ndim(old, new) for old, new in pairs), default=0)
-
-
-def aligned(old: TensorVariable, new: TensorVariable, batch: int, core: int | None = None) -> TensorVariable:
-    """Return a variable with `batch` batch dimensions and a core of rank `core`, by dimensions of length 1.
-
-    Parameters
-    ----------
-    old, new
-        The variable without and with batch dimensions.
-    batch
-        Rank of the whole batch; dimensions are added in front.
-    core
-        Rank of the core; dimensions are added in front of it. That of `old` if None.
-    """
-    own, rank = batch_ndim(old, new), old.type.ndim
-    wide = rank if core is None else core
-    order = [*[NEW] * (batch - own), *range(own), *[NEW] * (wide - rank), *range(own, own + rank)]
-    return dimshuffle(new, *order)
+    from treadle.tensor.variables.variable import TensorVariable
 
 
 def batch_lengths(pairs: Sequence[Pair]) -> list[TensorVariable]:
@@ -116,23 +83,6 @@ def _is_full(new: TensorVariable, batch: Sequence[TensorVariable]) -> bool:
     return all(n is not None and getattr(length, "data", None) == n for n, length in zip(own, batch, strict=True))
 
 
-def refuse_batched(pairs: Iterable[Pair], what: str) -> None:
-    """Refuse inputs that have batch dimensions.
-
-    Raises
-    ------
-    VectorizeError
-        If one has.
-    """
-    for old, new in pairs:
-        if batch_ndim(old, new):
-            msg = (
-                f"{what} would differ along the batch, so that the results would have different shapes, got {new} of "
-                f"type {new.type} for {old}. Give it no batch dimensions"
-            )
-            raise VectorizeError(msg)
-
-
 def complete(old: TensorVariable, new: TensorVariable, replaced: Sequence[Pair]) -> TensorVariable:
     """Return a result with all batch dimensions of the inputs that it depends on: one length of x does, for instance.
 
@@ -147,35 +97,3 @@ def complete(old: TensorVariable, new: TensorVariable, replaced: Sequence[Pair])
     if batch_ndim(old, new) >= most_batch(replaced):
         return as_tensor_variable(new)
     return spread(old, as_tensor_variable(new), batch_lengths(replaced))
-
-
-def checked_lengths(node: TensorNode, wanted: Sequence[TensorVariable]) -> Sequence[TensorVariable]:
-    """Return the lengths that a node takes after its first input: they may have no batch dimensions."""
-    refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
-    return wanted
-
-
-def reshape_lengths(
-    node: TensorNode, x: TensorVariable, wanted: Sequence[TensorVariable]
-) -> list[TensorVariable | int]:
-    """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
-    own = lengths(x)[batch_ndim(node.inputs[0], x) :]
-    given: list[TensorVariable | int] = list(checked_lengths(node, wanted))
-    for at, length in enumerate(wanted):
-        known = as_index(length)
-        if (known is not None and known >= 0) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
-            continue
-        others = [*wanted[:at], *wanted[at + 1 :]]
-        meant = floor_div(product_of(own), maximum(product_of(others), 1)) if others else product_of(own)
-        given[at] = meant if known == -1 else switch(eq(length, -1), meant, length)
-    return given
-
-
-def product_of(items: Sequence[TensorVariable]) -> Any:
-    """Return how many elements dimensions of these lengths have together; 1 without dimensions."""
-    known = [as_index(n) for n in items]
-    result: Any = math.prod(n for n in known if n is not None)
-    for item, n in zip(items, known, strict=True):
-        if n is None:
-            result = item if result == 1 else mul(result, item)
-    return result

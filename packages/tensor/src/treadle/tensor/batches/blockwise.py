@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import (
     VECTORIZERS,
     Apply,
@@ -21,8 +21,10 @@ from treadle.graph import (
     vectorize_graph,
 )
 from treadle.tensor.arguments.signatures import parse_gufunc_signature
+from treadle.tensor.batches.batching import broadcast_length, complete
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.dimshuffle import shape_padleft
 from treadle.tensor.shapes.shape import ShapeI, as_lengths
@@ -34,10 +36,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Cell, SymbolicShape, Value
     from treadle.tensor.arguments.signatures import Core
-    from treadle.tensor.batches import batching
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["Blockwise"]
 
@@ -191,7 +190,7 @@ class Blockwise(TensorOp):
         names = {name for core in self.outputs_sig for name in core}
         told.update((name, int(name)) for name in names if name.isdecimal())
         given = [shape for shape in shapes if shape is not None]
-        leading = [batching.broadcast_length(as_lengths(str(self), [n[d] for n in given])) for d in range(batch)]
+        leading = [broadcast_length(as_lengths(str(self), [n[d] for n in given])) for d in range(batch)]
         cores = [None] * len(node.outputs) if names <= told.keys() else self._told_by_core(node, shapes)
         made: list[SymbolicShape | None] = []
         for out, core, known in zip(node.outputs, self.outputs_sig, cores, strict=True):
@@ -290,8 +289,8 @@ class Blockwise(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorNode:
         """Return the same op on a larger batch."""
         pairs = zip(node.inputs, inputs, strict=True)
-        batch = batching.most_batch(zip(node.inputs, inputs, strict=True))
-        return self.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
+        batch = most_batch(zip(node.inputs, inputs, strict=True))
+        return self.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``op(x)``."""
@@ -306,7 +305,7 @@ class Blockwise(TensorOp):
 def _over_batch(term: Variable, batched: dict[Variable, Variable]) -> TensorVariable:
     """Return a term for each part of the batch: one that does not depend on the batch is the same for all of it."""
     pairs = list(zip(tensors(list(batched)), tensors(list(batched.values())), strict=True))
-    return batching.complete(tensors([term])[0], tensors([vectorize_graph(term, batched)])[0], pairs)
+    return complete(tensors([term])[0], tensors([vectorize_graph(term, batched)])[0], pairs)
 
 
 def _core(x: TensorVariable, core: Core) -> TensorVariable:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.config import alias, text_of
-from treadle.graph import Apply, Form, GraphTypeError, GraphValueError, Op, Variable
-from treadle.tensor.elementwise.comparison import neq
+from treadle.graph import Apply, Constant, Form, GraphTypeError, GraphValueError, Op, Variable
+from treadle.tensor.elementwise.comparison import ge, neq
+from treadle.tensor.errors import ShapeError
+from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.reductions.reduction import all_
+from treadle.tensor.shapes.shape import ShapeI
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Cell, SymbolicShape, Value
     from treadle.tensor.ops.known_values import Known
-    from treadle.tensor.variables.variable import TensorLike
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["Assert", "CheckAndRaise", "assert_op"]
 
@@ -137,6 +140,34 @@ _LONGEST = 40
 
 # What makes a tensor of no length: NumPy's error for it.
 NOT_NEGATIVE = CheckAndRaise(ValueError, "negative dimensions are not allowed")
+
+
+def checked_length(length: TensorVariable, text: str | None = None, least: int = 0) -> TensorVariable:
+    """Return a length with a check that it is not negative, for where no op refuses it; with NumPy's words.
+
+    Parameters
+    ----------
+    length
+        An integer scalar.
+    text
+        What the error says, if not that negative dimensions are not allowed.
+    least
+        The least length that is allowed.
+
+    Raises
+    ------
+    ShapeError
+        If it is known to be negative.
+    """
+    check = NOT_NEGATIVE if text is None else CheckAndRaise(ValueError, text)
+    known = known_value(length)
+    if known is not None and known < least:
+        msg = f"length: {check.msg}, got {known}. Give {least} or more."
+        raise ShapeError(msg)
+    if isinstance(length, Constant) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
+        return length
+    result: TensorVariable = check(length, ge(length, least))
+    return result
 
 
 def _scalar(condition: Variable) -> Variable:

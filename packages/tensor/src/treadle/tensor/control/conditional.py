@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import VECTORIZERS, IfElse, Variable, check_name
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch, refuse_batched
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -18,11 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor.batches import batching
-    from treadle.tensor.batches.batching import Pair
+    from treadle.tensor.shapes.batch_dims import Pair
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["ifelse"]
 
@@ -132,11 +130,9 @@ def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> A
     """Choose between batches, or elementwise between the branches where the condition has a batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     others = [(old, new) for old, new in pairs[1:] if not isinstance(old.type, TensorType)]
-    batching.refuse_batched(
-        [(old, new) for old, new in others if hasattr(new.type, "ndim")], f"{op}: a value that is no tensor"
-    )
+    refuse_batched([(old, new) for old, new in others if hasattr(new.type, "ndim")], f"{op}: a value that is no tensor")
     condition = pairs[0]
-    if isinstance(condition[0].type, TensorType) and batching.batch_ndim(*condition):
+    if isinstance(condition[0].type, TensorType) and batch_ndim(*condition):
         return _elementwise(op, node, pairs)
     branches: list[Variable] = []
     first, second = pairs[1 : 1 + op.n_outs], pairs[1 + op.n_outs :]
@@ -147,20 +143,20 @@ def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> A
 
 def _together(first: Pair, second: Pair) -> tuple[TensorVariable, TensorVariable]:
     """Return two values that belong together with the same batch dimensions."""
-    if not isinstance(first[0].type, TensorType) or batching.most_batch([first, second]) == 0:
+    if not isinstance(first[0].type, TensorType) or most_batch([first, second]) == 0:
         return first[1], second[1]
-    a, b = batching.spread_all([first, second])
+    a, b = spread_all([first, second])
     return a, b
 
 
 def _elementwise(op: IfElse, node: Apply, pairs: Sequence[Pair]) -> list[Variable]:
     """Return switches on the batched condition: both branches are computed, and must have one shape."""
-    batch = batching.most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
-    wide = batching.aligned(pairs[0][0], pairs[0][1], batch)
+    batch = most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
+    wide = aligned(pairs[0][0], pairs[0][1], batch)
     found: list[Variable] = []
     for i, out in enumerate(node.outputs):
         rank = getattr(out.type, "ndim", 0)
         test = dimshuffle(wide, *range(batch), *[NEW] * rank)
-        first, second = (batching.aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
+        first, second = (aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
         found.append(switch(test, first, second))
     return found

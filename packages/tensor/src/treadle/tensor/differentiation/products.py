@@ -6,13 +6,14 @@ from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module
 from treadle.graph import DisconnectedType
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.reductions.reduction import prod, sum_
+from treadle.tensor.shapes.batch_dims import most_batch
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 
 class ProductOfOthers(OpFromGraph):
@@ -53,8 +51,8 @@ class ProductOfOthers(OpFromGraph):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Shift the axes behind the batch, of which every input gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        x, *directions = batching.spread_all(pairs)
-        axes = tuple(axis + batching.most_batch(pairs) for axis in self.axes)
+        x, *directions = spread_all(pairs)
+        axes = tuple(axis + most_batch(pairs) for axis in self.axes)
         return ProductOfOthers(x, directions, axes).make_node(x, *directions).outputs
 
     def pullback(

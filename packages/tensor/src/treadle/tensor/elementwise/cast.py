@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from treadle.config import alias, lazy_module
+from treadle.config import alias
 from treadle.graph import Form
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import ScalarOp
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.indexing import masks
     from treadle.tensor.types.dtype_rules import Dtype, DtypeRule, Operand, Signature
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
-else:
-    masks = lazy_module("treadle.tensor.indexing.masks")
 
 
 __all__ = [
@@ -153,7 +150,7 @@ def where(
         If only one of `x` and `y` is given.
     """
     if x is None and y is None:
-        return masks.nonzero(condition)
+        return as_tensor_variable(condition).nonzero()
     if x is None or y is None:
         msg = "where: either both or neither of x and y are needed, got one of them. Pass both, or the condition alone."
         raise TensorTypeError(msg)

@@ -142,17 +142,6 @@ class Composite:
         return self.name
 
 
-def evaluator(scalar_op: ScalarOp, dtypes: Sequence[np.dtype]) -> Callable[..., np.ndarray]:
-    """Return the body of a scalar op as a function of arrays of some dtypes, computed with NumPy."""
-    results = formula(scalar_op, [d.name for d in dtypes]).evaluator()
-
-    def run(*operands: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return results(*operands)[0]
-
-    return run
-
-
 def formula(scalar_op: ScalarOp, loops: Sequence[str]) -> Composite:
     """Return the body of a scalar op for operands of some dtypes.
 
@@ -290,3 +279,6 @@ class _Expansion:
         if source == dtype:
             return value
         return self._value(Step(SCALAR_OPS[f"cast_{dtype}"], (value,), (source,), dtype), (value,))
+
+
+ScalarOp.formula_for = formula

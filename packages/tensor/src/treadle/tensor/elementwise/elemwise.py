@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
-from treadle.config import config, lazy_module, lazy_names, text_of
+from treadle.config import config, lazy_module, text_of
 from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op, toposort
 from treadle.tensor.elementwise.composite import Composite, Step
 from treadle.tensor.elementwise.memory import filling, owned
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.ops.known_values import aligned
+from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.types.policy import narrowed, operands_follow_policy
 from treadle.tensor.types.tensor_type import DTYPE_NAMES, TensorType
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,14 +32,12 @@ if TYPE_CHECKING:
     from treadle.tensor.elementwise.composite import Takes
     from treadle.tensor.elementwise.scalar_op import Body
     from treadle.tensor.gradients import forward_mode as jvp
-    from treadle.tensor.numpy_protocol import functions as numpy_functions
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types.dtype_rules import Dtype, Operand
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 else:
     jvp = lazy_module("treadle.tensor.gradients.forward_mode")
-    numpy_functions = lazy_module("treadle.tensor.numpy_protocol.functions")
 
 
 def never_broadcasts(x: TensorVariable) -> bool:
@@ -383,7 +383,7 @@ class Elemwise(TensorOp):
             msg = f"{scalar.name}.{method}: NumPy has no ufunc of this name. Write it by reductions of the result."
             raise DtypeError(msg)
         given = [as_tensor_variable(x) for x in inputs]
-        return cast("TensorVariable", numpy_functions.array_ufunc(getattr(np, name), method, given, options))
+        return cast("TensorVariable", upward.array_ufunc(getattr(np, name), method, given, options))
 
     # Printing
 
@@ -519,7 +519,7 @@ class Elemwise(TensorOp):
                         found[x] = Elemwise(SCALAR_OPS["add"])(found[x], term) if x in found else term
         reached = [x for x in operands if x in found]
         given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
-        terms = jvp.replaced([found[x] for x in reached], given, blockers=[cotangent, *operands])
+        terms = replaced([found[x] for x in reached], given, blockers=[cotangent, *operands])
         made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
         return [made.get(x) for x in operands]
 
@@ -544,7 +544,7 @@ class Elemwise(TensorOp):
             operands = [x.type.make_variable() for x in xs]
             moved = jvp.jvp(self.decompose(*operands) or (), [operands[i] for i in moving], list(moving.values()))
             given: dict[Variable, Variable] = dict(zip(operands, xs, strict=True))
-            return jvp.replaced(moved, given, blockers=[*operands, *moving.values()])
+            return replaced(moved, given, blockers=[*operands, *moving.values()])
         if scalar.pullback is None:
             return [zeros_like(out) if scalar.discrete else None]
         if not scalar.holomorphic and any(v.type.numpy_dtype.kind == "c" for v in (*xs, out)):
@@ -587,8 +587,3 @@ class Elemwise(TensorOp):
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
         name = self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] if self.label is None else self.label
         return name + (f"{{{marks[1:]}}}" if marks else "")
-
-
-if not TYPE_CHECKING:
-    # Further names that the documentation has at this path (tools/paths.tsv).
-    __getattr__ = lazy_names(__name__, {"treadle.tensor": "CAReduce DimShuffle"})

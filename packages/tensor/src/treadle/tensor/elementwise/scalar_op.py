@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import DuplicateRegistrationError, tagged
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.families import load_scalar_families
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Form, Variable
-    from treadle.tensor.elementwise import composite
     from treadle.tensor.elementwise.composite import Composite
     from treadle.tensor.types.dtype_rules import Dtype, DtypeRule, Operand, Signature
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
@@ -27,10 +25,6 @@ if TYPE_CHECKING:
     Body = Callable[..., TensorLike]
     Impl = Callable[..., Any]
     Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
-
-else:
-    # It is made of scalar ops.
-    composite = lazy_module("treadle.tensor.elementwise.composite")
 
 INFINITY = float("inf")
 
@@ -130,6 +124,9 @@ class ScalarOp:
         complex operands too.
     """
 
+    # The body for operands of some dtypes, as steps. Set by `treadle.tensor.elementwise.composite`, made of scalar ops.
+    formula_for: ClassVar[Callable[[ScalarOp, Sequence[str]], Composite]]
+
     name: str = ""
     nin: int = 0
     ufunc: str | None = None
@@ -208,7 +205,7 @@ class ScalarOp:
                 raise DtypeError(msg) from error
             if self.body is not None:
                 # What is wrong with a body is said where the scalar op is first applied.
-                made = composite.formula(self, [d.name for d in found[0]])
+                made = self.formula_for([d.name for d in found[0]])
                 source = np.dtype(made.value_dtypes[made.outputs[0]])
                 check_conversion(f"{self.name}: result of the body", source, found[1])
             self._signatures[key] = found
@@ -238,10 +235,21 @@ def _scalar_op_named(name: str) -> ScalarOp:
         raise TensorTypeError(msg) from None
 
 
+def _evaluator(scalar_op: ScalarOp, dtypes: Sequence[np.dtype]) -> Callable[..., np.ndarray]:
+    """Return the body of a scalar op as a function of arrays of some dtypes, computed with NumPy."""
+    results = scalar_op.formula_for([d.name for d in dtypes]).evaluator()
+
+    def run(*operands: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return results(*operands)[0]
+
+    return run
+
+
 def _evaluated(scalar_op: ScalarOp, *operands: np.ndarray) -> np.ndarray:
     """Return the value of a scalar op's body, computed with NumPy."""
     key = tuple([x.dtype for x in operands])
     if key not in scalar_op.evaluators:
-        scalar_op.evaluators[key] = composite.evaluator(scalar_op, key)
+        scalar_op.evaluators[key] = _evaluator(scalar_op, key)
     result: np.ndarray = scalar_op.evaluators[key](*operands)
     return result

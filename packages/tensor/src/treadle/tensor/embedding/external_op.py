@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     DisconnectedType,
@@ -23,6 +23,8 @@ from treadle.graph import (
     reduce_by_place,
 )
 from treadle.tensor.arguments.nesting import flatten
+from treadle.tensor.batches.batching import spread_all
+from treadle.tensor.shapes.batch_dims import batch_ndim, most_batch
 from treadle.tensor.types.conversion import as_tensor_variable, tensors
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -30,10 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Cell, Compute, Value
-    from treadle.tensor.batches import batching
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["ExternalOp", "wrap_external"]
 
@@ -251,11 +250,11 @@ class ExternalOp(Op, Generic[A]):
         pairs = list(zip(node.inputs, inputs, strict=True))
         # A loop takes all inputs apart.
         whole = type(self).batch is ExternalOp.batch
-        batched = tuple(whole or batching.batch_ndim(old, new) > 0 for old, new in pairs)
+        batched = tuple(whole or batch_ndim(old, new) > 0 for old, new in pairs)
         along = [pair for pair, varies in zip(pairs, batched, strict=True) if varies]
-        spread = iter(batching.spread_all(along))
+        spread = iter(spread_all(along))
         wide = tensors([next(spread) if varies else new for (_, new), varies in zip(pairs, batched, strict=True)])
-        rank = batching.most_batch(pairs)
+        rank = most_batch(pairs)
         lengths = next(x.type.shape[:rank] for x, varies in zip(wide, batched, strict=True) if varies)
         otypes = [
             TensorType(out.type.dtype, (*lengths, *out.type.shape))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.config import alias, text_of
 from treadle.graph import (
@@ -63,7 +63,7 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
 
     def __init__(
         self,
-        fn: object,
+        fn: Any,
         itypes: object,
         otypes: object,
         infer_shape: object = None,
@@ -170,9 +170,10 @@ class BatchedPullback:
         return hash(self.op)
 
 
-def _function_or_none(what: str, given: object) -> Compute | None:
+def _function_or_none(what: str, given: Any) -> Compute | None:
     if given is None or callable(given):
-        return given
+        function: Compute | None = given
+        return function
     msg = f"wrap_py: {what} must be a function, got {text_of(given)}. Leave it out, or pass one."
     raise GraphTypeError(msg)
 
@@ -185,7 +186,7 @@ def _types(what: str, given: object) -> list[Type]:
     GraphTypeError
         If something else is given.
     """
-    items = list(given) if isinstance(given, list | tuple) else [given]
+    items: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
     found = []
     for item in items:
         made = item() if callable(item) and not isinstance(item, type | Type | BuiltinFunctionType) else item

@@ -25,8 +25,9 @@ from treadle.graph import (
     io_connection_pattern,
     origins,
 )
-from treadle.tensor.batches.batching import batch_ndim, spread, spread_all
+from treadle.tensor.batches.batching import spread, spread_all
 from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
+from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import lengths
 from treadle.tensor.types.conversion import as_tensor_variable, tensors

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, lazy_names
 from treadle.graph import Apply, Form, static_op
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.elementwise.arithmetic import add, floor_div, mul
@@ -17,6 +16,7 @@ from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import length_inputs, shape_i, static_lengths
 from treadle.tensor.types.conversion import constant, tensors
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["FourierTransform"]
 
@@ -156,10 +153,5 @@ class FourierTransform(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Transform each tensor of the batch."""
-        batching.refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
+        refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
         return self.make_node(x, *wanted)
-
-
-if not TYPE_CHECKING:
-    # Further names that the documentation has at this path (tools/paths.tsv).
-    __getattr__ = lazy_names(__name__, {"treadle.tensor.fft": "fft"})

@@ -14,6 +14,7 @@ from treadle.graph import composed
 from treadle.tensor.arguments.axes import normalize_axes, normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_items, known_integer
 from treadle.tensor.arrangement.rearrangement import roll
+from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add, floor_div, minimum, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import sqrt
@@ -23,7 +24,7 @@ from treadle.tensor.indexing.indexing import set_subtensor
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.shapes.broadcasting import zeros
-from treadle.tensor.shapes.shape import ShapeI, as_lengths, checked_length, lengths, shape_i, static_lengths
+from treadle.tensor.shapes.shape import ShapeI, as_lengths, lengths, shape_i, static_lengths
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from treadle.graph import (
     note_op,
     toposort,
 )
-from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.errors import NullTypeGradError, ShapeError
 from treadle.tensor.gradients.reverse_mode import accumulate, pulled_back, summed
+from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import moved_without_derivative
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor.ops.tensor_op import TensorOp
 
 
 def jvp(
@@ -232,37 +231,3 @@ def _transposed(
 
 def _is_disconnected(var: Variable) -> bool:
     return type(var.type) is not TensorType and isinstance(var.type, DisconnectedType)
-
-
-def replaced(
-    graph: Sequence[Variable], replacements: Mapping[Variable, Variable], blockers: Collection[Variable] | None
-) -> list[Variable]:
-    """Return expressions with variables replaced, looking no further than at variables that none stands behind."""
-    made = dict(replacements)
-    for node in toposort(graph, blockers):
-        if any(x in made for x in node.inputs):
-            new = node.op.make_node_like(node, [made.get(x, x) for x in node.inputs])
-            made.update(zip(node.outputs, new.outputs, strict=True))
-    return [made.get(var, var) for var in graph]
-
-
-def pushed_linearly(
-    op: TensorOp, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-) -> list[Variable | None]:
-    """Return the tangents of an op that is linear in its first inputs, jointly or in each (see `TensorOp.linear`)."""
-    moving: list[Variable | None] = [
-        None if t is None or _is_absent(t) or not _is_smooth(x) else t
-        for x, t in zip(inputs[: op.linear_count], tangents, strict=False)
-    ]
-    if all(t is None for t in moving):
-        return [None] * len(outputs)
-    rest = inputs[len(moving) :]
-    if op.linear == "jointly":
-        given = [zeros_like(x) if t is None else t for x, t in zip(inputs, moving, strict=False)]
-        return list(op.make_node(*given, *rest).outputs)
-    total: list[Variable] = []
-    for i, t in enumerate(moving):
-        if t is not None:
-            terms = op.make_node(*inputs[:i], t, *inputs[i + 1 :]).outputs
-            total = [add(a, b) for a, b in zip(total, terms, strict=True)] if total else terms
-    return list(total)

@@ -219,7 +219,7 @@ def check_options(what: str, options: Iterable[str]) -> None:
         raise GraphTypeError(msg)
 
 
-def refuse_function(what: str, given: object) -> None:
+def refuse_function(what: str, given: Any) -> None:
     """Refuse a function where what it returns belongs.
 
     Raises

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.tensor.batches.batching import Pair, aligned, batch_ndim, most_batch, refuse_batched, spread_all
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.indexing.expressions import SYMBOLIC, At, Positions, Span, gather_plan, symbolic_count
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.shapes.batch_dims import Pair, aligned, batch_ndim, most_batch, refuse_batched
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import as_tensor_variable

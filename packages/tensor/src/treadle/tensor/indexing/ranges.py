@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
+from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
@@ -16,8 +17,9 @@ from treadle.tensor.ops.fields import fix_dtypes
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.dimshuffle import expand_dims
-from treadle.tensor.shapes.shape import as_lengths, checked_length, shape_i
+from treadle.tensor.shapes.shape import as_lengths, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.conversion import tensors as as_tensors
 from treadle.tensor.types.dtype_rules import check_conversion
@@ -29,11 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["ARange", "arange", "eye", "range_length"]
 
@@ -104,7 +103,7 @@ class ARange(TensorOp):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the range, whose bounds must be the same for the whole batch."""
-        batching.refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
+        refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
         return self.make_node(*inputs)
 
     def pullback(

@@ -9,9 +9,11 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import Apply, static_op
 from treadle.tensor.arguments.values import as_choice
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim, refuse_batched
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
@@ -20,13 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.sorting import counting
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 else:
     counting = lazy_module("treadle.tensor.sorting.counting")
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
 
@@ -66,7 +66,7 @@ class CheckMask(TensorOp):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
         """Check the last dimensions of all masks of a batch at once."""
-        batching.refuse_batched(zip(node.inputs[1:], inputs[1:], strict=True), "the lengths that a mask must have")
+        refuse_batched(zip(node.inputs[1:], inputs[1:], strict=True), "the lengths that a mask must have")
         checked: TensorVariable = self(*inputs)
         return checked
 
@@ -118,7 +118,7 @@ class Nonzero(TensorOp):
         VectorizeError
             If the mask has batch dimensions.
         """
-        batching.refuse_batched([(node.inputs[0], mask)], "the number of elements that a mask picks")
+        refuse_batched([(node.inputs[0], mask)], "the number of elements that a mask picks")
         return self.make_node(mask)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -193,8 +193,8 @@ class SearchSorted(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
         """Search for all values of a batch at once; among sorted values of its own each part of it."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        if node.inputs[0].ndim > 1 or batching.batch_ndim(*pairs[0]):
-            inputs = tuple(batching.spread_all(pairs))
+        if node.inputs[0].ndim > 1 or batch_ndim(*pairs[0]):
+            inputs = tuple(spread_all(pairs))
         found: TensorVariable = self(*inputs)
         return found
 
@@ -341,7 +341,7 @@ class RowOrder(TensorOp):
         VectorizeError
             If the matrix has batch dimensions.
         """
-        batching.refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
+        refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
         return self.make_node(x)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

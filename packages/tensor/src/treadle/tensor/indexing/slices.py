@@ -9,13 +9,13 @@ import numpy as np
 from treadle.config import alias, text_of
 from treadle.graph import Apply, Constant, Op, Variable, static_op
 from treadle.tensor.arguments.values import as_integer, known_integer
-from treadle.tensor.batches.batching import refuse_batched
 from treadle.tensor.elementwise.arithmetic import add, floor_div, maximum, minimum, mul, neg, sub
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
 from treadle.tensor.errors import AxisError, IndexingError, NotScalarConstantError, TensorTypeError
 from treadle.tensor.indexing.expressions import At, Span, Symbolic
 from treadle.tensor.indexing.indexing import subtensor
+from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_to
 from treadle.tensor.shapes.shape import LENGTH, lengths
 from treadle.tensor.types.conversion import as_tensor_variable

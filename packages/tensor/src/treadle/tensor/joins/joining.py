@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Apply, Form, as_index, static_op
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_items
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import most_batch
 from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of
@@ -27,12 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["Join", "concatenate", "hstack", "join", "stack", "vstack"]
 
@@ -115,7 +114,7 @@ class Join(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Join behind the batch, of which every part gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        return Join(self.axis + batching.most_batch(pairs)).make_node(*batching.spread_all(pairs))
+        return Join(self.axis + most_batch(pairs)).make_node(*spread_all(pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

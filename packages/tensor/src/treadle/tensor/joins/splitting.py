@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, Form, as_count, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import known_integer
@@ -14,6 +13,7 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.lengths.numbers import number, plus, whole_quotient
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.shape import as_lengths, length_inputs, shape_i, static_lengths
 from treadle.tensor.shapes.shape_specification import specify_shape
 from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from treadle.graph import Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["Split", "array_split", "dsplit", "hsplit", "split", "vsplit"]
 
@@ -124,8 +121,8 @@ class Split(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *sizes: TensorVariable) -> Apply:
         """Cut behind the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
-        return Split(self.len_splits, self.axis + batch).make_node(x, *batching.checked_lengths(node, sizes))
+        batch = batch_ndim(node.inputs[0], x)
+        return Split(self.len_splits, self.axis + batch).make_node(x, *checked_lengths(node, sizes))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

@@ -10,6 +10,7 @@ from treadle.graph import Constant, Variable, composed
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.arrangement.spaced_numbers import linspace
+from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add, floor_div, mod, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import lt
@@ -22,7 +23,7 @@ from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.lengths.numbers import greatest, least, minus, number, plus, times
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.shapes.broadcasting import alloc
-from treadle.tensor.shapes.shape import LENGTH, checked_length, lengths, shape_i
+from treadle.tensor.shapes.shape import LENGTH, lengths, shape_i
 from treadle.tensor.sorting.quantiles import median
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.graph import VectorizeError, vectorize_graph
-from treadle.tensor.batches.batching import aligned, batch_lengths, batch_ndim, most_batch, spread, spread_all
+from treadle.tensor.batches.batching import batch_lengths, spread, spread_all
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import ge, le
 from treadle.tensor.elementwise.logic import or_
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.reductions.reduction import all_, max_
+from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle, moveaxis
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import constant
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.batches.batching import Pair
     from treadle.tensor.loops.loops import LoopInputs, Scan
+    from treadle.tensor.shapes.batch_dims import Pair
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 

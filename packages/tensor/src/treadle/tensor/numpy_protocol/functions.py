@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from importlib import import_module
 from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -43,6 +42,7 @@ from treadle.tensor.shapes.dimshuffle import (
 from treadle.tensor.shapes.shape import reshape, shape, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -104,7 +104,7 @@ def _late(name: str) -> Callable[..., object]:
     """Return a function that loads another from its module when it is called."""
 
     def call(*args: object, **options: object) -> object:
-        return getattr(import_module("treadle.tensor"), name)(*args, **options)
+        return upward.function(name)(*args, **options)
 
     return call
 
@@ -128,7 +128,7 @@ def _plain(x: Any) -> Any:
 
 def _qr(a: TensorLike, mode: str = "reduced") -> object:
     """Return what NumPy does: another default, no rows of zeros in R alone, and vectors by rows."""
-    linalg = import_module("treadle.tensor.linalg")
+    linalg = upward.function("linalg")
     if mode == "r":
         return linalg.qr(a, "reduced").R
     if mode != "raw":

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from treadle.config import lazy_module
-from treadle.graph import Op
+from treadle.graph import DisconnectedType, NullType, Op
 from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.gradients import forward_mode as jvp
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    # It computes with tensors, whose ops derive from the class below.
-    jvp = lazy_module("treadle.tensor.gradients.forward_mode")
 
 
 class TensorOp(Op):
@@ -39,4 +35,25 @@ class TensorOp(Op):
         """Return the tangents of an op that says how it is linear; any other has no rule unless it defines one."""
         if self.linear is None:
             return super().pushforward(inputs, outputs, tangents)
-        return jvp.pushed_linearly(self, inputs, outputs, tangents)
+        moving: list[Any] = [
+            t if t is not None and _moves(x, t) else None
+            for x, t in zip(inputs[: self.linear_count], tangents, strict=False)
+        ]
+        if all(t is None for t in moving):
+            return [None] * len(outputs)
+        if self.linear == "jointly":
+            xs: Sequence[Any] = inputs
+            given = [x.zeros_like() if t is None else t for x, t in zip(xs, moving, strict=False)]
+            return list(self.make_node(*given, *inputs[len(moving) :]).outputs)
+        total: list[Any] = []
+        for i, t in enumerate(moving):
+            if t is not None:
+                terms = self.make_node(*inputs[:i], t, *inputs[i + 1 :]).outputs
+                total = [a + b for a, b in zip(total, terms, strict=True)] if total else terms
+        return list(total)
+
+
+def _moves(x: Variable, tangent: Variable) -> bool:
+    """Whether an input has a tangent: integers have none."""
+    smooth = isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
+    return smooth and not isinstance(tangent.type, DisconnectedType | NullType)

@@ -24,7 +24,7 @@ from treadle.graph import (
     io_connection_pattern,
     truncated_graph_inputs,
 )
-from treadle.tensor.batches.batching import batch_lengths, most_batch, spread
+from treadle.tensor.batches.batching import batch_lengths, spread
 from treadle.tensor.control.gradient_control import disconnected_grad
 from treadle.tensor.differentiation.jacobians import jacobian
 from treadle.tensor.elementwise.arithmetic import abs_, maximum, neg, true_div
@@ -37,6 +37,7 @@ from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import join
 from treadle.tensor.loops.plain import scan_with_carry
 from treadle.tensor.reductions.reduction import all_, max_
+from treadle.tensor.shapes.batch_dims import most_batch
 from treadle.tensor.shapes.dimshuffle import transpose
 from treadle.tensor.shapes.shape import lengths, reshape
 from treadle.tensor.types.conversion import tensors

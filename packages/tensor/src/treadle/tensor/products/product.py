@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Form, Infix, Precedence, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_items, known_integer
@@ -17,6 +17,7 @@ from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
 from treadle.tensor.shapes.shape import lengths, reshape
@@ -29,11 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["Gemm", "MatMul", "dot", "matmul", "outer", "tensordot"]
 
@@ -92,8 +90,8 @@ class MatMul(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Multiply: batch dimensions are further dimensions of the stacks."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = batching.most_batch(pairs)
-        return self.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
+        batch = most_batch(pairs)
+        return self.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -190,8 +188,8 @@ class Gemm(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Sequence[Variable]:
         """Write out what BLAS has for single matrices only."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = batching.most_batch(pairs)
-        return self.decompose(*(batching.aligned(old, new, batch, 2) for old, new in pairs))
+        batch = most_batch(pairs)
+        return self.decompose(*(aligned(old, new, batch, 2) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.graph import Apply, static_op
-from treadle.tensor.batches.batching import aligned, batch_lengths, batch_ndim, refuse_batched
+from treadle.tensor.batches.batching import batch_lengths
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
 from treadle.tensor.linalg.ops.matrix_op import cores_of
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_static
 from treadle.tensor.shapes.shape import length_inputs, static_lengths
 from treadle.tensor.types.conversion import tensors

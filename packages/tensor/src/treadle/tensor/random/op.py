@@ -12,7 +12,6 @@ from treadle.config import config
 from treadle.graph import Apply, NullType, Op, Variable, VectorizeError, as_flag
 from treadle.tensor.arguments.signatures import parse_gufunc_signature
 from treadle.tensor.batches import batching
-from treadle.tensor.batches.batching import aligned, batch_ndim, refuse_batched
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
@@ -24,6 +23,7 @@ from treadle.tensor.random.states import GeneratorInState, generator_type, origi
 from treadle.tensor.random.stream import as_generator
 from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.types import PortableGeneratorType
+from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.shape import as_lengths, static_lengths
 from treadle.tensor.shapes.shape_specification import specify_shape

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import DisconnectedType, Form, as_flag, static_op
 from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, neq
@@ -19,6 +19,7 @@ from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeE
 from treadle.tensor.joins.joining import join
 from treadle.tensor.ops.fields import fix_dtypes, fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import most_batch
 from treadle.tensor.shapes.broadcasting import full, zeros_like
 from treadle.tensor.shapes.shape import flatten, lengths
 from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, tensors
@@ -31,11 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = [
     "ACCUMULATIONS",
@@ -87,8 +85,8 @@ class AlongAxis(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
         """Walk along the axis behind the batch, of which every input gets a copy."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        shifted: AlongAxis = replace(self, axis=self.axis + batching.most_batch(pairs))  # type: ignore[type-var]  # a dataclass
-        return shifted.make_node(*batching.spread_all(pairs))
+        shifted: AlongAxis = replace(self, axis=self.axis + most_batch(pairs))  # type: ignore[type-var]  # a dataclass
+        return shifted.make_node(*spread_all(pairs))
 
 
 @static_op

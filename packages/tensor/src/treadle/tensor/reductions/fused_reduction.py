@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Form, Variable, static_op
 from treadle.tensor.elementwise.composite import Composite
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type
-    from treadle.tensor.batches import batching
     from treadle.tensor.reductions.reduction import Reduction
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["FusedReduction"]
 
@@ -115,13 +112,13 @@ class FusedReduction(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = batching.most_batch(pairs)
+        batch = most_batch(pairs)
         reductions = tuple(
             None if r is None else dataclasses.replace(r, axes=tuple(axis + batch for axis in r.axes))
             for r in self.reductions
         )
         fused = FusedReduction(self.composite, reductions)
-        return fused.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
+        return fused.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

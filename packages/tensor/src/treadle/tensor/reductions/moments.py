@@ -9,7 +9,6 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import as_flag, composed
 from treadle.tensor.arguments.values import as_number, known_integer
-from treadle.tensor.batches.batching import product_of
 from treadle.tensor.elementwise.arithmetic import add, maximum, sub, true_div
 from treadle.tensor.elementwise.cast import cast, second, switch
 from treadle.tensor.elementwise.comparison import eq
@@ -17,7 +16,7 @@ from treadle.tensor.elementwise.exponential import sqr, sqrt
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.reductions.reduction import mask_of, max_, min_, reduced_axes, sum_, truth, with_others
 from treadle.tensor.shapes.dimshuffle import dimshuffle
-from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.shapes.shape import product_of, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 

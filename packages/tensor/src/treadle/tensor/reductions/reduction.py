@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from treadle.config import alias, lazy_module
+from treadle.config import alias
 from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.arguments.axes import axis_keyword, normalize_axes
 from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, true_div
 from treadle.tensor.elementwise.cast import cast, second, switch
 from treadle.tensor.elementwise.comparison import eq, isnan, neq
+from treadle.tensor.elementwise.complex_numbers import complex_
 from treadle.tensor.elementwise.logic import bitwise_or
 from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError
+from treadle.tensor.joins.joining import join
 from treadle.tensor.ops.fields import fix_axes, fix_dtypes
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.shapes.broadcasting import alloc
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle, squeeze
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of, tensors
 from treadle.tensor.types.dtype_rules import check_conversion
 from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,18 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.batches import batching
-    from treadle.tensor.differentiation import products as prod_derivative
-    from treadle.tensor.elementwise import complex_numbers
-    from treadle.tensor.joins import joining
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
-    complex_numbers = lazy_module("treadle.tensor.elementwise.complex_numbers")
-    joining = lazy_module("treadle.tensor.joins.joining")
-    prod_derivative = lazy_module("treadle.tensor.differentiation.products")
 
 __all__ = [
     "KINDS",
@@ -127,7 +122,7 @@ class OverAxes(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
+        batch = batch_ndim(node.inputs[0], x)
         shifted: OverAxes = replace(self, axes=tuple(axis + batch for axis in self.axes))  # type: ignore[type-var]  # a dataclass
         return shifted.make_node(x)
 
@@ -227,7 +222,7 @@ class Reduction(OverAxes):
         if self.kind == "sum" or not self.axes:
             return [cotangent_of(x, second(x, ct))]
         if self.kind == "prod":
-            others = prod_derivative.product_of_others(cast(x, self.acc_dtype), (), self.axes)
+            others = upward.product_of_others(cast(x, self.acc_dtype), (), self.axes)
             return [cotangent_of(x, mul(ct, others.conj()))]
         hit = eq(x, expanded(outputs[0], self.axes, x.ndim))
         count = sum_(cast(hit, x.dtype), axis=self.axes, keepdims=True)
@@ -414,7 +409,7 @@ def _complex_extremum(kind: str, z: TensorVariable, axis: AxisLike, keepdims: bo
     part, none = z.real.dtype, -math.inf if kind == "max" else math.inf
     first = _reduce(kind, switch(isnan(z), math.nan, z.real), axes, True, part, part)
     second_part = _reduce(kind, switch(eq(z.real, first), z.imag, none), axes, True, part, part)
-    made = complex_numbers.complex_(first, switch(isnan(first), math.nan, second_part))
+    made = complex_(first, switch(isnan(first), math.nan, second_part))
     return made if as_flag(f"{kind}: keepdims", keepdims) else squeeze(made, axes)
 
 
@@ -439,7 +434,7 @@ def _extremum(
     for left, d in enumerate(axes, 1 - len(axes)):
         # There may be no elements along it: one more is put in front.
         lengths = [1 if k == d else shape_i(var, k) for k in range(var.ndim)]
-        longer = joining.join(d, alloc(first, *lengths), var)
+        longer = join(d, alloc(first, *lengths), var)
         over, kept = ((d,), True) if left else (axes, keepdims)
         var = _reduce(kind, longer, over, kept, var.dtype, var.dtype)
     if axes:

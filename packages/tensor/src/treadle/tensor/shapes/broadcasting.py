@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, Form, Variable, is_composing, static_op
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, checked_lengths
 from treadle.tensor.shapes.shape import as_lengths, length_inputs, lengths, static_lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from treadle.tensor.batches import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types.tensor_type import Shape
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = [
     "Alloc",
@@ -142,9 +139,9 @@ class Alloc(_ToLengths):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Broadcast each value of the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
-        given = batching.checked_lengths(node, wanted)
-        return self.make_node(batching.aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *given)
+        batch = batch_ndim(node.inputs[0], x)
+        given = checked_lengths(node, wanted)
+        return self.make_node(aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *given)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -189,8 +186,8 @@ class SumTo(_ToLengths):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Sum each value of the batch: first over the dimensions that it has too many, which stand behind the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
-        given = batching.checked_lengths(node, wanted)
+        batch = batch_ndim(node.inputs[0], x)
+        given = checked_lengths(node, wanted)
         extra = x.ndim - batch - len(wanted)
         if extra:
             x = x.sum(axis=tuple(range(batch, batch + extra)), dtype=x.dtype, acc_dtype=x.dtype)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
-from treadle.config import lazy_module, lazy_names, text_of
-from treadle.graph import Apply, Constant, Form, Op, static_op
+from treadle.config import text_of
+from treadle.graph import Apply, Constant, Form, Op, as_index, static_op
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType, as_rank
 
@@ -24,16 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.batches import batching
-    from treadle.tensor.control import assertion
-    from treadle.tensor.elementwise import comparison
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    assertion = lazy_module("treadle.tensor.control.assertion")
-    batching = lazy_module("treadle.tensor.batches.batching")
-    comparison = lazy_module("treadle.tensor.elementwise.comparison")
 
 __all__ = [
     "Reshape",
@@ -83,7 +77,7 @@ class Shape(TensorOp):
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the shape behind the batch: it is the same for all of it, so that its lengths stay scalars."""
         whole: TensorVariable = self(x)
-        return whole[batching.batch_ndim(node.inputs[0], x) :]
+        return whole[batch_ndim(node.inputs[0], x) :]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -140,7 +134,7 @@ class ShapeI(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the length of the dimension behind the batch."""
-        return shape_i(x, self.axis + batching.batch_ndim(node.inputs[0], x))
+        return shape_i(x, self.axis + batch_ndim(node.inputs[0], x))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -244,34 +238,6 @@ def _elements(var: TensorVariable, count: int) -> list[TensorLike]:
     return [var[i] for i in range(count)]
 
 
-def checked_length(length: TensorVariable, text: str | None = None, least: int = 0) -> TensorVariable:
-    """Return a length with a check that it is not negative, for where no op refuses it; with NumPy's words.
-
-    Parameters
-    ----------
-    length
-        An integer scalar.
-    text
-        What the error says, if not that negative dimensions are not allowed.
-    least
-        The least length that is allowed.
-
-    Raises
-    ------
-    ShapeError
-        If it is known to be negative.
-    """
-    check = assertion.NOT_NEGATIVE if text is None else assertion.CheckAndRaise(ValueError, text)
-    known = known_value(length)
-    if known is not None and known < least:
-        msg = f"length: {check.msg}, got {known}. Give {least} or more."
-        raise ShapeError(msg)
-    if isinstance(length, Constant) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
-        return length
-    result: TensorVariable = check(length, comparison.ge(length, least))
-    return result
-
-
 def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
     """Return each length as far as the types at hand tell it, None where they do not.
 
@@ -373,12 +339,6 @@ class Reshape(TensorOp):
                 found[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
         return found
 
-    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
-        """Give each value of the batch the shape."""
-        batch = batching.batch_ndim(node.inputs[0], x)
-        given = batching.reshape_lengths(node, x, wanted)
-        return Reshape(self.ndim + batch).make_node(x, *lengths(x)[:batch], *given)
-
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
@@ -435,18 +395,15 @@ def flatten(x: TensorLike, ndim: SupportsIndex = 1) -> TensorVariable:
         msg = f"flatten: ndim must lie between 1 and {max(var.ndim, 1)}, got {rank}. Pass one of these."
         raise ShapeError(msg)
     kept = lengths(var)
-    last = -1 if rank == 1 else batching.product_of(kept[rank - 1 :])
+    last = -1 if rank == 1 else product_of(kept[rank - 1 :])
     return reshape(var, [*kept[: rank - 1], last], ndim=rank)
 
 
-if not TYPE_CHECKING:
-    # Further names that the documentation has at this path (tools/paths.tsv).
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "treadle.tensor": (
-                "Shape_i=ShapeI SpecifyShape shape_padaxis shape_padleft shape_padright shape_tuple "
-                "specify_broadcastable specify_shape squeeze"
-            ),
-        },
-    )
+def product_of(items: Sequence[TensorVariable]) -> Any:
+    """Return how many elements dimensions of these lengths have together; 1 without dimensions."""
+    known = [as_index(n) for n in items]
+    result: Any = math.prod(n for n in known if n is not None)
+    for item, n in zip(items, known, strict=True):
+        if n is None:
+            result = item if result == 1 else result * item
+    return result

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Apply, Constant, Form, Operand, static_op
 from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_items, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_axes
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.shape import LENGTH, Shape, as_lengths, length_inputs, static_lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -21,12 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["SpecifyShape", "specify_broadcastable", "specify_shape"]
 
@@ -121,8 +119,8 @@ class SpecifyShape(TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Check the lengths behind the batch."""
-        batch = batching.batch_ndim(node.inputs[0], x)
-        given = batching.checked_lengths(node, wanted)
+        batch = batch_ndim(node.inputs[0], x)
+        given = checked_lengths(node, wanted)
         return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *given)
 
     def pullback(

@@ -16,10 +16,12 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import Apply, Form, static_op
 from treadle.tensor.arguments.values import as_choice, known_integer
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, floor_div, mul, sub
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import batch_ndim, most_batch, refuse_batched
 from treadle.tensor.shapes.dimshuffle import dimshuffle
 from treadle.tensor.shapes.shape import length_inputs, lengths, reshape, static_lengths
 from treadle.tensor.types.conversion import tensors
@@ -29,10 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor.batches import batching, vectorizing
+    from treadle.tensor.batches import vectorizing
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 else:
-    batching = lazy_module("treadle.tensor.batches.batching")
     vectorizing = lazy_module("treadle.tensor.batches.vectorizing")
 
 __all__ = ["ConvND"]
@@ -268,17 +269,17 @@ class ConvND(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
         """Make a batch part of the images' batch, or groups of it where filters have one too."""
         pairs = list(zip(node.inputs[:2], inputs[:2], strict=True))
-        batching.refuse_batched(zip(node.inputs[2:], inputs[2:], strict=True), "lengths")
-        batch, wanted = batching.most_batch(pairs), inputs[2:]
-        if self.part != "filter" and not batching.batch_ndim(*pairs[1]):
+        refuse_batched(zip(node.inputs[2:], inputs[2:], strict=True), "lengths")
+        batch, wanted = most_batch(pairs), inputs[2:]
+        if self.part != "filter" and not batch_ndim(*pairs[1]):
             a, b = inputs[:2]
             ns = lengths(a)
             flat: TensorVariable = self(reshape(a, [_size(ns[: batch + 1]), *ns[batch + 1 :]]), b, *wanted)
             return reshape(flat, [*ns[: batch + 1], *lengths(flat)[1:]])
-        single = [bool(batching.batch_ndim(*pair)) for pair in pairs]
+        single = [bool(batch_ndim(*pair)) for pair in pairs]
         if self.groups == 1 and not all(single):
             return self._folded(single.index(True), batch, *inputs)
-        a, b = batching.spread_all(pairs)
+        a, b = spread_all(pairs)
         ns, ms = lengths(a), lengths(b)
         count = _size(ns[:batch])
         known = known_integer(count)

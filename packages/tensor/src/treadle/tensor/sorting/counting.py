@@ -9,7 +9,7 @@ import numpy as np
 from treadle.config import lazy_module, text_of
 from treadle.graph import Constant, as_flag
 from treadle.tensor.arguments.values import as_choice, as_integer, as_items, known_integer
-from treadle.tensor.batches.batching import most_batch, refuse_batched, spread_all
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, maximum, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
@@ -21,6 +21,7 @@ from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.indexing.searching import BinCount, SearchSorted
 from treadle.tensor.joins.joining import concatenate, stack
 from treadle.tensor.reductions.reduction import max_, min_, prod, sum_
+from treadle.tensor.shapes.batch_dims import most_batch, refuse_batched
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, flatten, lengths, reshape, shape_i
 from treadle.tensor.shapes.shape_specification import held

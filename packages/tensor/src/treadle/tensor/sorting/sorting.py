@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.arguments.axes import normalize_axis, several_axes
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
@@ -18,6 +18,7 @@ from treadle.tensor.indexing.gathering import put_along_axis, take_along_axis
 from treadle.tensor.indexing.indexing import inc_subtensor
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.reductions.accumulation import AlongAxis
+from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import flatten, shape_i
@@ -29,11 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = [
     "ArgSort",
@@ -199,11 +197,11 @@ class OrderStatistics(_Ordering):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
         """Select along the axis behind the batch; sort where the positions differ along it."""
         (x, positions), (wide, picked) = node.inputs, inputs
-        if not batching.batch_ndim(positions, picked):
-            return OrderStatistics(self.axis + batching.batch_ndim(x, wide)).make_node(wide, picked)
-        batch = batching.most_batch([(x, wide), (positions, picked)])
-        ordered = Sort(batch + self.axis)(batching.aligned(x, wide, batch))
-        places = batching.aligned(positions, picked, batch)
+        if not batch_ndim(positions, picked):
+            return OrderStatistics(self.axis + batch_ndim(x, wide)).make_node(wide, picked)
+        batch = most_batch([(x, wide), (positions, picked)])
+        ordered = Sort(batch + self.axis)(aligned(x, wide, batch))
+        places = aligned(positions, picked, batch)
         order = [*range(batch), *(batch if d == self.axis else NEW for d in range(x.ndim))]
         found: TensorVariable = take_along_axis(ordered, dimshuffle(places, *order), batch + self.axis)
         return found

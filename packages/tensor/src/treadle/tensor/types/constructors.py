@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import GraphValueError
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.types.tensor_type import DTYPES, TensorType, as_rank
+from treadle.tensor.types.tensor_type import CONSTRUCTORS, DTYPES, TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -322,6 +322,7 @@ def plural(name: str) -> str:
 
 
 TYPES = {letter + rank: TensorType(dtype, shape) for letter, dtype in LETTERS.items() for rank, shape in RANKS.items()}
+CONSTRUCTORS.update(TYPES)
 SINGLE = {rank: _generic(rank) for rank in RANKS}
 SEVERAL = {plural(name): _several(name, one) for name, one in (SINGLE | TYPES).items()}
 

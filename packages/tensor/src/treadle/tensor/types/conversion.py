@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import alias, lazy_module
+from treadle.config import alias
 from treadle.graph import Apply, Variable, check_name
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.types.arrays import array_of
 from treadle.tensor.types.policy import number_dtype
 from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType, as_rank
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from treadle.tensor.joins import joining
     from treadle.tensor.variables.variable import TensorConstant, TensorLike, TensorVariable
-
-else:
-    # It converts what it joins.
-    joining = lazy_module("treadle.tensor.joins.joining")
 
 
 def constant(
@@ -120,7 +116,7 @@ def as_tensor_variable(
             return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))
         return var
     if _holds_variables(x):
-        return joining.stack(x)
+        return upward.stack(x)
     return constant(x, name, ndim, dtype)
 
 

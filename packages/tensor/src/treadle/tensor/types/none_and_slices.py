@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
 
-from treadle.config import lazy_names, text_of
+from treadle.config import text_of
 from treadle.graph import Constant, Type, Variable
 from treadle.tensor.errors import TensorTypeError
 
@@ -88,8 +88,3 @@ none_type_t = NoneTypeT()
 slicetype = SliceType()
 NoneConst: Constant[NoneTypeT] = none_type_t.make_constant(None, name="NoneConst")
 NoneSliceConst: Constant[SliceType] = slicetype.make_constant(slice(None))
-
-
-if not TYPE_CHECKING:
-    # Further names that the documentation has at this path (tools/paths.tsv).
-    __getattr__ = lazy_names(__name__, {"treadle.tensor": "MakeSlice make_slice"})

@@ -8,34 +8,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import config, lazy_module, new_lock, text_of
+from treadle.config import config, new_lock, text_of
 from treadle.graph import Type, Variable, as_index
 from treadle.tensor.arguments.values import as_integer, as_items, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.types.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.types.dtype_rules import check_conversion
 from treadle.tensor.types.policy import check_float64
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import SharedVariable
-    from treadle.tensor.random import types as random_types
-    from treadle.tensor.rewrites.analysis import facts
-    from treadle.tensor.shapes import shape_specification
-    from treadle.tensor.types import constructors
     from treadle.tensor.variables.variable import TensorConstant, TensorVariable
-else:
-    # It is about this type.
-    shape_specification = lazy_module("treadle.tensor.shapes.shape_specification")
-    # It is made of types.
-    constructors = lazy_module("treadle.tensor.types.constructors")
-    # Imports numpy.random.
-    random_types = lazy_module("treadle.tensor.random.types")
-    # Asked when a graph is printed with what is known of it.
-    facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
 
 Shape = tuple[int | None, ...]
+
+# The types that make variables under a name of their own, such as ``dmatrix``: `treadle.tensor.types.constructors`.
+CONSTRUCTORS: dict[str, TensorType] = {}
 
 MOST_DIMENSIONS = 64
 _LONGEST = 2**63 - 1
@@ -278,7 +269,7 @@ class TensorType(Type):
     @property
     def called_as(self) -> str:
         """The name that users call the type by to make a variable, such as ``dmatrix``, for messages."""
-        return next((name for name, kind in constructors.TYPES.items() if kind is self), "TensorType")
+        return next((name for name, kind in CONSTRUCTORS.items() if kind is self), "TensorType")
 
     # Relations
 
@@ -306,7 +297,7 @@ class TensorType(Type):
             return None
         if any(n is not None and m is not None and n != m for n, m in zip(self.shape, kind.shape, strict=True)):
             return None
-        return shape_specification.specify_shape(var, self.shape)
+        return upward.specify_shape(var, self.shape)
 
     # Values
 
@@ -494,7 +485,7 @@ class TensorType(Type):
     @classmethod
     def fact_reader(cls) -> Callable[[Variable], Iterable[str]]:
         """Return a function to the facts about matrices, such as ``symmetric``, that hold for a tensor."""
-        return facts.reader()
+        return upward.fact_reader()
 
     def exceeds(self, value: object, bound: float) -> bool:
         """Return whether the array holds a finite number beyond a bound; a complex one by its absolute value."""
@@ -577,7 +568,7 @@ def tensor_type_of(value: object) -> TensorType:
 
 
 def _generator_type_of(value: object) -> Type:
-    return random_types.generator_type_of(value)
+    return upward.generator_type_of(value)
 
 
 CONVERTERS: dict[type | str, Callable[[Any], Type]] = {

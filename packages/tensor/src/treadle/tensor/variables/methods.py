@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import Constant, SharedVariable, as_flag
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.variables.operators import Methods
+from treadle.tensor.variables.operators import Methods, function_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,17 +21,11 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 
-def _function(name: str) -> Callable[..., TensorVariable]:
-    """Return the public function of a name."""
-    found: Callable[..., TensorVariable] = getattr(import_module("treadle.tensor"), name)
-    return found
-
-
 def _elementwise(name: str) -> Callable[[Methods], TensorVariable]:
     """Return the method that applies an elementwise function."""
 
     def apply(self: Methods) -> TensorVariable:
-        return _function(name)(self)
+        return function_named(name)(self)
 
     apply.__name__ = name
     apply.__qualname__ = f"FurtherMethods.{name}"
@@ -81,66 +74,66 @@ class FurtherMethods(Methods):
         self, axis: int | None = -1, kind: str | None = None, order: object = None, *, stable: bool | None = None
     ) -> TensorVariable:
         """Return the tensor sorted along an axis; it is not changed."""
-        return _function("sort")(self, axis, kind, order, stable=stable)
+        return function_named("sort")(self, axis, kind, order, stable=stable)
 
     def argsort(
         self, axis: int | None = -1, kind: str | None = None, order: object = None, *, stable: bool | None = None
     ) -> TensorVariable:
         """Return the positions that sort the tensor along an axis."""
-        return _function("argsort")(self, axis, kind, order, stable=stable)
+        return function_named("argsort")(self, axis, kind, order, stable=stable)
 
     def partition(self, kth: object, axis: int | None = -1, kind: str = "introselect") -> TensorVariable:
         """Return the tensor with its k-th element where sorting puts it, smaller ones before it."""
-        return _function("partition")(self, kth, axis, kind)
+        return function_named("partition")(self, kth, axis, kind)
 
     def argpartition(self, kth: object, axis: int | None = -1, kind: str = "introselect") -> TensorVariable:
         """Return the positions that partition the tensor along an axis."""
-        return _function("argpartition")(self, kth, axis, kind)
+        return function_named("argpartition")(self, kth, axis, kind)
 
     def searchsorted(self, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> TensorVariable:
         """Return where values belong in the tensor, a sorted vector."""
-        return _function("searchsorted")(self, v, side, sorter)
+        return function_named("searchsorted")(self, v, side, sorter)
 
     # Parts
 
     def choose(self, choices: TensorLike, mode: str = "raise") -> TensorVariable:
         """Return for each element, a number, the element of the choice of that number."""
-        return _function("choose")(self, choices, mode=mode)
+        return function_named("choose")(self, choices, mode=mode)
 
     def compress(self, condition: TensorLike, axis: int | None = None) -> TensorVariable:
         """Return the parts along an axis whose condition is true."""
-        return _function("compress")(condition, self, axis=axis)
+        return function_named("compress")(condition, self, axis=axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
         """Return a diagonal of two axes."""
-        return _function("diagonal")(self, offset, axis1, axis2)
+        return function_named("diagonal")(self, offset, axis1, axis2)
 
     def nonzero(self, return_matrix: bool = False) -> tuple[TensorVariable, ...] | TensorVariable:
         """Return the positions of elements that are not zero, one vector for each axis."""
-        nonzero: Callable[..., tuple[TensorVariable, ...] | TensorVariable] = _function("nonzero")
+        nonzero: Callable[..., tuple[TensorVariable, ...] | TensorVariable] = function_named("nonzero")
         return nonzero(self, return_matrix=True) if as_flag("nonzero: return_matrix", return_matrix) else nonzero(self)
 
     def nonzero_values(self) -> TensorVariable:
         """Return the elements that are not zero, as a vector."""
-        return _function("nonzero_values")(self)
+        return function_named("nonzero_values")(self)
 
     def repeat(self, repeats: TensorLike, axis: int | None = None) -> TensorVariable:
         """Repeat elements along an axis."""
-        return _function("repeat")(self, repeats, axis)
+        return function_named("repeat")(self, repeats, axis)
 
     # Reductions
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
         """Return the sums of the elements up to each along an axis."""
-        return _function("cumsum")(self, axis, dtype)
+        return function_named("cumsum")(self, axis, dtype)
 
     def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
         """Return the products of the elements up to each along an axis."""
-        return _function("cumprod")(self, axis, dtype)
+        return function_named("cumprod")(self, axis, dtype)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None) -> TensorVariable:
         """Return the sum of a diagonal of two axes."""
-        return _function("trace")(self, offset, axis1, axis2, dtype)
+        return function_named("trace")(self, offset, axis1, axis2, dtype)
 
     def norm(self, L: float = 2, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:  # noqa: N803 - documented
         """Return the L-norm of the elements along axes: of all of them, as of one vector, if none is given."""
@@ -152,11 +145,11 @@ class FurtherMethods(Methods):
         if L == 0:
             return self.neq(0).sum(axis, keepdims=keepdims)
         if L in {float("inf"), -float("inf")}:
-            return (_function("max") if L > 0 else _function("min"))(size, axis, keepdims=keepdims)
+            return (function_named("max") if L > 0 else function_named("min"))(size, axis, keepdims=keepdims)
         if L == 1:
             return size.sum(axis, keepdims=keepdims)
         if L == 2:
-            return _function("sqrt")(_function("sqr")(size).sum(axis, keepdims=keepdims))
+            return function_named("sqrt")(function_named("sqr")(size).sum(axis, keepdims=keepdims))
         return (size**L).sum(axis, keepdims=keepdims) ** (1 / L)
 
     # Graphs
@@ -182,7 +175,7 @@ class FurtherMethods(Methods):
         NotScalarConstantError
             If it is not known, or there are several.
         """
-        return _function("get_underlying_scalar_constant_value")(self, **options)
+        return function_named("get_underlying_scalar_constant_value")(self, **options)
 
     @property
     def owner_op(self) -> Op | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import wraps as _wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 
-from treadle.config import lazy_module as _lazy_module
 from treadle.graph import Constant as _Constant
 from treadle.tensor.arguments.axes import several_axes as _several_axes
 from treadle.tensor.elementwise import arithmetic as _arithmetic
@@ -31,24 +30,21 @@ from treadle.tensor.shapes.shape import flatten as _flatten
 from treadle.tensor.shapes.shape import reshape as _reshape
 from treadle.tensor.shapes.shape import shape as _shape
 from treadle.tensor.types import conversion as _conversion
+from treadle.tensor.upward import upward as _upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import DTypeLike
 
-    from treadle.tensor.arrangement import array_functions as _array_functions
-    from treadle.tensor.indexing import gathering as _gathering
-    from treadle.tensor.numpy_protocol import functions as _numpy_functions
     from treadle.tensor.numpy_protocol.functions import Ufunc
-    from treadle.tensor.products import product as _product
     from treadle.tensor.variables.variable import AxisLike, Index, TensorLike, TensorVariable
-else:
-    # Few programs hand variables to NumPy's functions, and not all of them multiply matrices.
-    _array_functions = _lazy_module("treadle.tensor.arrangement.array_functions")
-    _gathering = _lazy_module("treadle.tensor.indexing.gathering")
-    _numpy_functions = _lazy_module("treadle.tensor.numpy_protocol.functions")
-    _product = _lazy_module("treadle.tensor.products.product")
+
+
+def function_named(name: str) -> Callable[..., TensorVariable]:
+    """Return the public function of a name."""
+    found: Callable[..., TensorVariable] = _upward.function(name)
+    return found
 
 
 def _leaving(operator: Callable[[Any, Any], Any], reflected: str) -> Callable[[Any, Any], Any]:
@@ -239,11 +235,11 @@ class Operators:
 
     def __matmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply as matrices."""
-        return _product.matmul(self, other)
+        return function_named("matmul")(self, other)
 
     def __rmatmul__(self, other: TensorLike) -> TensorVariable:
         """Multiply as matrices."""
-        return _product.matmul(other, self)
+        return function_named("matmul")(other, self)
 
     def __ceil__(self) -> TensorVariable:
         """Round up."""
@@ -293,13 +289,13 @@ class Methods(Operators):
 
     def __array_ufunc__(self, ufunc: Ufunc, method: str, *inputs: TensorLike, **kwargs: object) -> object:
         """Apply treadle's counterpart of a ufunc."""
-        return _numpy_functions.array_ufunc(ufunc, method, inputs, kwargs)
+        return _upward.array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, func: Callable[..., object], types: Iterable[type], args: Sequence[object], kwargs: Mapping[str, object]
     ) -> object:
         """Apply treadle's counterpart of a function of NumPy's."""
-        return _numpy_functions.array_function(func, types, args, kwargs)
+        return _upward.array_function(func, types, args, kwargs)
 
     def __getitem__(self, args: Index) -> TensorVariable:
         """Index as NumPy does."""
@@ -320,7 +316,7 @@ class Methods(Operators):
 
     def take(self, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> TensorVariable:
         """Pick elements along an axis."""
-        return _gathering.take(self, indices, axis, mode)
+        return function_named("take")(self, indices, axis, mode)
 
     def dimshuffle(self, *order: int | str | Sequence[int | str]) -> TensorVariable:
         """Rearrange dimensions, ``"x"`` for a new one."""
@@ -371,7 +367,7 @@ class Methods(Operators):
 
     def ravel(self, order: Literal["C", "F"] = "C") -> TensorVariable:
         """Join all dimensions into one."""
-        return _flatten(self) if isinstance(order, str) and order == "C" else _array_functions.ravel(self, order)
+        return _flatten(self) if isinstance(order, str) and order == "C" else function_named("ravel")(self, order)
 
     def astype(self, dtype: DTypeLike) -> TensorVariable:
         """Convert to another dtype."""
@@ -414,7 +410,7 @@ class Methods(Operators):
 
     def dot(self, other: TensorLike) -> TensorVariable:
         """Multiply as numpy.dot."""
-        return _product.dot(self, other)
+        return function_named("dot")(self, other)
 
     def sum(
         self,

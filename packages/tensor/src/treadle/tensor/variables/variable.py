@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from treadle.config import config, lazy_module
+from treadle.config import config
 from treadle.graph import Apply, Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.types.policy import check_float64
 from treadle.tensor.types.tensor_type import TensorType
 from treadle.tensor.variables.methods import FurtherMethods
@@ -18,10 +19,6 @@ from treadle.tensor.variables.operators import Operators
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import EllipsisType
-
-    from treadle.tensor.shapes import shape_specification
-else:
-    shape_specification = lazy_module("treadle.tensor.shapes.shape_specification")
 
 
 class TensorMethods(FurtherMethods):
@@ -62,8 +59,8 @@ class TensorMethods(FurtherMethods):
             )
             raise TensorTypeError(msg)
         # The list has as many parts whatever is put in place of this tensor: one of another length is refused.
-        held = shape_specification.held(self, 0)  # type: ignore[arg-type]  # a tensor
-        return iter([held[i] for i in range(self.type.shape[0])])
+        first_known = held(self, 0)  # type: ignore[arg-type]  # a tensor
+        return iter([first_known[i] for i in range(self.type.shape[0])])
 
     def __len__(self) -> int:
         """Return the length of the first dimension, where it is known.

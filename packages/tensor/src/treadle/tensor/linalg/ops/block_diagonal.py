@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import static_op
+from treadle.tensor.batches.batching import broadcast_length
 from treadle.tensor.indexing.indexing import set_subtensor
 from treadle.tensor.lengths.numbers import number, plus
 from treadle.tensor.linalg.ops.matrix_op import MatrixOp
@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from treadle.graph import Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorVariable
 
     Place = tuple[EllipsisType, slice, slice]
-else:
-    batching = lazy_module("treadle.tensor.batches.batching")
 
 __all__ = ["BlockDiagonal"]
 
@@ -81,7 +78,7 @@ class BlockDiagonal(MatrixOp):
         """Return zeros with the matrices written into them."""
         blocks = tensors(inputs)
         own = [lengths(x) for x in blocks]
-        batch = [batching.broadcast_length([n[d] for n in own]) for d in range(blocks[0].ndim - 2)]
+        batch = [broadcast_length([n[d] for n in own]) for d in range(blocks[0].ndim - 2)]
         places, rows, columns = _places(blocks)
         made = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
         for x, place in zip(blocks, places, strict=True):

@@ -16,6 +16,7 @@ from treadle.tensor.arguments.values import as_choice, as_option
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static
 from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padleft
 from treadle.tensor.types.conversion import as_tensor_variable
@@ -25,14 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.batches import batching
     from treadle.tensor.gradients import derivatives
     from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
     Cores = tuple[tuple[str, ...], ...]
 else:
-    batching = lazy_module("treadle.tensor.batches.batching")
     derivatives = lazy_module("treadle.tensor.gradients.derivatives")
 
 __all__ = ["MatrixOp"]
@@ -254,8 +253,8 @@ class MatrixOp(TensorOp):
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Apply the op to the larger stacks."""
         pairs = list(zip(node.inputs, inputs, strict=True))
-        batch = batching.most_batch(pairs)
-        return self.make_node(*(batching.aligned(old, new, batch) for old, new in pairs))
+        batch = most_batch(pairs)
+        return self.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
 
 def _static(dim: str, lengths: dict[str, int | None]) -> int | None:

@@ -319,7 +319,7 @@ def facts_of(fgraph: FunctionGraph) -> Facts:
     return feature_of(fgraph, Facts) or Facts(shapes_of(fgraph))
 
 
-def reader(facts: Facts | None = None) -> Callable[[Variable], list[str]]:
+def fact_reader(facts: Facts | None = None) -> Callable[[Variable], list[str]]:
     """Return a function from variables to the names of all facts that hold; it keeps what it found."""
     facts = Facts() if facts is None else facts
     return lambda var: [fact for fact in FACTS if _is_shown(fact, var.type) and facts.hold(fact, var)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant, Feature, Variable
 from treadle.rewrite import feature_of
+from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import lt
@@ -37,7 +38,7 @@ from treadle.tensor.rewrites.analysis.shape_rules import (
     slice_of,
     stripped,
 )
-from treadle.tensor.shapes.shape import LENGTH, ShapeI, checked_length
+from treadle.tensor.shapes.shape import LENGTH, ShapeI
 from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType
 

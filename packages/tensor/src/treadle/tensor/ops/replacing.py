@@ -1,0 +1,24 @@
+"""Expressions with variables replaced by others of their types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import toposort
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from treadle.graph import Variable
+
+
+def replaced(
+    graph: Sequence[Variable], replacements: Mapping[Variable, Variable], blockers: Collection[Variable] | None
+) -> list[Variable]:
+    """Return expressions with variables replaced, looking no further than at variables that none stands behind."""
+    made = dict(replacements)
+    for node in toposort(graph, blockers):
+        if any(x in made for x in node.inputs):
+            new = node.op.make_node_like(node, [made.get(x, x) for x in node.inputs])
+            made.update(zip(node.outputs, new.outputs, strict=True))
+    return [made.get(var, var) for var in graph]
