@@ -327,7 +327,7 @@ def test_node_with_many_inputs_is_vectorised(width: int) -> None:
 
 
 def test_rules_are_loaded_when_first_needed_only() -> None:
-    program = "import sys, treadle.graph, treadle.tensor; print('treadle.tensor.batches.vectorizing' in sys.modules)"
+    program = "import sys, treadle.graph, treadle.tensor; print('treadle.tensor.vectorizers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

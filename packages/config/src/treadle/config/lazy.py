@@ -39,6 +39,45 @@ def lazy_module(name: str) -> Any:
     return sys.modules.get(name) or _LazyModule(name)
 
 
+class UpwardCalls:
+    """What modules ask of modules above them, which they must not import: functions, filled in from above.
+
+    A class derived from this one declares the functions, each with the reason why it is asked for from below. Modules
+    below call them as attributes of its one instance; a module above says where they are::
+
+        class Upward(UpwardCalls):
+            # A variable shows itself by what prints graphs.
+            debugprint: Callable[[object], str]
+
+        upward = Upward()
+        ...
+        upward.wire(debugprint=printing)
+    """
+
+    def __init__(self) -> None:
+        self._homes: dict[str, Any] = {}
+
+    def wire(self, **homes: Any) -> None:
+        """Say which module has the function of each name; it is asked for it when it is first called."""
+        self._homes.update(homes)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function, and keep it.
+
+        Raises
+        ------
+        AttributeError
+            If no module was named for it.
+        """
+        homes = self.__dict__.get("_homes", _NONE)
+        if name not in homes:
+            msg = f"{type(self).__module__}: no module above was named for {name!r}. Import the package first."
+            raise AttributeError(msg)
+        value = getattr(homes[name], name)
+        setattr(self, name, value)
+        return value
+
+
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a package's ``__getattr__``, which imports what a name stands for when it is first asked for.
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from treadle.config import lazy_module as _lazy_module
 from treadle.config import versioned_names
 from treadle.graph.algorithms import serialization as serialization
 from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
@@ -30,6 +31,7 @@ from treadle.graph.algorithms.traversal import (
 )
 from treadle.graph.diagnostics.failure import node_error, note_op, raise_node_error, retell
 from treadle.graph.diagnostics.provenance import UserLine, carried, current_scope, name_scope, user_line
+from treadle.graph.diagnostics.upward import upward as _upward
 from treadle.graph.errors import (
     CallError,
     CycleError,
@@ -310,6 +312,8 @@ __all__ = [
     "walk_toposort",
     "write_html",
 ]
+
+_upward.wire(debugprint=_lazy_module("treadle.graph.printing"), html_fragment=_lazy_module("treadle.graph.html"))
 
 if TYPE_CHECKING:
     __version__: str

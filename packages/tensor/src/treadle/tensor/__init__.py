@@ -138,6 +138,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.indexing.masks import *  # noqa: F403
     from treadle.tensor.indexing.ranges import *  # noqa: F403
     from treadle.tensor.indexing.searching import *  # noqa: F403
+    from treadle.tensor.indexing.slice_values import *  # noqa: F403
     from treadle.tensor.indexing.slices import *  # noqa: F403
     from treadle.tensor.joins.common_shapes import *  # noqa: F403
     from treadle.tensor.joins.joining import *  # noqa: F403
@@ -164,6 +165,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.linalg.ops.matrix_equations import *  # noqa: F403
     from treadle.tensor.linalg.ops.matrix_functions import *  # noqa: F403
     from treadle.tensor.linalg.ops.matrix_op import *  # noqa: F403
+    from treadle.tensor.linalg.ops.matrix_sign import *  # noqa: F403
     from treadle.tensor.linalg.ops.qr import *  # noqa: F403
     from treadle.tensor.linalg.ops.schur import *  # noqa: F403
     from treadle.tensor.linalg.ops.svd import *  # noqa: F403

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Constant, FunctionGraph
 from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
-from treadle.tensor.rewrites.analysis.facts import RULES, Facts, fact_reader, facts_of
+from treadle.tensor.rewrites.analysis.fact_rules import RULES
+from treadle.tensor.rewrites.analysis.facts import Facts, fact_reader, facts_of
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import UpwardCalls
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import ModuleType
 
     from treadle.graph import Type, Variable
     from treadle.tensor.numpy_protocol.functions import Ufunc
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 
-class Upward:
+class Upward(UpwardCalls):
     """Functions of rooms above, each declared with the reason why it is asked for from below."""
 
     # The public function of a name: variables have methods for many of them.
@@ -35,17 +36,6 @@ class Upward:
     fact_reader: Callable[[], Callable[[Variable], Iterable[str]]]
     # Generators are values too; their types import numpy.random.
     generator_type_of: Callable[[object], Type]
-
-    def wire(self, **modules: ModuleType) -> None:
-        """Say which module has the function of each name; it is imported when the function is first asked for."""
-        self.__dict__["_modules"] = modules
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            function = getattr(self.__dict__["_modules"][name], name)
-            setattr(self, name, function)
-            return function
 
 
 upward = Upward()

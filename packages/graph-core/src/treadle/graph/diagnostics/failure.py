@@ -11,7 +11,8 @@ from functools import lru_cache
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from treadle.config import TreadleError, config, lazy_module, text_of
+from treadle.config import TreadleError, config, text_of
+from treadle.graph.diagnostics.upward import upward
 from treadle.graph.errors import (
     NodeArithmeticError,
     NodeError,
@@ -24,12 +25,9 @@ from treadle.graph.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from treadle.graph import printing
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.values import Value
     from treadle.graph.ir.variable import Variable
-else:
-    printing = lazy_module("treadle.graph.printing")
 
 
 _BEGIN = "Raised by "
@@ -117,7 +115,7 @@ class Report(NamedTuple):
         if self.node.user_line is not None:
             lines += ["Built by:", *(f"  {line}" for line in self.node.user_line.trace)]
         if verbosity == "high":
-            lines += ["Graph:", str(printing.debugprint(self.node, file="str", print_type=True)).rstrip()]
+            lines += ["Graph:", str(upward.debugprint(self.node, file="str", print_type=True)).rstrip()]
         return "\n".join(lines)
 
     def _value(self, var: Variable) -> str:

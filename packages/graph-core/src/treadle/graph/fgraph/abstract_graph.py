@@ -5,19 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TextIO
 
-from treadle.config import lazy_module
 from treadle.graph.algorithms.equality import equal_computations, graph_key
+from treadle.graph.diagnostics.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from treadle.graph import html, printing
     from treadle.graph.fgraph.structure import Client
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.variable import Variable
-else:
-    html = lazy_module("treadle.graph.html")
-    printing = lazy_module("treadle.graph.printing")
 
 
 class AbstractFunctionGraph(ABC):
@@ -69,11 +65,12 @@ class AbstractFunctionGraph(ABC):
 
     def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph (options as for `debugprint`)."""
-        return printing.debugprint(self, **options)
+        shown: str | TextIO | None = upward.debugprint(self, **options)
+        return shown
 
     def _repr_html_(self) -> str:
         """Show the graph in a notebook."""
-        return html.html_fragment(self)
+        return upward.html_fragment(self)
 
     def __repr__(self) -> str:
         ins, outs = (", ".join(map(str, vs)) for vs in (self.inputs, self.outputs))

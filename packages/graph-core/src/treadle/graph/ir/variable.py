@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TextIO
 
-from treadle.config import TreadleError, config, lazy_module, text_of
+from treadle.config import TreadleError, config, text_of
+from treadle.graph.diagnostics.upward import upward
 from treadle.graph.errors import GraphAttributeError, GraphTypeError
 from treadle.graph.ir.encoding import digest, encode, tagged
 from treadle.graph.ir.inner_graph import EVALUATOR
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     # Only type checkers read the default: a bare `Variable` is a variable of any type.
     from typing_extensions import TypeVar
 
-    from treadle.graph import html, printing
     from treadle.graph.diagnostics.provenance import UserLine
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.values import Value
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)
 else:
     from typing import TypeVar
-
-    html = lazy_module("treadle.graph.html")
-    printing = lazy_module("treadle.graph.printing")
 
     T_co = TypeVar("T_co", covariant=True)
 
@@ -158,11 +155,12 @@ class Variable(Generic[T_co]):
 
     def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph that computes the variable (options as for `debugprint`)."""
-        return printing.debugprint(self, **options)
+        shown: str | TextIO | None = upward.debugprint(self, **options)
+        return shown
 
     def _repr_html_(self) -> str:
         """Show the graph that computes the variable in a notebook."""
-        return html.html_fragment(self)
+        return upward.html_fragment(self)
 
     def get_parents(self) -> list[Apply]:
         """Return the owner in a list, or an empty list."""

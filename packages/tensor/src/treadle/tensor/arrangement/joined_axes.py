@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Type, Variable
     from treadle.tensor.lengths.numbers import Number
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
 __all__ = ["JoinDims", "SplitDims", "join_dims", "pack", "split_dims", "unpack"]

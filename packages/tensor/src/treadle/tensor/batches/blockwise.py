@@ -20,7 +20,7 @@ from treadle.graph import (
     variable_depends_on,
     vectorize_graph,
 )
-from treadle.tensor.arguments.signatures import parse_gufunc_signature
+from treadle.tensor.arguments.signatures import parse_gufunc_signature, safe_signature
 from treadle.tensor.batches.batching import broadcast_length, complete
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.tensor_op import TensorOp
@@ -313,3 +313,9 @@ def _core(x: TensorVariable, core: Core) -> TensorVariable:
         return x
     made: TensorVariable = TensorType(x.type.dtype, x.type.shape[x.ndim - len(core) :]).make_variable(x.name)
     return made
+
+
+def in_a_loop(op: Op, node: TensorNode, *inputs: TensorVariable) -> Apply:
+    """Apply an op that knows nothing of batches to one part after another."""
+    ranks = [[x.ndim for x in side] for side in (node.inputs, node.outputs)]
+    return Blockwise(op, safe_signature(*ranks)).make_node(*inputs)

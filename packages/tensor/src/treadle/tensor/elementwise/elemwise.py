@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
-from treadle.config import config, lazy_module, text_of
+from treadle.config import config, text_of
 from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op, toposort
 from treadle.tensor.elementwise.composite import Composite, Step
 from treadle.tensor.elementwise.memory import filling, owned
@@ -20,24 +20,21 @@ from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, shape_padleft
-from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of
+from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of, tensors
 from treadle.tensor.types.policy import narrowed, operands_follow_policy
 from treadle.tensor.types.tensor_type import DTYPE_NAMES, TensorType
 from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Type
     from treadle.tensor.elementwise.composite import Takes
     from treadle.tensor.elementwise.scalar_op import Body
-    from treadle.tensor.gradients import forward_mode as jvp
     from treadle.tensor.ops.known_values import Known
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types.dtype_rules import Dtype, Operand
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
-else:
-    jvp = lazy_module("treadle.tensor.gradients.forward_mode")
 
 
 def never_broadcasts(x: TensorVariable) -> bool:
@@ -523,6 +520,27 @@ class Elemwise(TensorOp):
         made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
         return [made.get(x) for x in operands]
 
+    def _pushed_forward(
+        self, inputs: Sequence[TensorVariable], moving: Mapping[int, TensorVariable]
+    ) -> Variable | None:
+        """Return the tangent that the body makes of those of some operands."""
+        # One variable may be several operands: each has its own tangent.
+        operands = [x.type.make_variable() for x in inputs]
+        (out,) = self.decompose(*operands) or ()
+        moved: dict[Variable, Variable] = {operands[i]: tangent for i, tangent in moving.items()}
+        for node in toposort([out], operands):
+            if any(x in moved for x in node.inputs):
+                (term,) = node.op.pushforward(node.inputs, node.outputs, [moved.get(x) for x in node.inputs])
+                if term is not None and isinstance(term.type, NullType):
+                    return term
+                if term is not None:
+                    moved[node.out] = cotangent_of(*tensors([node.out, term]))
+        if out not in moved:
+            return None
+        given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
+        (tangent,) = replaced([moved[out]], given, blockers=[*operands, *moving.values()])
+        return tangent
+
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -541,10 +559,7 @@ class Elemwise(TensorOp):
         if not moving or out.type.numpy_dtype.kind not in "fc":
             return [None]
         if isinstance(scalar, Composite) or (scalar.pullback is None and scalar.body is not None):
-            operands = [x.type.make_variable() for x in xs]
-            moved = jvp.jvp(self.decompose(*operands) or (), [operands[i] for i in moving], list(moving.values()))
-            given: dict[Variable, Variable] = dict(zip(operands, xs, strict=True))
-            return replaced(moved, given, blockers=[*operands, *moving.values()])
+            return [self._pushed_forward(xs, moving)]
         if scalar.pullback is None:
             return [zeros_like(out) if scalar.discrete else None]
         if not scalar.holomorphic and any(v.type.numpy_dtype.kind == "c" for v in (*xs, out)):

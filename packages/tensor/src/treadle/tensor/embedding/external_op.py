@@ -347,7 +347,7 @@ class Batched(Generic[A]):
         return self.op, self.batched, self.rank
 
 
-def wrap_external(op_type: type[ExternalOp[Any]], function: object = None, *, allow_eval: bool = True) -> Any:
+def wrap_external(op_type: type[ExternalOp[Any]], function: Any = None, *, allow_eval: bool = True) -> Any:
     """Return a function of variables that applies a library's function as an op; a decorator if `function` is None.
 
     Arguments may be nested lists, tuples and dictionaries; the variables among them become inputs of the op, and

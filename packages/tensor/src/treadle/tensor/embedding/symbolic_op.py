@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import (
     Constant,
     FunctionGraph,
@@ -21,6 +21,7 @@ from treadle.graph import (
 )
 from treadle.tensor.arguments.values import as_items
 from treadle.tensor.embedding.from_graph import OpFromGraph
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.shape import LENGTH, ShapeI
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from treadle.graph import Apply
-    from treadle.tensor.rewrites.analysis import symbolic_shapes
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    symbolic_shapes = lazy_module("treadle.tensor.rewrites.analysis.symbolic_shapes")
 
 __all__ = ["SymbolicOp", "construct_nominal_fgraph"]
 
@@ -186,7 +184,7 @@ def infer_shape(
     others = [x for x in graph_inputs(outs, inputs) if x not in known and not isinstance(x, Constant)]
     every = [*inputs, *dict.fromkeys(others)]
     fgraph = FunctionGraph(every, list(outs), clone=True)
-    shapes = symbolic_shapes.SymbolicShapes()
+    shapes = SymbolicShapes()
     fgraph.attach_feature(shapes)
     replaced: dict[Variable, Variable] = dict(zip(fgraph.inputs, every, strict=True))
     given = {x: list(shape) for x, shape in zip(fgraph.inputs, input_shapes, strict=False) if shape is not None}

@@ -152,23 +152,23 @@ def _permuted(x: TensorVariable, found: Sequence[Label], wanted: Sequence[Label]
     return dimshuffle(x, *(found.index(label) for label in wanted))
 
 
-def vectorize_take(entries: tuple[Entry, ...], node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
+def vectorize_take(op: Subtensor | AdvancedSubtensor, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
     """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     own = batch_ndim(*pairs[0])
-    plan = _plan(entries, most_batch(pairs), own, pairs[1:], inputs[0])
+    plan = _plan(op.entries, most_batch(pairs), own, pairs[1:], inputs[0])
     kind = AdvancedSubtensor if any(isinstance(e, Positions) for e in plan.entries) else Subtensor
     return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.found, plan.wanted)
 
 
-def vectorize_put(entries: tuple[Entry, ...], set_: bool, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
+def vectorize_put(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
     """Write into each tensor of the batch, of which every one needed gets a copy."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     batch = most_batch(pairs)
     x = spread_all(pairs)[0]
-    plan = _plan(entries, batch, batch, pairs[2:], x)
+    plan = _plan(op.entries, batch, batch, pairs[2:], x)
     values = aligned(*pairs[1], batch, len(plan.wanted) - batch)
     values = _permuted(values, plan.wanted, plan.found)
     kind = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in plan.entries) else IncSubtensor
-    written: TensorVariable = kind(plan.entries, set_)(x, values, *plan.inputs)
+    written: TensorVariable = kind(plan.entries, op.set)(x, values, *plan.inputs)
     return written

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.errors import IndexingError, TensorTypeError
+from treadle.tensor.indexing.searching import CheckMask, Nonzero
+from treadle.tensor.indexing.slice_values import opened
 from treadle.tensor.lengths.numbers import LARGEST
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.shapes.dimshuffle import NEW
@@ -21,15 +23,10 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.tensor.indexing import searching
-    from treadle.tensor.indexing import slices as slicing
     from treadle.tensor.variables.variable import Index as Given
     from treadle.tensor.variables.variable import TensorVariable
 
     _Item: TypeAlias = "Given | _Arrays | _Mask"
-else:
-    searching = lazy_module("treadle.tensor.indexing.searching")
-    slicing = lazy_module("treadle.tensor.indexing.slices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +300,7 @@ class _Parser:
                 self.array_ndim = max(self.array_ndim, var.ndim)
             self.kinds.append(_ARRAY)
         elif isinstance(item, Variable) and isinstance(item.type, SliceType):
-            self.take(slicing.opened(item, lengths(self.x)[len(self.entries)]))
+            self.take(opened(item, lengths(self.x)[len(self.entries)]))
         elif isinstance(item, _Mask):
             positions = self._picked_by(item.mask)
             self.entries += [Positions()] * len(positions)
@@ -319,8 +316,8 @@ class _Parser:
         first = len(self.entries)
         for d, wanted in enumerate(mask.type.shape):
             self._checked_length(wanted, first + d)
-        mask = searching.CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
-        return tensors(searching.Nonzero().make_node(mask).outputs)
+        mask = CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
+        return tensors(Nonzero().make_node(mask).outputs)
 
     def _checked_length(self, wanted: int | None, dim: int) -> int | None:
         """Return the length of a mask, which is checked at run time."""

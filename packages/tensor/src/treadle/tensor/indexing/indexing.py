@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
@@ -29,6 +28,8 @@ from treadle.tensor.indexing.expressions import (
     span_length,
     symbolic_count,
 )
+from treadle.tensor.indexing.masked_writes import mask_in, write_by_mask
+from treadle.tensor.indexing.overwriting import standing
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -40,17 +41,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.indexing import batches, masks, overwriting
     from treadle.tensor.indexing.expressions import Entry
     from treadle.tensor.ops.known_values import Known
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.variables.variable import Index, TensorLike, TensorNode, TensorVariable
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import Index, TensorLike, TensorVariable
 
     T = TypeVar("T")
-else:
-    batches = lazy_module("treadle.tensor.indexing.batches")
-    masks = lazy_module("treadle.tensor.indexing.masks")
-    overwriting = lazy_module("treadle.tensor.indexing.overwriting")
 
 __all__ = [
     "AdvancedIncSubtensor", "AdvancedSubtensor", "IncSubtensor", "Subtensor", "inc_subtensor", "set_subtensor",
@@ -142,10 +138,6 @@ class _Take(_Indexed):
         padded = [[shapes.fixed(1)] * (plan.array_ndim - len(own)) + list(own) for own in each]
         middle = [shapes.broadcast(own) for own in zip(*padded, strict=True)]
         return [*rest[: plan.place], *middle, *rest[plan.place :]]
-
-    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable:
-        """Pick the same part, or for each of the batch its own, of each tensor of the batch."""
-        return batches.vectorize_take(self.entries, node, *inputs)
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x[1:, i]``."""
@@ -325,10 +317,6 @@ class _Put(_Indexed, ChangesPart):
         del out
         return shapes.of(node.inputs[0])
 
-    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable:
-        """Write into each tensor of the batch, of which every one needed gets a copy."""
-        return batches.vectorize_put(self.entries, self.set, node, *inputs)
-
     def printed_form(self, node: Apply) -> Form:
         """Write ``set_subtensor(x[1:], y)`` or ``inc_subtensor(x[1:], y)``."""
         x, y, *parts = node.inputs
@@ -346,7 +334,7 @@ class _Put(_Indexed, ChangesPart):
         if self.set:
             to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
             if isinstance(take, AdvancedSubtensor):
-                part = overwriting.standing(part, x, self.entries, self._arrays(parts))
+                part = standing(part, x, self.entries, self._arrays(parts), type(take), type(self))
         return [to_x, sum_to(part, y), *(None for _ in parts)]
 
 
@@ -532,9 +520,9 @@ def _written(part: TensorLike, y: TensorLike, set_: bool) -> TensorVariable:
         result: TensorVariable = IncSubtensor(entries, set=set_)(x, values, *inputs)
         return result
     put = AdvancedIncSubtensor(entries, set=set_)
-    found_mask = masks.mask_in(entries, inputs)
+    found_mask = mask_in(entries, inputs)
     if found_mask is not None:
-        chosen = masks.write_by_mask(x, put.converted(x, values), *found_mask, set_)
+        chosen = write_by_mask(x, put.converted(x, values), *found_mask, set_)
         if chosen is not None:
             return chosen
     return put(x, values, *inputs)  # type: ignore[no-any-return]  # a call of an op returns anything

@@ -10,7 +10,6 @@ from treadle.graph import Constant
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.indexing.expressions import Positions, Span
-from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor
 from treadle.tensor.indexing.ranges import ARange, arange
 from treadle.tensor.indexing.searching import Nonzero
 from treadle.tensor.lengths.numbers import number, times
@@ -18,9 +17,9 @@ from treadle.tensor.shapes.broadcasting import zeros
 from treadle.tensor.shapes.shape import LENGTH, lengths, reshape, shape_i
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from treadle.graph import Variable
+    from treadle.graph import Op, Variable
     from treadle.tensor.indexing.expressions import Entry
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorVariable
@@ -29,7 +28,12 @@ __all__ = ["standing"]
 
 
 def standing(
-    part: TensorVariable, x: TensorVariable, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
+    part: TensorVariable,
+    x: TensorVariable,
+    entries: Sequence[Entry],
+    arrays: Sequence[TensorVariable],
+    take: Callable[..., Op],
+    put: Callable[..., Op],
 ) -> TensorVariable:
     """Return a part of the cotangent of a tensor that was set, 0 where a later value of the same write won.
 
@@ -43,6 +47,8 @@ def standing(
         The tensor that was written into.
     entries, arrays
         The index, and its arrays of positions.
+    take, put
+        The ops that read and write at an index, each made from its entries.
     """
     written_into = [shape_i(x, d) for d, entry in enumerate(entries) if isinstance(entry, Positions)]
     if _all_apart(arrays, [x.type.shape[d] for d, entry in enumerate(entries) if isinstance(entry, Positions)]):
@@ -51,13 +57,13 @@ def standing(
     places = iter(written_into)
     board = zeros([next(places) if isinstance(e, Positions) else 1 for e in entries], LENGTH)
     index = tuple(e if isinstance(e, Positions) else Span() for e in entries)
-    picked: TensorVariable = AdvancedSubtensor(index)(board, *arrays)
+    picked: TensorVariable = take(index)(board, *arrays)
     count: Number = 1
     for n in lengths(picked):
         count = times(count, number(n))
     numbers = reshape(arange(count), picked.shape)
-    written = AdvancedIncSubtensor(index, set=True)(board, numbers, *arrays)
-    won = eq(AdvancedSubtensor(index)(written, *arrays), numbers)
+    written = put(index, set=True)(board, numbers, *arrays)
+    won = eq(take(index)(written, *arrays), numbers)
     result: TensorVariable = switch(won, part, 0)
     return result
 

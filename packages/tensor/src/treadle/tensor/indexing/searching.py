@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, static_op
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.batches.batching import spread_all
+from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
+from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.batch_dims import batch_ndim, refuse_batched
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
-    from treadle.tensor.sorting import counting
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    counting = lazy_module("treadle.tensor.sorting.counting")
 
 __all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
 
@@ -282,10 +280,6 @@ class BinCount(TensorOp):
         del output, holds
         return fact == "nonnegative" and not self.weighted
 
-    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
-        """Count in bins of its own for each part of the batch, which must have the same number of them."""
-        return counting.vectorize_bincount(self, node, *inputs)
-
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that weights alone are connected."""
         return [[False], [False], [True]][: len(node.inputs)]
@@ -299,7 +293,15 @@ class BinCount(TensorOp):
             return [None, None]
         x, count, _ = tensors(inputs)
         (ct,) = tensors(cotangents)
-        return [None, None, counting.of_bins(ct, x, count if self.bounded else None)]
+        return [None, None, _of_bins(ct, x, count if self.bounded else None)]
+
+
+def _of_bins(values: TensorVariable, x: TensorVariable, bins: TensorVariable | None) -> TensorVariable:
+    """Return for each integer the value of its bin, 0 for those that have none; `bins` is None if all have one."""
+    if bins is None:
+        return values[x]
+    inside = (x >= 0) & (x < bins)
+    return concatenate([values, np.zeros(1, values.dtype)])[switch(inside, x, bins)]
 
 
 @static_op

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from treadle.config import alias, text_of
-from treadle.graph import Apply, Constant, Op, Variable, static_op
+from treadle.config import text_of
+from treadle.graph import Constant, Variable
 from treadle.tensor.arguments.values import as_integer, known_integer
 from treadle.tensor.elementwise.arithmetic import add, floor_div, maximum, minimum, mul, neg, sub
 from treadle.tensor.elementwise.cast import cast, switch
@@ -15,17 +15,16 @@ from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
 from treadle.tensor.errors import AxisError, IndexingError, NotScalarConstantError, TensorTypeError
 from treadle.tensor.indexing.expressions import At, Span, Symbolic
 from treadle.tensor.indexing.indexing import subtensor
-from treadle.tensor.shapes.batch_dims import refuse_batched
+from treadle.tensor.indexing.slice_values import MakeSlice, make_slice
 from treadle.tensor.shapes.broadcasting import broadcast_to
 from treadle.tensor.shapes.shape import LENGTH, lengths
 from treadle.tensor.types.conversion import as_tensor_variable
-from treadle.tensor.types.none_and_slices import NoneConst, NoneTypeT, SliceConstant, SliceType, slicetype
-from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType
+from treadle.tensor.types.none_and_slices import NoneConst, NoneTypeT, SliceType
+from treadle.tensor.types.tensor_type import MOST_DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from treadle.graph import Cell, Value
     from treadle.tensor.indexing.expressions import Bound, Entry
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
@@ -33,117 +32,10 @@ if TYPE_CHECKING:
     Piece: TypeAlias = "int | slice | Variable | None"
 
 __all__ = [
-    "MakeSlice", "SliceBounds", "advanced_subtensor", "as_index_literal", "as_index_variable", "basic_subtensor",
+    "advanced_subtensor", "as_index_literal", "as_index_variable", "basic_subtensor",
     "get_canonical_form_slice", "get_idx_list", "get_slice_elements", "index_vars_to_types", "indexed_result_shape",
-    "indices_from_subtensor", "make_slice", "slice_at_axis", "unflatten_index_variables",
+    "indices_from_subtensor", "slice_at_axis", "unflatten_index_variables",
 ]  # fmt: skip
-
-
-@static_op
-class MakeSlice(Op):
-    """A slice from start, stop and step: integers, integer scalars or None."""
-
-    def make_node(self, *inputs: object) -> Apply:
-        """Return the node for bounds, or for a slice that holds them; those that are left out are None."""
-        given = list(inputs)
-        if len(given) == 1 and isinstance(given[0], slice):
-            given = [given[0].start, given[0].stop, given[0].step]
-        if not 1 <= len(given) <= 3:
-            msg = f"make_slice: start, stop and step are needed, got {len(given)} arguments. Leave some out."
-            raise TensorTypeError(msg)
-        bounds = [_as_bound(x) for x in (*given, None, None)[:3]]
-        return Apply(self, bounds, [slicetype.make_variable()])
-
-    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
-        """Make the slice."""
-        del node
-        output_storage[0][0] = slice(*(None if x is None else int(x) for x in inputs))
-
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
-        """Make the slice anew; its bounds must be the same for the whole batch.
-
-        Raises
-        ------
-        VectorizeError
-            If a bound has batch dimensions.
-        """
-        _refuse_batch(node, inputs)
-        return self.make_node(*inputs)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False] for _ in node.inputs]
-
-
-make_slice = alias(MakeSlice(), "make_slice")
-
-
-def _refuse_batch(node: Apply, inputs: Sequence[Variable]) -> None:
-    """Refuse numbers that differ along a batch."""
-    pairs = zip(node.inputs, inputs, strict=True)
-    refuse_batched(((a, b) for a, b in pairs if isinstance(a.type, TensorType)), "the bounds of slices")  # type: ignore[misc]  # tensors
-
-
-def _as_bound(given: object) -> Variable:
-    """Return a bound of a slice as a variable."""
-    if given is None or (isinstance(given, Variable) and isinstance(given.type, NoneTypeT)):
-        return NoneConst
-    var = as_tensor_variable(given)  # type: ignore[arg-type]  # refuses what is none
-    if var.ndim or var.type.numpy_dtype.kind not in "iu":
-        msg = f"make_slice: bounds are integers, integer scalars or None, got {text_of(given)} of type {var.type}."
-        raise TensorTypeError(msg)
-    return var
-
-
-@static_op
-class SliceBounds(Op):
-    """Start, stop and step by which a slice picks from a dimension of some length, as int64 scalars.
-
-    They mean the same between brackets: a slice that goes down to the first element has a stop below every position.
-    """
-
-    def make_node(self, *inputs: object) -> Apply:
-        """Return the node for a slice and a length."""
-        picked, n = inputs
-        if not isinstance(picked, Variable) or not isinstance(picked.type, SliceType):
-            msg = f"{self}: a slice is needed, got {text_of(picked)}. Make one with make_slice."
-            raise TensorTypeError(msg)
-        length = as_tensor_variable(n)  # type: ignore[arg-type]  # refuses what is none
-        return Apply(self, [picked, length], [TensorType(LENGTH, ()).make_variable() for _ in range(3)])
-
-    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
-        """Count positions from the start."""
-        del node
-        picked, n = inputs
-        start, stop, step = picked.indices(int(n))
-        for cell, value in zip(output_storage, (start, stop if stop >= 0 else -int(n) - 1, step), strict=True):
-            cell[0] = np.array(value, LENGTH)
-
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
-        """Take the bounds anew; the slice and the length are the same for the whole batch.
-
-        Raises
-        ------
-        VectorizeError
-            If the length has batch dimensions.
-        """
-        _refuse_batch(node, inputs)
-        return self.make_node(*inputs)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False] * 3 for _ in node.inputs]
-
-
-def opened(given: Variable, n: TensorVariable) -> slice:
-    """Return a variable slice of a dimension of length n as a slice of variables."""
-    if isinstance(given, SliceConstant):
-        found: slice = given.data
-        return found
-    node = given.owner
-    if node is not None and isinstance(node.op, MakeSlice):
-        return slice(*(None if isinstance(x.type, NoneTypeT) else x for x in node.inputs))
-    return slice(*SliceBounds().make_node(given, n).outputs)
 
 
 def slice_at_axis(sl: slice, axis: int) -> tuple[slice | type(Ellipsis), ...]:  # type: ignore[valid-type]  # the type of ...

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Type, Variable
     from treadle.tensor.ops.known_values import Known
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = ["Join", "concatenate", "hstack", "join", "stack", "vstack"]

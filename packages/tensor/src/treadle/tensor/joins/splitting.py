@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.tensor.lengths.numbers import Number
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = ["Split", "array_split", "dsplit", "hsplit", "split", "vsplit"]

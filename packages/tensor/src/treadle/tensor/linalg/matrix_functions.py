@@ -15,8 +15,9 @@ from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.joins.common_shapes import broadcast_arrays
 from treadle.tensor.linalg.inverses import matrix_power
 from treadle.tensor.linalg.ops.hermitian_functions import hermitian_function
-from treadle.tensor.linalg.ops.matrix_functions import Expm, Logm, MatrixSign, Sqrtm, derivative_along
+from treadle.tensor.linalg.ops.matrix_functions import Expm, Logm, Sqrtm
 from treadle.tensor.linalg.ops.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices
+from treadle.tensor.linalg.ops.matrix_sign import MatrixSign, derivative_along
 from treadle.tensor.linalg.systems import solve
 from treadle.tensor.shapes.broadcasting import zeros_like
 

@@ -20,7 +20,6 @@ from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.indexing.indexing import Subtensor, set_subtensor
 from treadle.tensor.indexing.searching import Nonzero
 from treadle.tensor.joins.joining import join
-from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.random.states import GeneratorInState, state_of
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from treadle.graph import Apply
+    from treadle.tensor.loops.loops import Scan
     from treadle.tensor.variables.variable import TensorVariable
 
 
@@ -321,7 +321,7 @@ def _is_ragged(node: Apply, varying: Collection[Variable], ragged: Collection[Va
     op = node.op
     if any(x in ragged for x in node.inputs):
         return True
-    if isinstance(op, Scan):
+    if isinstance(op, LoopParts.loop_type):
         return op.has_until or node.inputs[0] in varying
     if isinstance(op, Elemwise):
         return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     Constant,
@@ -35,7 +35,12 @@ from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
 from treadle.tensor.errors import ShapeError
+from treadle.tensor.loops.batches import vectorized
+from treadle.tensor.loops.derivatives import pulled_back, pushed_forward
+from treadle.tensor.loops.draws import influences, reasons
+from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.ops.known_values import known_value
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.shape import LENGTH, ShapeI, lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
@@ -45,17 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from treadle.graph import Cell, SymbolicShape, Type, Value
-    from treadle.tensor.loops import batches as loop_batches
-    from treadle.tensor.loops import derivatives as loop_derivatives
-    from treadle.tensor.loops import draws as loop_draws
-    from treadle.tensor.rewrites.analysis import symbolic_shapes
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    loop_derivatives = lazy_module("treadle.tensor.loops.derivatives")
-    loop_batches = lazy_module("treadle.tensor.loops.batches")
-    loop_draws = lazy_module("treadle.tensor.loops.draws")
-    symbolic_shapes = lazy_module("treadle.tensor.rewrites.analysis.symbolic_shapes")
 
 __all__ = ["ENDLESS", "LoopInputs", "RowLengths", "Scan"]
 
@@ -366,7 +362,7 @@ class Scan(Op, HasFrozenGraph):
 
     def _find_row_lengths(self) -> RowLengths:
         body = self.fgraph.unfreeze()
-        shapes = symbolic_shapes.SymbolicShapes()
+        shapes = SymbolicShapes()
         body.attach_feature(shapes)
         rows = body.outputs[self.n_carries : self.n_carries + self.n_stacked]
         return self._lengths_of([(row, shapes.of(row)) for row in rows], body, shapes)
@@ -405,7 +401,7 @@ class Scan(Op, HasFrozenGraph):
         carries, new = self.sorted(once.inputs).carries, once.outputs[: self.n_carries]
         twice: list[Variable] = list(graph_replace(new, dict(zip(carries, new, strict=True)), strict=False))
         body = FunctionGraph(once.inputs, [*new, *twice], clone=False)
-        shapes = symbolic_shapes.SymbolicShapes()
+        shapes = SymbolicShapes()
         body.attach_feature(shapes)
         rows: list[tuple[Any, Sequence[Length | None]]] = []
         for first, second in zip(new, twice, strict=True):
@@ -460,7 +456,7 @@ class Scan(Op, HasFrozenGraph):
 
     def _find_kept_shapes(self) -> frozenset[int]:
         body = self.fgraph.unfreeze()
-        shapes = symbolic_shapes.SymbolicShapes()
+        shapes = SymbolicShapes()
         body.attach_feature(shapes)
         carries = self.sorted(body.inputs).carries
         return frozenset(
@@ -473,7 +469,7 @@ class Scan(Op, HasFrozenGraph):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Return the loop over batches."""
-        return loop_batches.vectorized(self, node, inputs)
+        return vectorized(self, node, inputs)
 
     def reach(self) -> list[list[bool]]:
         """Return for each input of the body, for each of its outputs, whether a gradient flows in one step."""
@@ -501,25 +497,25 @@ class Scan(Op, HasFrozenGraph):
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input, for each output, whether the value decides the output's in any number of steps."""
-        return [[True] * len(node.outputs), *loop_draws.influences(self)]
+        return [[True] * len(node.outputs), *influences(self)]
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Return why outputs jump as inputs move, by way of the draws of any number of steps."""
-        reasons = loop_draws.reasons(self, self.connection_pattern(node)[1:])
-        return None if reasons is None else [[None] * len(node.outputs), *reasons]
+        found = reasons(self, self.connection_pattern(node)[1:])
+        return None if found is None else [[None] * len(node.outputs), *found]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the gradients, by a loop that runs backwards."""
-        return loop_derivatives.pulled_back(self, inputs, outputs, cotangents)
+        return pulled_back(self, inputs, outputs, cotangents)
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the directional derivatives, by a loop that carries both."""
         del outputs
-        return loop_derivatives.pushed_forward(self, inputs, tangents)
+        return pushed_forward(self, inputs, tangents)
 
     def __str__(self) -> str:
         """Show the name, and what kind of loop it is."""
@@ -565,3 +561,6 @@ def _is_known_before(scalar: Variable, inputs: LoopInputs) -> bool:
         else:
             return False
     return not needs_value.intersection(inputs.sequences) and scalar not in given.intersection(inputs.sequences)
+
+
+LoopParts.loop_type = Scan

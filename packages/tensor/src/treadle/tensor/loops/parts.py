@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from treadle.graph import FrozenFunctionGraph, GraphTypeError, HasShape, Variable, graph_replace, toposort
-from treadle.tensor.loops.loops import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type
+    from treadle.tensor.loops.loops import Scan
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["LoopParts", "LoopResults"]
@@ -56,6 +56,9 @@ class LoopParts:
     truncate_gradient, recomputes, name
         As for `Scan`.
     """
+
+    # Set by `treadle.tensor.loops.loops`, whose derivatives and batches are built of parts.
+    loop_type: ClassVar[type[Scan]]
 
     steps: Variable
     sequences: list[Variable] = field(default_factory=list)
@@ -184,7 +187,7 @@ class LoopParts:
 
     def op(self) -> Scan:
         """Return the loop's op; the body is copied."""
-        return Scan(
+        return self.loop_type(
             FrozenFunctionGraph(self.inputs, self.outputs),
             len(self.sequences),
             len(self.starts),

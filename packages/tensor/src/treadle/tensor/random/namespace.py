@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import lazy_module
 from treadle.graph import Op
 from treadle.tensor.lazy import RANDOM
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     import difflib
     from collections.abc import Callable
 
-    from treadle.tensor import random
-
     # An op or a function that takes ``rng`` and ``return_next_rng``.
     Distribution = Callable[..., Any]
 else:
     difflib = lazy_module("difflib")
-    random = lazy_module("treadle.tensor.random")
 
 
 def distribution(name: str, of: object, module: ModuleType | None = None) -> Distribution:
@@ -57,7 +55,7 @@ def distribution_names(module: ModuleType | None = None) -> list[str]:
 def _find(name: str, module: ModuleType | None) -> Distribution | None:
     if name.startswith("_") or name not in _public_names(module):
         return None
-    found = getattr(random if module is None else module, name, None)
+    found = getattr(upward.function("random") if module is None else module, name, None)
     return found if _draws(found) else None
 
 
@@ -70,7 +68,7 @@ def _public_names(module: ModuleType | None) -> set[str]:
 def _draws(found: object) -> bool:
     """Whether something can be called with a generator for a draw."""
     if isinstance(found, Op):
-        return isinstance(found, random.RNGConsumerOp)
+        return isinstance(found, upward.function("random").RNGConsumerOp)
     if isinstance(found, type) or not callable(found):
         return False
     known = inspect.signature(found).parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import ENCODERS, Constant, SharedVariable, Type, Variable, tagged
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.errors import ArgumentError, TensorTypeError
@@ -15,15 +15,12 @@ from treadle.tensor.random.namespace import distribution, distribution_names
 from treadle.tensor.random.portable import PortableGenerator
 from treadle.tensor.random.words import copied, like, separated, with_words, words_of
 from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Value
-    from treadle.tensor.random import seeding
-else:
-    # Its ops are of these types.
-    seeding = lazy_module("treadle.tensor.random.seeding")
 
 __all__ = [
     "PortableGeneratorType",
@@ -223,15 +220,16 @@ class RandomGeneratorVariable(Variable[RandomType]):
         NumPy's are spawned by the generator's seed sequence, as by ``Generator.spawn``.
         """
         count = as_integer("spawn: n_children", n_children, 0)
-        after, *children = seeding.Spawn(count)(self, return_list=True)
-        return after, children  # type: ignore[return-value]  # of generators
+        after, *children = upward.function("random").Spawn(count)(self, return_list=True)
+        return after, children
 
     def fold_in(self, data: object) -> RandomGeneratorVariable:
         """Return the portable generator of the stream that belongs to this one's and an integer, which may be symbolic.
 
         This one is not moved on by it.
         """
-        return seeding.FoldIn()(self, data)  # type: ignore[no-any-return]  # of a generator
+        folded: RandomGeneratorVariable = upward.function("random").FoldIn()(self, data)
+        return folded
 
     def __dir__(self) -> list[str]:
         """List the distributions too."""

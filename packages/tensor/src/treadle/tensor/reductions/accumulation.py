@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [

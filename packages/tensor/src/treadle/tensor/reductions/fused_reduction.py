@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Type
     from treadle.tensor.reductions.reduction import Reduction
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 __all__ = ["FusedReduction"]

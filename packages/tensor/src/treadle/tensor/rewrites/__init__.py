@@ -1,10 +1,9 @@
 """treadle.tensor.rewrites: the rules over tensors: by family of ops, over elementwise functions, and general ones."""
 
-from treadle.tensor.rewrites.analysis.facts import RULES as FACT_RULES
-from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.fact_rules import RULES as FACT_RULES
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of, holds
 from treadle.tensor.rewrites.analysis.patterns import TensorPattern, is_commutative, is_integer, is_real
-from treadle.tensor.rewrites.analysis.predicates import constant_value, holds
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.rewrites.analysis.predicates import constant_value
 from treadle.tensor.rewrites.assertion import RULES as ASSERTION
 from treadle.tensor.rewrites.assumption import RULES as ASSUMPTION
 from treadle.tensor.rewrites.blockwise import RULES as BLOCKWISE
@@ -62,6 +61,7 @@ from treadle.tensor.rewrites.scalar.special_functions import RULES as SPECIAL_FU
 from treadle.tensor.rewrites.scalar.switch import RULES as SWITCH
 from treadle.tensor.rewrites.shape import RULES as SHAPE
 from treadle.tensor.rewrites.shape_specification import RULES as SPECIFICATION
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 
 RULE_SETS = (
     FOLDING,

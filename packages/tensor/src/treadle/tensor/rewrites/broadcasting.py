@@ -11,7 +11,7 @@ from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_shape, if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc, SumTo
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import lengths

@@ -19,7 +19,7 @@ from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle, matrix_transpose
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.shapes.shape_specification import specify_shape

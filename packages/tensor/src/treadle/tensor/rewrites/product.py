@@ -22,7 +22,7 @@ from treadle.tensor.rewrites.analysis.predicates import (
     scalar_name,
 )
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import Reshape, lengths

@@ -11,8 +11,8 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.dimshuffle import keeps_order
+from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc, SumTo
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, Reshape, Shape, ShapeI
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length
+    from treadle.tensor.shape_inference.symbolic_shapes import Length
     from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("shape", features=(SymbolicShapes,))

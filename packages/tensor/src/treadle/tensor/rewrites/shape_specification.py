@@ -13,7 +13,7 @@ from treadle.tensor.joins.splitting import Split
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.shape_specification import SpecifyShape
 
 if TYPE_CHECKING:

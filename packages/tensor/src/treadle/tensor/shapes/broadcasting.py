@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types.tensor_type import Shape
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 

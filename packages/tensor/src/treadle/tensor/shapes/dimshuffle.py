@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.ops.known_values import Known
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
 __all__ = [

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, Form, static_op
 from treadle.tensor.arguments.values import as_choice, known_integer
 from treadle.tensor.batches.batching import spread_all
+from treadle.tensor.batches.blockwise import in_a_loop
 from treadle.tensor.elementwise.arithmetic import add, floor_div, mul, sub
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_integers
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import SymbolicShape, Variable
-    from treadle.tensor.batches import vectorizing
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    vectorizing = lazy_module("treadle.tensor.batches.vectorizing")
 
 __all__ = ["ConvND"]
 
@@ -284,7 +281,7 @@ class ConvND(TensorOp):
         count = _size(ns[:batch])
         known = known_integer(count)
         if known is None:  # of groups, which are a static parameter
-            return vectorizing.in_a_loop(self, node, *inputs)
+            return in_a_loop(self, node, *inputs)
         groups = known * self.groups
         op = ConvND(self.part, self.stride, self.dilation, self.padding, groups)
         images_first = self.part != "filter"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Constant, as_flag
 from treadle.tensor.arguments.values import as_choice, as_integer, as_items, known_integer
 from treadle.tensor.batches.batching import spread_all
@@ -25,18 +25,16 @@ from treadle.tensor.shapes.batch_dims import most_batch, refuse_batched
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, flatten, lengths, reshape, shape_i
 from treadle.tensor.shapes.shape_specification import held
+from treadle.tensor.sorting.sets import unique_inverse
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.tensor.sorting import sets
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
     Range: TypeAlias = "tuple[TensorLike, TensorLike]"
     Bins: TypeAlias = "TensorLike"
-else:
-    sets = lazy_module("treadle.tensor.sorting.sets")
 
 __all__ = [
     "bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "searchsorted",
@@ -83,7 +81,7 @@ def searchsorted(a: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
 
 def _numbered(vector: TensorVariable, values: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
     """Return integers in place of complex numbers, ordered as these are and equal where these are equal."""
-    numbers = sets.unique_inverse(concatenate([vector, flatten(values)])).inverse_indices
+    numbers = unique_inverse(concatenate([vector, flatten(values)])).inverse_indices
     n = shape_i(vector, 0)
     rest = reshape(subtensor(numbers, slice(n, None)), values.shape, ndim=values.ndim)
     return subtensor(numbers, slice(None, n)), rest
@@ -191,14 +189,6 @@ def _counted(x: TensorVariable, bins: TensorVariable, weights: TensorVariable | 
     more = [] if weights is None else [cast(weights, "float64")]
     found: TensorVariable = BinCount(weights is not None, bounded)(cast(x, LENGTH), bins, *more)
     return found
-
-
-def of_bins(values: TensorVariable, x: TensorVariable, bins: TensorVariable | None) -> TensorVariable:
-    """Return for each integer the value of its bin, 0 for those that have none; `bins` is None if all have one."""
-    if bins is None:
-        return subtensor(values, x)
-    inside = bitwise_and(ge(x, 0), lt(x, bins))
-    return subtensor(concatenate([values, np.zeros(1, values.dtype)]), switch(inside, x, bins))
 
 
 def vectorize_bincount(op: BinCount, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:

@@ -13,8 +13,8 @@ from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.common_shapes import common_lengths
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.matrix_functions import MatrixSign, of_output_type
 from treadle.tensor.linalg.ops.matrix_op import MatrixOp, require_finite
+from treadle.tensor.linalg.ops.matrix_sign import MatrixSign, of_output_type
 from treadle.tensor.linalg.ops.qr import QR
 from treadle.tensor.products.product import adjoint
 from treadle.tensor.shapes.broadcasting import broadcast_to, sum_to, zeros_like

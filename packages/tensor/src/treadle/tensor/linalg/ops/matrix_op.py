@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.gradients import derivatives
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
     Cores = tuple[tuple[str, ...], ...]

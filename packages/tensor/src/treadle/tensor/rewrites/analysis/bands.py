@@ -18,7 +18,7 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import Reduction
-from treadle.tensor.rewrites.analysis.facts import FULL, narrower, wider
+from treadle.tensor.rewrites.analysis.fact_rules import FULL, narrower, wider
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_zero, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import fills, is_uniform, keeps_matrices, transposed
 from treadle.tensor.shapes.broadcasting import Alloc
@@ -26,7 +26,8 @@ from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
-    from treadle.tensor.rewrites.analysis.facts import Bands, Facts
+    from treadle.tensor.rewrites.analysis.fact_rules import Bands
+    from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 

@@ -11,105 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module
-from treadle.graph import Apply, Constant, DuplicateRegistrationError, Feature, Op, Variable
+from treadle.graph import Apply, Constant, Feature, Op, Variable
 from treadle.rewrite import feature_of
 from treadle.tensor.control.assumption import FACTS
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
+from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, symmetry
+from treadle.tensor.rewrites.analysis.fact_rules import FULL, RULES, Bands, FactRules, narrower
+from treadle.tensor.rewrites.analysis.predicates import is_nonnegative
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
+from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeVar
 
-    import numpy as np
-
     from treadle.graph import FunctionGraph
-    from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, symmetry
     from treadle.tensor.variables.variable import TensorVariable
 
     _Added = TypeVar("_Added", bound=Callable[..., object])
-else:
-    matrix_facts = lazy_module("treadle.tensor.rewrites.analysis.matrix_facts")
-    matrix_op_facts = lazy_module("treadle.tensor.rewrites.analysis.matrix_op_facts")
-    matrix_values = lazy_module("treadle.tensor.rewrites.analysis.matrix_values")
-    bands = lazy_module("treadle.tensor.rewrites.analysis.bands")
-    symmetry = lazy_module("treadle.tensor.rewrites.analysis.symmetry")
 
-# How far from the diagonal elements may lie that are not 0: below it and above it; None where nothing is known.
-Bands = tuple[int | None, int | None]
-# ``(fact, output, facts) -> bool``: whether a fact holds for an output of a node.
-FactRule = Callable[[str, "TensorVariable", "Facts"], bool]
-FULL: Bands = (None, None)
+# The modules whose rules are in `RULES` from here on.
+RULE_MODULES = (matrix_facts, matrix_op_facts)
 # So many questions wait for one another at most before the deepest is answered on its own.
 _DEEPEST = 24
-
-
-class FactRules:
-    """Rules by the class of op that they are about, in the order in which they were added."""
-
-    __slots__ = ("_known", "_rules", "_values")
-
-    def __init__(self) -> None:
-        self._rules: dict[type[Op], list[tuple[frozenset[str] | None, FactRule]]] = {}
-        self._values: dict[str, Callable[[np.ndarray], bool]] = {}
-        self._known: dict[tuple[type[Op], str], tuple[FactRule, ...]] = {}
-
-    def register(self, *kinds: type[Op], facts: Iterable[str] | None = None) -> Callable[[_Added], _Added]:
-        """Return a decorator that adds a rule ``(fact, output, facts) -> bool`` for ops of some classes.
-
-        Parameters
-        ----------
-        kinds
-            Classes of ops; the rule is asked for ops of classes derived from them too.
-        facts
-            The facts that it knows of, or None: it is asked for every fact.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If a rule is added twice for a class.
-        """
-        wanted = None if facts is None else frozenset(facts)
-
-        def add(rule: _Added) -> _Added:
-            for kind in kinds:
-                rules = self._rules.setdefault(kind, [])
-                if any(known is rule and about == wanted for about, known in rules):
-                    msg = f"facts: {rule} is registered for {kind.__name__} already. Register it once."
-                    raise DuplicateRegistrationError(msg)
-                rules.append((wanted, rule))  # type: ignore[arg-type]  # a function of that kind
-            self._known.clear()
-            return rule
-
-        return add
-
-    def of_values(self, fact: str) -> Callable[[_Added], _Added]:
-        """Return a decorator that adds how a fact is read off the value of a constant: ``(array) -> bool``."""
-
-        def add(rule: _Added) -> _Added:
-            if fact in self._values:
-                msg = f"facts: how {fact} is read off a constant is registered already. Register it once."
-                raise DuplicateRegistrationError(msg)
-            self._values[fact] = rule  # type: ignore[assignment]  # a function of that kind
-            return rule
-
-        return add
-
-    def rules(self, kind: type[Op], fact: str) -> tuple[FactRule, ...]:
-        """Return the rules that may know of a fact for ops of a class."""
-        found = self._known.get((kind, fact))
-        if found is None:
-            every = (item for base in kind.__mro__ for item in self._rules.get(base, ()))
-            found = self._known[kind, fact] = tuple(rule for about, rule in every if about is None or fact in about)
-        return found
-
-    def value_rule(self, fact: str) -> Callable[[np.ndarray], bool] | None:
-        """Return how a fact is read off a constant, if that is known."""
-        return self._values.get(fact)
-
-
-RULES = FactRules()
 
 
 class _TooDeep(Exception):  # noqa: N818 - it ends a search, and is no error
@@ -131,8 +55,6 @@ class Facts(Feature):
     """
 
     def __init__(self, shapes: SymbolicShapes | None = None) -> None:
-        for rules in (matrix_facts, matrix_op_facts):
-            rules.loaded()
         self.shapes = SymbolicShapes() if shapes is None else shapes
         self.fgraph: FunctionGraph | None = None
         self._known: dict[_Question, object] = {}
@@ -295,20 +217,6 @@ _LIMITS: dict[str, Bands] = {
 }
 
 
-def narrower(a: Bands, b: Bands) -> Bands:
-    """Return the bands of what is 0 where one of two matrices is."""
-    below, above = (x if y is None else y if x is None else min(x, y) for x, y in zip(a, b, strict=True))
-    return below, above
-
-
-def wider(*several: Bands) -> Bands:
-    """Return the bands of what is 0 where all matrices are."""
-    below, above = (
-        None if None in side else max(x for x in side if x is not None) for side in zip(*several, strict=True)
-    )
-    return below, above
-
-
 def _within(bands: Bands, limits: Bands) -> bool:
     pairs = zip(bands, limits, strict=True)
     return all(limit is None or (side is not None and side <= limit) for side, limit in pairs)
@@ -328,3 +236,25 @@ def fact_reader(facts: Facts | None = None) -> Callable[[Variable], list[str]]:
 def _is_shown(fact: str, kind: object) -> bool:
     """Whether a fact says something that others do not: hermitian is symmetric where nothing is complex."""
     return fact != "square" and isinstance(kind, TensorType) and (fact != "hermitian" or kind.numpy_dtype.kind == "c")
+
+
+def holds(fact: str, var: Variable, depth: int = 4) -> bool:
+    """Whether a fact is known to hold for a tensor: `is_nonnegative`, or as `treadle.tensor.rewrites.Facts` says.
+
+    Rules that are given the graph ask `facts_of`, which keeps the answers.
+
+    Parameters
+    ----------
+    fact
+        Its name, such as ``nonnegative`` or ``symmetric``.
+    var
+        The tensor.
+    depth
+        For ``nonnegative``, how many nodes below it are asked at most, one below the other.
+    """
+    if fact == "nonnegative":
+        return is_nonnegative(tensors((var,))[0], depth)
+    return Facts().hold(fact, var)
+
+
+FactRules.holds = staticmethod(holds)

@@ -15,7 +15,7 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.bands import compared
-from treadle.tensor.rewrites.analysis.facts import RULES
+from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.predicates import is_nonnegative, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import (
     fills,
@@ -43,10 +43,6 @@ _EXCHANGED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower
 _OF_PARTS = frozenset({"symmetric", "hermitian", "positive_definite", "positive_semidefinite"})
 _POSITIVE = frozenset({"exp", "exp2", "sigmoid", "softplus", "cosh"})
 _KEEPS_POSITIVE = frozenset({"add", "mul", "true_div", "sqrt", "sqr", "reciprocal", "maximum", "minimum", "abs"})
-
-
-def loaded() -> None:
-    """Do nothing: once this module is imported, its rules are registered."""
 
 
 @RULES.register(DimShuffle, Subtensor, AdvancedSubtensor, Alloc, Reshape)

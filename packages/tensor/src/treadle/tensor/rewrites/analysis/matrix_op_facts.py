@@ -9,7 +9,7 @@ from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.linalg.ops.inverse import MatrixInverse
 from treadle.tensor.linalg.ops.matrix_functions import Expm
-from treadle.tensor.rewrites.analysis.facts import RULES
+from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
     from treadle.tensor.variables.variable import TensorVariable
 
 _OF_INVERSES = frozenset(
@@ -27,10 +27,6 @@ _OF_INVERSES = frozenset(
     | {"lower_triangular", "upper_triangular"}
 )
 _OF_BLOCKS = _OF_INVERSES | {"positive_semidefinite", "nonsingular", "selection", "tridiagonal"}
-
-
-def loaded() -> None:
-    """Do nothing: once this module is imported, its rules are registered."""
 
 
 @RULES.register(MatrixInverse)

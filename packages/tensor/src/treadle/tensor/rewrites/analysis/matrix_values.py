@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.tensor.rewrites.analysis.facts import FULL, RULES
+from treadle.tensor.rewrites.analysis.fact_rules import FULL, RULES
 
 if TYPE_CHECKING:
     from treadle.graph import Constant
-    from treadle.tensor.rewrites.analysis.facts import Bands
+    from treadle.tensor.rewrites.analysis.fact_rules import Bands
 
 # Larger constants are not looked at; whether they are positive definite, which takes the cube, not from this side on.
 _MOST_ELEMENTS, _LONGEST_SIDE = 2**20, 256

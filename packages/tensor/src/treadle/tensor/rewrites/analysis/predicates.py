@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Constant, Op
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.rewrites.analysis.fact_rules import FactRules
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import DimShuffle
-from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from typing import Generic, TypeGuard, TypeVar
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     OpClass = TypeVar("OpClass", bound=Op)
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
         op: OpClass
 
-else:
-    facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
 
 # Larger constants are not searched for the one number that all their elements are: for a rule about numbers, and
 # for one that saves work in proportion to the size.
@@ -140,30 +136,11 @@ _KEEPING_SIGN = frozenset({"add", "mul", "true_div", "maximum", "minimum", "reci
 _PICKING = frozenset({"maximum", "minimum", "identity"})
 
 
-def holds(fact: str, var: Variable, depth: int = 4) -> bool:
-    """Whether a fact is known to hold for a tensor: `is_nonnegative`, or as `treadle.tensor.rewrites.Facts` says.
-
-    Rules that are given the graph ask `facts_of`, which keeps the answers.
-
-    Parameters
-    ----------
-    fact
-        Its name, such as ``nonnegative`` or ``symmetric``.
-    var
-        The tensor.
-    depth
-        For ``nonnegative``, how many nodes below it are asked at most, one below the other.
-    """
-    if fact == "nonnegative":
-        return is_nonnegative(tensors((var,))[0], depth)
-    return facts.Facts().hold(fact, var)
-
-
 def _promised(fact: str, var: Variable, depth: int) -> bool:
     op = var.owner.op  # type: ignore[union-attr]  # it was looked at
     if type(op).promises is Op.promises or depth <= 0:
         return False
-    return op.promises(fact, var, lambda asked, x: holds(asked, x, depth - 1))
+    return op.promises(fact, var, lambda asked, x: FactRules.holds(asked, x, depth - 1))
 
 
 def is_nonnegative(var: TensorVariable, depth: int = 4) -> bool:

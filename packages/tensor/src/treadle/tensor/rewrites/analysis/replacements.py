@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.tensor.elementwise.cast import cast, second
-from treadle.tensor.rewrites.analysis.symbolic_shapes import ONE, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import ONE, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import shape_padleft
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 

@@ -28,7 +28,7 @@ from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.reductions.fused_reduction import FusedReduction
 from treadle.tensor.reductions.reduction import Reduction
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import DTYPE_NAMES
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Block, FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.rewrites.analysis.symbolic_shapes import Lengths
+    from treadle.tensor.shape_inference.symbolic_shapes import Lengths
 
 RULES = RuleSet("fusion", features=(SymbolicShapes,))
 # A group has at most so many nodes: what backends need to compile one stays bounded, all of it linear.

@@ -11,13 +11,13 @@ from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor
-from treadle.tensor.indexing.masks import mask_in
+from treadle.tensor.indexing.masked_writes import mask_in
 from treadle.tensor.indexing.searching import CheckMask, Nonzero
 from treadle.tensor.reductions.reduction import Reduction, sum_
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, ShapeI
 

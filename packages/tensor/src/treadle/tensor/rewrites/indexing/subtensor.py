@@ -15,7 +15,6 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.indexing.index_algebra import (
     FULL,
     Picks,
@@ -33,6 +32,7 @@ from treadle.tensor.rewrites.indexing.index_algebra import (
     taken,
     unpacked,
 )
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import dimshuffle
 from treadle.tensor.shapes.shape import Shape, shape_i
 

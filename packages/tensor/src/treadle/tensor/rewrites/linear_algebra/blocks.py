@@ -17,7 +17,6 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.linear_algebra.building import (
     cut_along,
     diagonal_matrix,
@@ -26,6 +25,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     may_fail_silently,
     where_nothing_is_nan,
 )
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from treadle.tensor.reductions.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.facts import facts_of
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square
-from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import shapes_of
 from treadle.tensor.shapes.dimshuffle import expand_dims, matrix_transpose
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.shapes.shape_specification import specify_shape

@@ -24,7 +24,6 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     cholesky_factor,
     diagonal_of,
@@ -35,6 +34,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     may_fail_silently,
     selected,
 )
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import constant, tensors

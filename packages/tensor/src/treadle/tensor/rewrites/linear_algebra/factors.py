@@ -14,7 +14,6 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, is_uniform
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     all_of_last,
@@ -28,6 +27,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     needs_no_check,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import expand_dims
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     all_of_last,
@@ -35,6 +34,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     where_nothing_is_nan,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from treadle.tensor.rewrites.analysis.matrix_op_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.linear_algebra.building import diagonal_of, known_facts, matmul
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import NEW
 from treadle.tensor.shapes.shape import Reshape, shape_i
 

@@ -19,7 +19,6 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square, transposed
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.rewrites.linear_algebra.building import (
     as_long_as,
     column,
@@ -34,6 +33,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     selected,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import DimShuffle, expand_dims, matrix_transpose
 from treadle.tensor.shapes.shape import Reshape
 

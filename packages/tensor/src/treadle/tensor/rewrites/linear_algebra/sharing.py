@@ -19,7 +19,6 @@ from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.predicates import scalar_name
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import transposed
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     cholesky_factor,
     diagonal_of_square,
@@ -28,6 +27,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     known_facts,
     logarithms,
 )
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 from treadle.tensor.shapes.shape import shape_i
 

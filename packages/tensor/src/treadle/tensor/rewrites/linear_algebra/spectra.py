@@ -24,7 +24,6 @@ from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     column,
@@ -36,6 +35,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     nan_unless,
 )
 from treadle.tensor.rewrites.linear_algebra.systems import NOT_FINITE
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i

@@ -26,7 +26,6 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, transposed
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.linear_algebra.building import (
     adjoint,
     all_of_last,
@@ -42,6 +41,7 @@ from treadle.tensor.rewrites.linear_algebra.building import (
     nan_unless,
     needs_no_check,
 )
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padleft
 from treadle.tensor.shapes.shape import Reshape, lengths

@@ -8,7 +8,6 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import (
     Edit,
     covers,
@@ -16,6 +15,7 @@ from treadle.tensor.rewrites.loops.editing import (
     loops_of,
     needed_carries,
 )
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.shape import lengths
 

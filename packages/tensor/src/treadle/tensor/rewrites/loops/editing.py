@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Constant, GraphTypeError, Variable, toposort
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
-from treadle.tensor.rewrites.analysis.symbolic_shapes import shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import shapes_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

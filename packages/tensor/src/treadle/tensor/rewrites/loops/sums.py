@@ -10,8 +10,8 @@ from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import sum_
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.loops.editing import Edit, covers, least_steps
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import Reshape, lengths
 from treadle.tensor.types.tensor_type import TensorType

@@ -13,10 +13,10 @@ from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, kind_of, made_by, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.types.conversion import constant

@@ -27,7 +27,7 @@ from treadle.tensor.elementwise.exponential import power, reciprocal, sqr, sqrt
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
 )
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import constant
 

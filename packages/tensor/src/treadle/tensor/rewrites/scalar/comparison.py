@@ -25,7 +25,7 @@ from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import full_like, ones_like, zeros_like
 
 if TYPE_CHECKING:

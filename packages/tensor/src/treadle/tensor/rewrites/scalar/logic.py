@@ -24,7 +24,7 @@ from treadle.tensor.elementwise.logic import (
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative, keeps_dtype
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import full_like, zeros_like
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from treadle.tensor.elementwise.exponential import exp, reciprocal, sigmoid, sqr
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
 from treadle.tensor.rewrites.scalar.exponential import STABLE
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

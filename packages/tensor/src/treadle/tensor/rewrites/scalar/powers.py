@@ -26,7 +26,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
 )
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import ones_like
 from treadle.tensor.types.conversion import constant
 

@@ -17,7 +17,7 @@ from treadle.tensor.elementwise.logic import invert, logical_not
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.rewrites.analysis.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
+from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.shapes.broadcasting import full_like
 from treadle.tensor.types.conversion import constant
 

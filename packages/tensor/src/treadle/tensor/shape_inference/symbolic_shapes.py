@@ -28,7 +28,7 @@ from treadle.tensor.lengths.numbers import (
     times,
     whole_quotient,
 )
-from treadle.tensor.rewrites.analysis.shape_rules import (
+from treadle.tensor.shape_inference.shape_rules import (
     below_check,
     inferred,
     measured,
@@ -329,7 +329,7 @@ class SymbolicShapes(Feature):
         if formula is not None:
             return formula(*(made[p] if isinstance(p, frozenset) else p for p in rest))
         if kind == "known":
-            return rest[0]
+            return rest[0]  # type: ignore[no-any-return]  # a number
         if kind == "made":
             # A scalar that an op's own infer_shape returned.
             return rest[0] if all(x is not avoid and x in fgraph for x in rest[1:]) else None
@@ -342,7 +342,8 @@ class SymbolicShapes(Feature):
         if kind == "scalar":
             return number(var if var.type.ndim == 0 else var.dimshuffle())
         known = var.type.shape[rest[1]]
-        return ShapeI(rest[1])(var) if known is None else known
+        asked: Number | None = ShapeI(rest[1])(var) if known is None else known
+        return asked
 
     def _present(self, var: Variable, fgraph: FunctionGraph) -> Variable | None:
         """Return a variable, or what took its place in the graph, if that is there."""

@@ -1,0 +1,22 @@
+"""What variables, graphs and errors ask of the modules above that show graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.config import UpwardCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Upward(UpwardCalls):
+    """Functions of modules above, each declared with the reason why it is asked for from below."""
+
+    # Variables and graphs print themselves, and an error shows the graph of the node that failed.
+    debugprint: Callable[..., Any]
+    # Notebooks ask variables and graphs for a picture.
+    html_fragment: Callable[[object], str]
+
+
+upward = Upward()

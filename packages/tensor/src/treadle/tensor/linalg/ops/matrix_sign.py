@@ -1,0 +1,109 @@
+"""The sign of a matrix, and derivatives of functions of matrices along a direction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from treadle.graph import static_op
+from treadle.tensor.control.gradient_control import disconnected_grad
+from treadle.tensor.elementwise.arithmetic import abs_, maximum
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import gt
+from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, require_finite
+from treadle.tensor.products.product import adjoint
+from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.shapes.shape_specification import specify_shape
+from treadle.tensor.types.conversion import constant, tensors
+from treadle.tensor.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Variable
+    from treadle.tensor.variables.variable import TensorVariable
+
+__all__ = ["MatrixSign"]
+
+
+@static_op
+class MatrixSign(MatrixOp):
+    """The sign of a square matrix: its own inverse, with eigenvalues 1 and -1 by the sign of the real part of A's.
+
+    It is found by Newton's iteration (Higham 2008, chapter 5), Z to (c Z + Z**-1 / c) / 2, where c makes both terms as
+    large as each other. There is none where an eigenvalue is on the imaginary axis, or too close to it.
+
+    Parameters
+    ----------
+    on_error
+        ``"nan"`` or ``"raise"``: what to do then.
+    """
+
+    signature = "(m,m)->(m,m)"
+    check_finite: ClassVar[bool] = True
+    # How many steps are tried: each halves the distance of eigenvalues from the axis, or squares what is missing.
+    steps: ClassVar[int] = 100
+    on_error: str = "nan"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with NumPy: one step more than changes less than the square root of the precision."""
+        require_finite(*matrices)
+        (z,) = matrices
+        enough = np.finfo(z.dtype).eps ** 0.5
+        close = not z.size
+        for _ in range(self.steps):
+            if close:
+                return (z,)
+            inverse = np.linalg.inv(z)
+            scale = np.sqrt(np.linalg.norm(inverse) / np.linalg.norm(z))
+            new = (scale * z + inverse / scale) / 2
+            if np.linalg.norm(new - z) <= enough * np.linalg.norm(new):
+                inverse = np.linalg.inv(new)
+                new, close = (new + inverse) / 2, True
+            z = new.astype(z.dtype)
+        msg = "an eigenvalue is on the imaginary axis, or too close to it"
+        raise np.linalg.LinAlgError(msg)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
+        del outputs
+        a, ct = tensors(inputs)[0], tensors(cotangents)[0]
+        return [derivative_along(MatrixSign(), adjoint(a), ct)[1]]
+
+
+def derivative_along(
+    function: Callable[[TensorVariable], TensorVariable], a: TensorVariable, direction: TensorVariable
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return a function of matrices and its derivative along a direction, both of one block matrix.
+
+    f([[A, E], [0, A]]) is [[f(A), L(A, E)], [0, f(A)]] where L is the Frechet derivative (Mathias 1996; Al-Mohy and
+    Higham 2009): differentiable as often as f is. The direction is scaled to the size of the matrix before, in which
+    L is linear, so that the block's norm, which decides the work and the rounding errors, is the matrix's own.
+    """
+    size = disconnected_grad(mean_row_sum(direction))
+    wanted = disconnected_grad(mean_row_sum(a))
+    one = constant(1, dtype=size.dtype)
+    scale = switch(gt(size, 0) & gt(wanted, 0), wanted / size, one)
+    top = concatenate([a, direction * scale], axis=-1)
+    block = concatenate([top, concatenate([zeros_like(a), a], axis=-1)], axis=-2)
+    n = shape_i(a, a.ndim - 1)
+    whole = function(block)
+    return whole[..., :n, :n], whole[..., :n, n:] / scale
+
+
+def mean_row_sum(x: TensorVariable) -> TensorVariable:
+    """Return the mean over rows of the sums of absolute values in them, 0 for matrices without elements."""
+    rows = maximum(shape_i(x, -2), 1).astype(REAL_OF[x.dtype])
+    return sum_(abs_(x), axis=(-2, -1), keepdims=True) / rows
+
+
+def of_output_type(op: MatrixOp, inputs: Sequence[Variable], value: TensorVariable) -> TensorVariable:
+    """Return a result with the lengths that an op knows of it, which may get lost on the way."""
+    (kind,) = op.infer(*(x.type for x in inputs))
+    return value if value.type == kind or not isinstance(kind, TensorType) else specify_shape(value, kind.shape)
