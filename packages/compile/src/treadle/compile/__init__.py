@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from treadle.compile.plugins import brought_names
+from treadle.compile.upward import upward as _upward
+from treadle.config import lazy_module as _lazy_module
 
 if TYPE_CHECKING:
     from treadle.compile.errors import (
@@ -148,6 +150,14 @@ __all__ = [
     "view_op",
     "view_tree_set",
 ]
+
+_upward.wire(
+    DebugMode=_lazy_module("treadle.compile.debugmode"),
+    FunctionMaker=_lazy_module("treadle.compile.functions.maker"),
+    MonitorMode=_lazy_module("treadle.compile.monitormode"),
+    NanGuardMode=_lazy_module("treadle.compile.nanguardmode"),
+    detect_nan=_lazy_module("treadle.compile.monitormode"),
+)
 
 # Everything is loaded when it is first asked for: much of it is never used by a program that does not compile.
 # Other installed distributions bring names too, such as OpFromGraph, and backends their modes.

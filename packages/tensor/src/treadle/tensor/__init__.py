@@ -28,7 +28,6 @@ from treadle.tensor.elementwise.rounding import *  # noqa: F403 - the family's f
 from treadle.tensor.elementwise.rounding import round_ as round
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.elementwise.trigonometric import *  # noqa: F403 - the family's functions
-from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.errors import (
     ArgumentError,
     AxisError,
@@ -127,6 +126,7 @@ if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no nam
     from treadle.tensor.elementwise.integers import *  # noqa: F403
     from treadle.tensor.embedding.external_op import *  # noqa: F403
     from treadle.tensor.embedding.from_function import *  # noqa: F403
+    from treadle.tensor.embedding.from_graph import *  # noqa: F403
     from treadle.tensor.embedding.functional import *  # noqa: F403
     from treadle.tensor.embedding.symbolic_op import *  # noqa: F403
     from treadle.tensor.fft.fourier import *  # noqa: F403
@@ -240,7 +240,6 @@ __all__ = [
     "NotScalarConstantError",
     "NullTypeGradError",
     "NumpyFunctionError",
-    "OpFromGraph",
     "Operators",
     "Positions",
     "ScalarOp",

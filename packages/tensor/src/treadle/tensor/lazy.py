@@ -29,6 +29,7 @@ LAZY = {
     "elementwise.integers": "bitwise_count ceil_intdiv gcd lcm",
     "embedding.external_op": "ExternalOp wrap_external",
     "embedding.from_function": "FromFunctionOp as_op wrap_py",
+    "embedding.from_graph": "OpFromGraph",
     "embedding.functional": "apply_along_axis transfer values_eq_approx_always_true variadic_add variadic_mul vectorize vmap",
     "embedding.symbolic_op": "SymbolicOp construct_nominal_fgraph",
     "fft.fourier": "FourierTransform",

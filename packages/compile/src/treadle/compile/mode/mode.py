@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,17 +17,15 @@ from treadle.compile.mode.optimizers import (
     predefined_optimizers,
 )
 from treadle.compile.mode.table import ModeTable
-from treadle.config import config, lazy_module, text_of
+from treadle.compile.upward import upward
+from treadle.config import config, text_of
 from treadle.link.vm import Backend, ProgramLinker
 from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from treadle.compile.functions import maker
     from treadle.compile.functions.maker import FunctionMaker
-else:
-    maker = lazy_module("treadle.compile.functions.maker")  # which needs get_mode
 
 
 M = TypeVar("M", bound="Mode")
@@ -203,7 +200,7 @@ class Mode:
     @property
     def function_maker(self) -> type[FunctionMaker]:
         """The class whose steps make functions in this mode; a subclass of Mode may name another."""
-        return maker.FunctionMaker
+        return upward.FunctionMaker
 
     def make_linker(self) -> ProgramLinker:
         """Return a new linker of the mode."""
@@ -402,23 +399,14 @@ FAST_COMPILE = Mode("vm", OPT_FAST_COMPILE, name="FAST_COMPILE")
 _DEPRECATED = "DEBUG_MODE"
 
 
-def _class(module: str, name: str) -> Any:
-    return getattr(import_module(f"treadle.compile.{module}"), name)
-
-
-def _monitor() -> Any:
-    module = import_module("treadle.compile.monitormode")
-    return module.MonitorMode(post_func=module.detect_nan)
-
-
 # Modes that are made anew, by the options of the moment.
 _MADE: Mapping[str, Callable[[], Mode]] = MappingProxyType(
     {
         "Mode": lambda: Mode(name="Mode"),
-        "DebugMode": lambda: _class("debugmode", "DebugMode")(optimizer=config.optimizer),
-        _DEPRECATED: lambda: _class("debugmode", "DebugMode")(optimizer=config.optimizer),
-        "NanGuardMode": lambda: _class("nanguardmode", "NanGuardMode")(optimizer=config.optimizer),
-        "MonitorMode": _monitor,
+        "DebugMode": lambda: upward.DebugMode(optimizer=config.optimizer),
+        _DEPRECATED: lambda: upward.DebugMode(optimizer=config.optimizer),
+        "NanGuardMode": lambda: upward.NanGuardMode(optimizer=config.optimizer),
+        "MonitorMode": lambda: upward.MonitorMode(post_func=upward.detect_nan),
     }
 )
 

@@ -6,20 +6,18 @@ import itertools
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import config, lazy_module, span
+from treadle.compile.upward import upward
+from treadle.config import config, span
 from treadle.graph import memory_roots, roots_of
 from treadle.link.vm import Program, ProgramLinker, PythonLinker, ReferenceLinker, Segment, VMProgram, link_node_by_node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.compile.functions import maker as maker_module
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.mode.mode import Mode
     from treadle.compile.profiling.recording import FunctionRecord
     from treadle.graph import Apply, Compute, FunctionGraph, Type, Value
-else:
-    maker_module = lazy_module("treadle.compile.functions.maker")  # which makes profiles
 
 
 class TimedProgram(Program):
@@ -129,7 +127,7 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
     if not (record.with_memory or (profile is not None and profile.times_nodes)):
         return TimedProgram(program, record)
     linker = mode.make_node_linker()
-    if linker.acts_at_nodes or type(maker).link is not maker_module.FunctionMaker.link:
+    if linker.acts_at_nodes or type(maker).link is not upward.FunctionMaker.link:
         record.left_whole = True
         return TimedProgram(program, record)
     record.segmented = not _runs_node_by_node(program)

@@ -8,7 +8,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle import graph
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     Constant,
@@ -27,6 +27,10 @@ from treadle.graph import (
 )
 from treadle.tensor.batches.batching import spread, spread_all
 from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
+from treadle.tensor.gradients.forward_mode import jvp
+from treadle.tensor.gradients.reverse_mode import gradients_of_parts
+from treadle.tensor.ops.undefined_draws import own_influences, own_reasons
+from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import lengths
@@ -37,16 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
-    from treadle.tensor.gradients import forward_mode as jvp
-    from treadle.tensor.gradients import reverse_mode
-    from treadle.tensor.ops import undefined_draws
-    from treadle.tensor.reductions import reduction
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    reverse_mode = lazy_module("treadle.tensor.gradients.reverse_mode")
-    jvp = lazy_module("treadle.tensor.gradients.forward_mode")
-    reduction = lazy_module("treadle.tensor.reductions.reduction")
-    undefined_draws = lazy_module("treadle.tensor.ops.undefined_draws")
+
+__all__ = ["OpFromGraph"]
 
 # A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
 Override = Any
@@ -292,14 +289,14 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Return the inner graph's, and of a pattern that was given that one."""
-        return undefined_draws.own_influences(self) if self.given_pattern is None else self.connection_pattern(node)
+        return own_influences(self) if self.given_pattern is None else self.connection_pattern(node)
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Return the inner graph's; derivatives that were given are defined."""
         del node
         if self.pullback_override[0] != "none" or self.pushforward_override[0] != "none" or self._derives():
             return None
-        return undefined_draws.own_reasons(self)
+        return own_reasons(self)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -378,7 +375,7 @@ class OpFromGraph(Op, HasFrozenGraph):
                 # Two pullbacks take the gradient that was given.
                 return super().pushforward(inputs, outputs, tangents)
             made = self.fgraph.bind(list(inputs))
-            return jvp.jvp(made, list(inputs), list(tangents))
+            return jvp(made, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
         if kind.endswith("short"):
             still = [t is None or isinstance(t.type, DisconnectedType) for t in moves]
@@ -393,7 +390,7 @@ class OpFromGraph(Op, HasFrozenGraph):
             return self._listed(_called(override, given), len(outputs), "directional derivative")
         missing = [i for i, item in enumerate(override) if item is None]
         own = [self.fgraph.bind(list(inputs))[i] for i in missing]
-        moved = iter(jvp.jvp(own, list(inputs), list(tangents)) if missing else ())
+        moved = iter(jvp(own, list(inputs), list(tangents)) if missing else ())
         return [next(moved) if item is None else _called(item, given) if callable(item) else item for item in override]
 
     def _listed(self, found: Any, count: int, what: str) -> list[Variable | None]:
@@ -427,7 +424,7 @@ class BatchedRule:
         for i, (x, old, term) in enumerate(zip(inputs, self.op.fgraph.inputs, found, strict=True)):
             if term is not None and isinstance(term.type, TensorType) and isinstance(x.type, TensorType):
                 extra = range(term.type.ndim - x.type.ndim)
-                found[i] = reduction.sum_(term, axis=tuple(extra)) if extra else term
+                found[i] = sum_(term, axis=tuple(extra)) if extra else term
                 if term.type.ndim < x.type.ndim:
                     core, made = tensors((old, term))
                     found[i] = spread(core, made, lengths(x)[: x.type.ndim - term.type.ndim])
@@ -480,7 +477,7 @@ def _inner_gradients(
             seeds[out] = seeds[out] + ct if out in seeds else ct
     if not seeds:
         return [DisconnectedType()() for _ in inner]
-    found: Sequence[Variable] = reverse_mode.gradients_of_parts(
+    found: Sequence[Variable] = gradients_of_parts(
         seeds, list(inner), disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import as_count, as_flag, composed
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.arrangement.spaced_numbers import vander
@@ -16,6 +15,10 @@ from treadle.tensor.elementwise.exponential import power, sqrt
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linalg.eigenvalues import eigvals
+from treadle.tensor.linalg.inverses import inv
+from treadle.tensor.linalg.least_squares import lstsq
+from treadle.tensor.linalg.structured import companion
 from treadle.tensor.products.product import matmul, outer
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.broadcasting import zeros
@@ -26,11 +29,7 @@ from treadle.tensor.signal.filtering import convolve
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
-    from treadle.tensor import linalg
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
-else:
-    # Linear algebra is loaded when it is needed.
-    linalg = lazy_module("treadle.tensor.linalg")
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
 
@@ -242,7 +241,7 @@ def polyfit(
     columns = true_div(powers, scale)
     kind = np.finfo(columns.dtype).dtype
     least = mul(cast(shape_i(xs, 0), kind), np.finfo(kind).eps) if rcond is None else as_tensor_variable(rcond)
-    found, residuals, rank, s = linalg.lstsq(columns, ys, cast(least, kind))
+    found, residuals, rank, s = lstsq(columns, ys, cast(least, kind))
     by_row = scale if ys.ndim == 1 else expand_dims(scale, -1)
     coefficients = true_div(found, by_row)
     if has_all:
@@ -250,7 +249,7 @@ def polyfit(
     is_unscaled = isinstance(cov, str) and cov == "unscaled"
     if not is_unscaled and not as_flag("polyfit: cov", cov):
         return coefficients
-    base = true_div(linalg.inv(matmul(columns.T, columns)), outer(scale, scale))
+    base = true_div(inv(matmul(columns.T, columns)), outer(scale, scale))
     if is_unscaled:
         return coefficients, base if ys.ndim == 1 else expand_dims(base, -1)
     if n is not None and n <= degree + 1:
@@ -282,4 +281,4 @@ def roots(p: TensorLike) -> TensorVariable:
     real = coefficients + 0.0
     if n is not None and n < 2:
         return cast(held(real, 0)[1:], np.result_type(real.dtype, "complex64"))
-    return linalg.eigvals(linalg.companion(real))
+    return eigvals(companion(real))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import lazy_module
 from treadle.tensor.elementwise.arithmetic import abs_, maximum, minimum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, isfinite, le, lt
@@ -13,11 +12,8 @@ from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.optimize.search_problem import all_of, no_steps
 
 if TYPE_CHECKING:
-    from treadle.tensor.linalg import systems
     from treadle.tensor.optimize.search_problem import Found, Options, Problem, State
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    systems = lazy_module("treadle.tensor.linalg.systems")
 
 # The smaller part of the golden section.
 GOLDEN = (3 - 5**0.5) / 2

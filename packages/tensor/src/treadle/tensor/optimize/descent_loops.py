@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.tensor.differentiation.jacobians import jacobian
 from treadle.tensor.elementwise.arithmetic import abs_, maximum, minimum
 from treadle.tensor.elementwise.cast import switch
@@ -14,6 +13,7 @@ from treadle.tensor.elementwise.comparison import eq, gt, isfinite, le, lt
 from treadle.tensor.elementwise.logic import invert, or_
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linalg.systems import solve
 from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.optimize.search_problem import all_of, chosen, false, largest, no_steps, size_of
 from treadle.tensor.products.product import dot, outer
@@ -26,11 +26,8 @@ from treadle.tensor.types.conversion import constant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.linalg import systems
     from treadle.tensor.optimize.search_problem import Found, Options, Problem, State
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    systems = lazy_module("treadle.tensor.linalg.systems")
 
 # How often a line search tries another length, and how much less than the slope promises is enough.
 _MOST_TRIALS, _LEAST_GAIN = 60, 1e-4
@@ -187,7 +184,7 @@ def newton_minimum(problem: Problem, options: Options) -> Found:
         hessian = jacobian(problem.sloped(s["x"])[1], s["x"], disconnected_inputs="ignore")
         size = maximum(largest(hessian), problem.number(1))
         shift = size * (s["damping"] + problem.number(problem.eps ** (2 / 3)))
-        way = systems.solve(hessian + shift * eye(count, dtype=problem.dtype), -s["slope"])
+        way = solve(hessian + shift * eye(count, dtype=problem.dtype), -s["slope"])
         descent = dot(way, s["slope"])
         x = s["x"] + way
         value, slope = problem.sloped(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import (
     DisconnectedType,
     FrozenFunctionGraph,
@@ -22,6 +22,7 @@ from treadle.tensor.errors import DtypeError, ShapeError
 from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.gradients.forward_mode import jvp
 from treadle.tensor.optimize.implicit import ImplicitSolution, flat, parts, problem
+from treadle.tensor.optimize.search_loops import iterated
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, Cell, Value
-    from treadle.tensor.optimize import search_loops
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    search_loops = lazy_module("treadle.tensor.optimize.search_loops")
 
 
 class FixedPoint(ImplicitSolution):
@@ -59,7 +57,7 @@ class FixedPoint(ImplicitSolution):
 
     def decompose(self, *inputs: Variable) -> list[Variable]:
         """Return the loop."""
-        return search_loops.iterated(self.fgraph, inputs, self.tol, self.maxiter, accelerated=self.method == "del2")
+        return iterated(self.fgraph, inputs, self.tol, self.maxiter, accelerated=self.method == "del2")
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the loop."""

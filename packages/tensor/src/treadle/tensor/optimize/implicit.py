@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import (
     Apply,
     Constant,
@@ -35,6 +34,7 @@ from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.gradients.forward_mode import jvp
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import join
+from treadle.tensor.linalg.systems import solve
 from treadle.tensor.loops.plain import scan_with_carry
 from treadle.tensor.reductions.reduction import all_, max_
 from treadle.tensor.shapes.batch_dims import most_batch
@@ -47,10 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph, SymbolicShape
-    from treadle.tensor.linalg import systems
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
-else:
-    systems = lazy_module("treadle.tensor.linalg.systems")
 
 _SUCCESS = TensorType("bool", ())
 
@@ -205,7 +202,7 @@ def _solved(
     size = max_(abs_(matrix), initial=1.0)
     shift = cast(switch(success, 0.0, least * size), kind.name)
     matrix = matrix + shift * eye(count, dtype=kind.name)
-    found = systems.solve(transpose(matrix) if turned else matrix, flat)
+    found = solve(transpose(matrix) if turned else matrix, flat)
     return reshape(found, shape, ndim=given.ndim)
 
 

@@ -32,6 +32,7 @@ from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorT
 from treadle.tensor.gradients.reverse_mode import grad
 from treadle.tensor.optimize.fixed_points import FixedPoint, fixed_point
 from treadle.tensor.optimize.implicit import ImplicitSolution, flat, parts, problem
+from treadle.tensor.optimize.search_loops import METHODS, as_loop, refusal
 from treadle.tensor.shapes.shape import lengths, reshape
 from treadle.tensor.types.conversion import as_tensor_variable, tensors
 from treadle.tensor.types.tensor_type import TensorType
@@ -42,11 +43,9 @@ if TYPE_CHECKING:
     from scipy import optimize
 
     from treadle.graph import Apply, Cell, Compute, Linked, Value
-    from treadle.tensor.optimize import search_loops
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 else:
     optimize = lazy_module("scipy.optimize")
-    search_loops = lazy_module("treadle.tensor.optimize.search_loops")
 
 __all__ = ["FixedPoint", "Optimum", "fixed_point", "minimize", "minimize_scalar", "root", "root_scalar"]
 
@@ -132,14 +131,14 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
     def decompose(self, *inputs: Variable) -> list[Variable] | None:
         """Return the search as loops of ops, or None if its method has no such form."""
         options = dict(self.options)
-        if search_loops.refusal(self.search, self.method, options):
+        if refusal(self.search, self.method, options):
             return None
-        return search_loops.as_loop(self.search, self.method, options, self.written, inputs)
+        return as_loop(self.search, self.method, options, self.written, inputs)
 
     def refusal(self) -> tuple[str, str]:
         """Return why there is no form without Python, and what to do."""
-        methods = ", ".join(search_loops.METHODS[self.search])
-        why = search_loops.refusal(self.search, self.method, dict(self.options))
+        methods = ", ".join(METHODS[self.search])
+        why = refusal(self.search, self.method, dict(self.options))
         return why, f"take one of the methods {methods} with their own options"
 
     def residual(self) -> TensorVariable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module
 from treadle.tensor.differentiation.jacobians import jacobian
 from treadle.tensor.elementwise.arithmetic import abs_, maximum, minimum, sign
 from treadle.tensor.elementwise.cast import switch
@@ -12,6 +11,7 @@ from treadle.tensor.elementwise.comparison import eq, ge, gt, isfinite, le, lt, 
 from treadle.tensor.elementwise.logic import invert, or_
 from treadle.tensor.gradients.reverse_mode import grad
 from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.linalg.systems import solve
 from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.optimize.search_problem import all_of, chosen, false, no_steps, size_of
 from treadle.tensor.products.product import dot
@@ -22,11 +22,8 @@ from treadle.tensor.types.conversion import constant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.linalg import systems
     from treadle.tensor.optimize.search_problem import Found, Options, Problem, State
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    systems = lazy_module("treadle.tensor.linalg.systems")
 
 
 def damped_root(problem: Problem, options: Options) -> Found:
@@ -47,7 +44,7 @@ def damped_root(problem: Problem, options: Options) -> Found:
         size = size_of(s["value"])
         shift = switch(gt(size, 0), s["damping"] * size, problem.number(1))
         turned = slope.T
-        way = systems.solve(
+        way = solve(
             dot(turned, slope) + shift * eye(count, dtype=problem.dtype), -dot(turned, s["value"]), assume_a="pos"
         )
         x = s["x"] + way

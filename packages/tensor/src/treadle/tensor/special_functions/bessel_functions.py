@@ -11,7 +11,7 @@ from functools import partial
 from math import factorial, inf
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import alias, lazy_module
+from treadle.config import alias
 from treadle.graph import Constant, graph_replace
 from treadle.tensor.elementwise.arithmetic import abs_, add, maximum, mul, neg, scaled_by, sign, sub, true_div
 from treadle.tensor.elementwise.cast import switch
@@ -20,6 +20,8 @@ from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.exponential import exp, sqrt
 from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.elementwise.trigonometric import cos
+from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.special_functions import bessel_integrals
 from treadle.tensor.special_functions.scipy_special import of_scipy
 from treadle.tensor.types.dtype_rules import double_first, single_first
 
@@ -27,16 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.gradients import reverse_mode
-    from treadle.tensor.special_functions import bessel_integrals
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
     Terms = Sequence[Variable | None]
 
-else:
-    # They are made of elementwise functions.
-    bessel_integrals = lazy_module("treadle.tensor.special_functions.bessel_integrals")
-    reverse_mode = lazy_module("treadle.tensor.gradients.reverse_mode")
 
 __all__ = [
     "i0",
@@ -81,7 +77,7 @@ def _by_order(name: str, ct: TensorVariable, xs: Sequence[TensorVariable]) -> Va
         return None
     # One variable may be order and argument: each gets its own term.
     order = v.type.make_variable()
-    (term,) = reverse_mode.grad(None, [order], known_grads={_integral(name, order, x): ct})
+    (term,) = grad(None, [order], known_grads={_integral(name, order, x): ct})
     replaced: Variable = graph_replace(term, {order: v})
     return replaced
 

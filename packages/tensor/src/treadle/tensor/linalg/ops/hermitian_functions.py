@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.tensor.elementwise.arithmetic import abs_, maximum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
 from treadle.tensor.embedding.from_graph import OpFromGraph
+from treadle.tensor.gradients.reverse_mode import grad
 from treadle.tensor.linalg.ops.eigenvalues import Eigh
 from treadle.tensor.linalg.ops.linear_systems import of_triangle
 from treadle.tensor.products.product import adjoint
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.gradients import reverse_mode
     from treadle.tensor.variables.variable import TensorVariable
 
     Function = Callable[[TensorVariable], TensorVariable]
-else:
-    reverse_mode = lazy_module("treadle.tensor.gradients.reverse_mode")
 
 
 def hermitian_function(a: TensorVariable, function: Function, on_error: str = "nan") -> TensorVariable:
@@ -64,7 +61,7 @@ def _pullback(
     # The slope between them differs from the quotient by the square of their distance, rounding by its inverse.
     near = le(abs_(gap), float(np.finfo(w.dtype).eps) ** (1 / 3) * maximum(abs_(here), abs_(there)))
     one = constant(1, dtype=w.dtype)
-    slope = reverse_mode.grad(sum_(function(middle)), middle)
+    slope = grad(sum_(function(middle)), middle)
     quotient = (function(here) - function(there)) / switch(near, one, gap)
     inner = adjoint(v) @ tensors(cotangents)[0] @ v
     whole = v @ (switch(near, slope, quotient) * inner) @ adjoint(v)

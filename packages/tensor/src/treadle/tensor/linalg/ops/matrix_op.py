@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import as_flag, graph_replace
 from treadle.tensor.arguments.values import as_choice, as_option
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
+from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.gradients import derivatives
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
     Cores = tuple[tuple[str, ...], ...]
-else:
-    derivatives = lazy_module("treadle.tensor.gradients.derivatives")
 
 __all__ = ["MatrixOp"]
 
@@ -414,6 +411,6 @@ def pullback_of_parts(
     own = [x.type.make_variable() for x in inputs]
     made = (op.decompose(*own) or [])[: len(cotangents)]
     flowing = [x.type.make_variable() for x in cotangents]
-    found = derivatives.pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
+    found = pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
     given = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
     return list(graph_replace(found, given, strict=False))
