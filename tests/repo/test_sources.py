@@ -36,13 +36,24 @@ def is_list_of_lazy_names(node: ast.stmt) -> bool:
     return ast.unparse(node.targets[0]) == "__getattr__" and maker in {"lazy_names", "brought_names", "versioned_names"}
 
 
+def wires(node: ast.stmt) -> bool:
+    """Say whether a statement says where the functions are that modules below ask for."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and ast.unparse(call.func) in {"_upward.wire", "_wire"}
+
+
 def gathers(node: ast.stmt) -> bool:
-    """Say whether a statement imports or lists, nothing else."""
+    """Say whether a statement imports, lists or wires, nothing else."""
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING" and all(map(gathers, (*node.body, *node.orelse)))
     if ast.unparse(node) == "__version__: str":
         return True
-    return isinstance(node, ast.Import | ast.ImportFrom) or is_list_of_names(node) or is_list_of_lazy_names(node)
+    return (
+        isinstance(node, ast.Import | ast.ImportFrom)
+        or is_list_of_names(node)
+        or is_list_of_lazy_names(node)
+        or wires(node)
+    )
 
 
 def is_table_of_contents(tree: ast.Module) -> bool:

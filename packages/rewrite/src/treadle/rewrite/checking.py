@@ -5,18 +5,16 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Constant, SharedVariable, order_nodes
+from treadle.link.vm import TABLE, lower_node
 from treadle.rewrite.errors import RuleFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.link import vm
     from treadle.rewrite.report import Report
-else:
-    vm = lazy_module("treadle.link.vm")
 
 # One sample each: of these, and of the values that the types make of them.
 SEEDS = (0, 1)
@@ -62,7 +60,7 @@ class Samples:
             overwritten = {i for places in node.op.destroy_map.values() for i in places}
             given = [node.inputs[i].type.copy_value(v) if i in overwritten else v for i, v in enumerate(given)]
             try:
-                made = vm.lower_node(node)(*given)
+                made = lower_node(node)(*given)
                 results = [made] if len(node.outputs) == 1 else list(made)
             except (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
                 # What fails before a change may fail after it: such a change is not decided.
@@ -74,8 +72,8 @@ class Checker:
     """Evaluates each change of a run before and after it."""
 
     def __init__(self, fgraph: FunctionGraph) -> None:
-        vm.TABLE.load()
-        self._scope = vm.TABLE.scope or nullcontext
+        TABLE.load()
+        self._scope = TABLE.scope or nullcontext
         self._inputs = tuple(fgraph.inputs)
         self._samples = [Samples(fgraph, seed) for seed in SEEDS]
 

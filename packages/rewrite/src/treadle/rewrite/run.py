@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.config import config, lazy_module, span
 from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, composing, user_line
+from treadle.rewrite.checking import Checker
 from treadle.rewrite.collector import COLLECTOR
 from treadle.rewrite.errors import MissingTraceError, RewriteError, RewriteWarning, RuleFaultError
 from treadle.rewrite.numbering import OpNumbers
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from treadle.graph import Apply, FunctionGraph, UserLine
-    from treadle.rewrite import checking
     from treadle.rewrite.checking import Checker
     from treadle.rewrite.interface import GraphRewriter
     from treadle.rewrite.merging import MergeFeature
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     Callback = Callable[[Exception, Any, Apply], object]
 else:
     pdb = lazy_module("pdb")
-    checking = lazy_module("treadle.rewrite.checking")
 
 _FeatureKind = TypeVar("_FeatureKind", bound=Feature)
 
@@ -526,7 +525,7 @@ def running(fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = F
         return
     run = Run(fgraph, RunOptions.from_options(), keep_nodes)
     if checks:
-        run.checker = checking.Checker(fgraph)
+        run.checker = Checker(fgraph)
     start = perf_counter()
     with ExitStack() as stack:
         stack.enter_context(COLLECTOR.paused())

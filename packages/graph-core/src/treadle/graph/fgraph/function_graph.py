@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph.algorithms.clone import clone_get_equiv
 from treadle.graph.algorithms.traversal import explicit_graph_inputs, walk_toposort
 from treadle.graph.errors import CycleError, GraphTypeError, GraphValueError
 from treadle.graph.fgraph.editing import EditableGraph
+from treadle.graph.fgraph.features.validation import ON_DEMAND, method_on_demand
 from treadle.graph.fgraph.integrity import check_integrity
 from treadle.graph.fgraph.observers import Observers
 from treadle.graph.fgraph.structure import GraphStructure
@@ -18,14 +19,12 @@ from treadle.graph.ir.variable import listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph.fgraph.features import Feature, validation
+    from treadle.graph.fgraph.features import Feature
     from treadle.graph.fgraph.frozen_graph import FrozenFunctionGraph
     from treadle.graph.fgraph.order import OrderStatistics
     from treadle.graph.fgraph.structure import Clients
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.variable import Variable
-else:
-    validation = lazy_module("treadle.graph.fgraph.features.validation")
 
 
 class FunctionGraph(EditableGraph):
@@ -142,8 +141,8 @@ class FunctionGraph(EditableGraph):
 
         def __getattr__(self, name: str) -> object:
             """Return the methods of `ReplaceValidate` that the graph has without it: only who asks pays for them."""
-            if name in validation.ON_DEMAND:
-                return validation.method_on_demand(self, name)
+            if name in ON_DEMAND:
+                return method_on_demand(self, name)
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg, name=name, obj=self)
 

@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from treadle.config import config, lazy_module
+from treadle.config import config
 from treadle.graph import Constant, FunctionGraph
+from treadle.link import vm
 from treadle.rewrite.interface import NodeRewriter, looks_at
 from treadle.rewrite.run import replacements
 
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Op, Variable
-    from treadle.link import vm
-else:
-    vm = lazy_module("treadle.link.vm")
+
 
 # The fastest of so many calls counts.
 CALLS = 3

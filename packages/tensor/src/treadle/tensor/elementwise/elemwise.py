@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 
 from treadle.config import config, text_of
-from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op, toposort
+from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op
+from treadle.tensor.elementwise.body_derivatives import pulled_through_body, pushed_through_body
 from treadle.tensor.elementwise.composite import Composite, Step
 from treadle.tensor.elementwise.memory import filling, owned
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.ops.known_values import aligned
-from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, shape_padleft
-from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of, tensors
+from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of
 from treadle.tensor.types.policy import narrowed, operands_follow_policy
 from treadle.tensor.types.tensor_type import DTYPE_NAMES, TensorType
 from treadle.tensor.upward import upward
@@ -493,7 +493,7 @@ class Elemwise(TensorOp):
             raise DtypeError(msg)
         xs, (out,), (ct,) = (cast("Sequence[TensorVariable]", vs) for vs in (inputs, outputs, cotangents))
         if scalar.pullback is None and scalar.body is not None:
-            return self._pulled_back(xs, ct)
+            return pulled_through_body(self, xs, ct)
         if scalar.pullback is None:
             return [zeros_like(x) if scalar.discrete and x.type.numpy_dtype.kind in "fc" else None for x in xs]
         conjugated = scalar.holomorphic and out.type.numpy_dtype.kind == "c"
@@ -501,45 +501,6 @@ class Elemwise(TensorOp):
         if conjugated:
             terms = [None if t is None else t.conj() for t in cast("Sequence[TensorVariable | None]", terms)]
         return [None if t is None else self._term(t, x, xs) for t, x in zip(terms, xs, strict=True)]
-
-    def _pulled_back(self, inputs: Sequence[TensorVariable], cotangent: TensorVariable) -> list[Variable | None]:
-        """Return what flows back through the body."""
-        # One variable may be several operands: each gets its own term.
-        operands = [x.type.make_variable() for x in inputs]
-        (out,) = self.decompose(*operands) or ()
-        found: dict[Variable, Variable] = {out: cotangent}
-        for node in reversed(toposort([out], operands)):
-            if node.outputs[0] in found:
-                terms = node.op.pullback(node.inputs, node.outputs, [found[node.outputs[0]]])
-                for x, term in zip(node.inputs, terms, strict=True):
-                    if term is not None:
-                        found[x] = Elemwise(SCALAR_OPS["add"])(found[x], term) if x in found else term
-        reached = [x for x in operands if x in found]
-        given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
-        terms = replaced([found[x] for x in reached], given, blockers=[cotangent, *operands])
-        made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
-        return [made.get(x) for x in operands]
-
-    def _pushed_forward(
-        self, inputs: Sequence[TensorVariable], moving: Mapping[int, TensorVariable]
-    ) -> Variable | None:
-        """Return the tangent that the body makes of those of some operands."""
-        # One variable may be several operands: each has its own tangent.
-        operands = [x.type.make_variable() for x in inputs]
-        (out,) = self.decompose(*operands) or ()
-        moved: dict[Variable, Variable] = {operands[i]: tangent for i, tangent in moving.items()}
-        for node in toposort([out], operands):
-            if any(x in moved for x in node.inputs):
-                (term,) = node.op.pushforward(node.inputs, node.outputs, [moved.get(x) for x in node.inputs])
-                if term is not None and isinstance(term.type, NullType):
-                    return term
-                if term is not None:
-                    moved[node.out] = cotangent_of(*tensors([node.out, term]))
-        if out not in moved:
-            return None
-        given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
-        (tangent,) = replaced([moved[out]], given, blockers=[*operands, *moving.values()])
-        return tangent
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -559,7 +520,7 @@ class Elemwise(TensorOp):
         if not moving or out.type.numpy_dtype.kind not in "fc":
             return [None]
         if isinstance(scalar, Composite) or (scalar.pullback is None and scalar.body is not None):
-            return [self._pushed_forward(xs, moving)]
+            return [pushed_through_body(self, xs, moving)]
         if scalar.pullback is None:
             return [zeros_like(out) if scalar.discrete else None]
         if not scalar.holomorphic and any(v.type.numpy_dtype.kind == "c" for v in (*xs, out)):
