@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle.graph import Op
 from treadle.tensor import random
-from treadle.tensor.lazy import RANDOM
+from treadle.tensor.names import RANDOM
 from treadle.testing.distributions import families
 
 if TYPE_CHECKING:

@@ -15,6 +15,8 @@ import sys
 from keyword import iskeyword
 from pathlib import Path
 
+from tools import names as tables
+
 # Names by module.
 Imports = dict[str, tuple[str, ...]]
 
@@ -192,8 +194,8 @@ def with_exports(text: str, names: list[str]) -> str:
 
 def list_names(root: Path, module: str, names: list[str]) -> list[Path]:
     """List a module's new names where the package finds them; return the files that changed."""
-    lazy, contents = root / TENSOR / "lazy.py", root / TENSOR / "__init__.py"
-    table, package = lazy.read_text(encoding="utf-8"), contents.read_text(encoding="utf-8")
+    contents = root / TENSOR / "__init__.py"
+    package = contents.read_text(encoding="utf-8")
     full = f"treadle.tensor.{module}"
     if re.search(rf"^from {re.escape(full)} import \*", package, re.MULTILINE):
         return []  # the package takes what the module lists
@@ -203,21 +205,7 @@ def list_names(root: Path, module: str, names: list[str]) -> list[Path]:
         )
         contents.write_text(with_exports(package, names), encoding="utf-8")
         return [contents]
-    row = re.compile(rf'^    "{re.escape(module)}": "([^"]*)",\n', re.MULTILINE)
-    found = row.search(table)
-    listed = sorted({*(found[1].split() if found else ()), *names})
-    rows = table[table.index("LAZY = {\n") + 9 : table.index("\n}\n") + 1].splitlines(keepends=True)
-    kept = [line for line in rows if not line.startswith(f'    "{module}": ')]
-    new = "".join(sorted([*kept, f'    "{module}": "{" ".join(listed)}",\n'], key=lambda line: line.split('"')[1]))
-    lazy.write_text(table.replace("".join(rows), new, 1), encoding="utf-8")
-    if found:
-        return [lazy]
-    star = f"    from {full} import *  # noqa: F403\n"
-    stars = re.findall(r"^    from treadle\.tensor\..* import \*  # noqa: F403\n", package, re.MULTILINE)
-    block = "".join(stars)
-    ordered = "".join(sorted([*stars, star], key=lambda line: line.split()[1]))
-    contents.write_text(package.replace(block, ordered, 1), encoding="utf-8")
-    return [lazy, contents]
+    return tables.write(root)
 
 
 def rooms_of_families(path: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import documented, from_pytensor, lowerings, ops, options, paths, rules
+from tools import documented, from_pytensor, lowerings, names, ops, options, paths, rules
 
 # Each page, and what returns its text.
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -20,12 +20,13 @@ PAGES: Mapping[Path, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write every page and the modules at documented paths, and say what the page of documented names is missing."""
+    """Write pages, modules at documented paths and tables of names; say what the page of documented names lacks."""
     paths.write()
+    names.write()
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")
-    for problem, names in (("no test pins", documented.unpinned()), ("not documented", documented.unknown())):
-        for name in names:
+    for problem, found in (("no test pins", documented.unpinned()), ("not documented", documented.unknown())):
+        for name in found:
             sys.stderr.write(f"{problem}: {name}\n")
     return 0
 

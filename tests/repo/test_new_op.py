@@ -14,7 +14,7 @@ PACKAGES = ("packages/tensor", "packages/link-testing")
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join(str(cwd / package / "src") for package in PACKAGES)
+    paths = os.pathsep.join([*(str(cwd / package / "src") for package in PACKAGES), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths}
     return subprocess.run(
         [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
@@ -41,7 +41,7 @@ def test_a_skeleton_fits_and_says_what_is_missing(
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    made = run(ROOT / "tools" / "new_op.py", *arguments, "--root", tmp_path, cwd=tmp_path)
+    made = run("-m", "tools.new_op", *arguments, "--root", tmp_path, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     changed = made.stdout.split()
     assert len(changed) == files
@@ -77,6 +77,6 @@ def test_a_skeleton_fits_and_says_what_is_missing(
 def test_a_name_or_family_that_does_not_fit_is_refused(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:
     source = tmp_path / "packages/tensor/src/treadle/tensor"
     shutil.copytree(ROOT / "packages/tensor/src/treadle/tensor", source, ignore=shutil.ignore_patterns("__pycache__"))
-    done = run(ROOT / "tools" / "new_op.py", *arguments, "--root", tmp_path, cwd=tmp_path)
+    done = run("-m", "tools.new_op", *arguments, "--root", tmp_path, cwd=tmp_path)
     assert done.returncode == 2
     assert reason in " ".join(done.stderr.split())

@@ -1,37 +1,53 @@
-"""The table of modules that load late says what they hold, and so do the imports that type checkers read."""
+"""The tables of names that load late say what their modules hold, and `dir` shows them."""
 
-import ast
-from importlib import import_module
-from pathlib import Path
+import subprocess
+import sys
 from types import ModuleType
 
 import pytest
 
+import treadle.compile
+import treadle.graph
+import treadle.rewrite
 import treadle.tensor as tt
-from treadle.tensor import linalg
-from treadle.tensor.lazy import LAZY, LINALG
+from tools import names
+from treadle.tensor import linalg, random, special
 
-TABLES = {tt: LAZY, linalg: LINALG}
-ROWS = [(package.__name__, module, names) for package, table in TABLES.items() for module, names in table.items()]
-
-
-@pytest.mark.parametrize(("package", "module", "names"), ROWS)
-def test_names_are_those_that_the_module_exports(package: str, module: str, names: str) -> None:
-    exported = import_module(f"{package}.{module}").__all__
-    assert names.split() == sorted(exported)
+PACKAGES = (tt, linalg, random, special, treadle.compile, treadle.graph, treadle.rewrite)
 
 
-@pytest.mark.parametrize("package", TABLES, ids=lambda package: package.__name__)
-def test_type_checkers_read_every_module_of_the_table(package: ModuleType) -> None:
-    assert package.__file__ is not None
-    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    guarded = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    stars = [node for block in guarded for node in block.body if isinstance(node, ast.ImportFrom)]
-    found = [node.module for node in stars if node.names[0].name == "*" and node.module != "treadle.tensor"]
-    assert found == [f"{package.__name__}.{module}" for module in TABLES[package]]
+def test_table_of_names_is_up_to_date() -> None:
+    assert (names.ROOT / names.SOURCE / names.TABLE).read_text(encoding="utf-8") == names.text(names.tables()), (
+        "run ./dev pages"
+    )
 
 
-@pytest.mark.parametrize("package", TABLES, ids=lambda package: package.__name__)
+@pytest.mark.parametrize("table", names.PACKAGES)
+def test_type_checkers_read_every_module_of_the_table(table: str) -> None:
+    path, text = names.with_stars(table, names.tables()[table])
+    assert path.read_text(encoding="utf-8") == text, "run ./dev pages"
+
+
+@pytest.mark.parametrize("package", [tt, linalg], ids=lambda package: package.__name__)
 def test_every_exported_name_is_found(package: ModuleType) -> None:
     assert len(set(package.__all__)) == len(package.__all__)
     assert all(hasattr(package, name) for name in package.__all__)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_dir_lists_public_names_that_exist_and_nothing_internal(package: ModuleType) -> None:
+    listed = [name for name in dir(package) if not name.startswith("__")]
+    assert [name for name in listed if name.startswith("_")] == []
+    assert [name for name in listed if not hasattr(package, name)] == []
+
+
+def test_dir_of_a_fresh_process_shows_what_nothing_has_loaded_and_loads_nothing() -> None:
+    program = (
+        "import sys, treadle.tensor as tt; loaded = set(sys.modules); shown = set(dir(tt)); "
+        "assert {'softmax', 'exp', 'scan', 'linalg', 'gammainc', 'OpFromGraph'} <= shown; "
+        "assert not {'conversion', 'wiring', 'upward', 'names', 'joins'} & shown; "
+        "assert {'cholesky', 'Solve'} <= set(dir(tt.linalg)); assert 'normal' in dir(tt.random); "
+        "print(sorted(name for name in set(sys.modules) - loaded if name.count('.') > 2))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

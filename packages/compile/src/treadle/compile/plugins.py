@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import VERSION, discover, lazy_names, versioned_names
+from treadle.config import VERSION, discover, lazy_names, list_names, versioned_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -63,7 +63,8 @@ def brought_names(
     """
     late = own or {}
     load = lazy_names(module, late) if distribution is None else versioned_names(module, distribution, late)
-    known = {*" ".join(late.values()).split(), *(() if distribution is None else (VERSION,))}
+    late_names = " ".join(late.values()).split()
+    known = {*late_names, *(() if distribution is None else (VERSION,))}
 
     def found(name: str) -> Any:
         if name in known:
@@ -73,4 +74,5 @@ def brought_names(
         mode = import_module(modes).predefined_modes.lasting(name) if modes and name.isupper() else None
         return found_name(module, name, allowed) if mode is None else mode
 
+    list_names(module, lambda: [*late_names, *(discover(GROUP) if allowed is None else allowed)])
     return found

@@ -27,7 +27,7 @@ from treadle.config.errors import (
 )
 from treadle.config.frames import run_inside
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
-from treadle.config.lazy import VERSION, UpwardCalls, lazy_module, lazy_names, versioned_names
+from treadle.config.lazy import VERSION, UpwardCalls, lazy_module, lazy_names, list_names, versioned_names
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.notices import user_depth, warn_user
 from treadle.config.option import Option
@@ -86,6 +86,7 @@ __all__ = [
     "is_own_module",
     "lazy_module",
     "lazy_names",
+    "list_names",
     "live_locks",
     "new_condition",
     "new_lock",

@@ -1,7 +1,7 @@
 """What is looked up when it is first used, because that is slow: modules, names of a package, and its version."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -117,7 +117,33 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 
+    list_names(package, lambda: homes)
     return found
+
+
+def list_names(package: str, names: Callable[[], Iterable[str]]) -> None:
+    """Let ``dir`` of a package list its public names, whether they are imported yet or not, and nothing internal.
+
+    Parameters
+    ----------
+    package
+        The package's own name.
+    names
+        Returns the public names that are not in the package's ``__all__``.
+    """
+    module = sys.modules.get(package)
+    if module is None:
+        return
+
+    class Listed(type(module)):  # type: ignore[misc]  # a class of modules
+        """A package that lists its public names."""
+
+        def __dir__(self) -> list[str]:
+            special = (name for name in vars(self) if name.startswith("__"))
+            public = (name for name in names() if not name.startswith("_"))
+            return sorted({*vars(self).get("__all__", ()), *public, *special})
+
+    module.__class__ = Listed
 
 
 def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -165,7 +191,7 @@ def versioned_names(package: str, distribution: str, modules: Mapping[str, str] 
     load = lazy_names(package, modules)
     own = frozenset(name for home, names in modules.items() for name in names.split() if home != f"{package}.{name}")
 
-    class Package(ModuleType):
+    class Package(type(sys.modules.get(package, sys))):  # type: ignore[misc]  # a class of modules
         """A package whose names are not hidden by modules in it."""
 
         def __setattr__(self, name: str, value: object) -> None:

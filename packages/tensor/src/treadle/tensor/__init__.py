@@ -105,7 +105,7 @@ if TYPE_CHECKING:
     from treadle.tensor import optimize as optimize
     from treadle.tensor import signal as signal
 
-if TYPE_CHECKING:  # one line for each module of LAZY; type checkers take no names from the table
+if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.arguments.signatures import *  # noqa: F403
     from treadle.tensor.arrangement.array_functions import *  # noqa: F403
     from treadle.tensor.arrangement.diagonals import *  # noqa: F403

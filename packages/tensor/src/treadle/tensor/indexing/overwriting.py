@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorVariable
 
-__all__ = ["standing"]
-
 
 def standing(
     part: TensorVariable,

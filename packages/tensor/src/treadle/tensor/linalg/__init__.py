@@ -7,6 +7,8 @@ from treadle.tensor.lazy import LINALG_MODULES
 
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
+
+if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linalg.banded_systems import *  # noqa: F403
     from treadle.tensor.linalg.eigenvalues import *  # noqa: F403
     from treadle.tensor.linalg.inverses import *  # noqa: F403

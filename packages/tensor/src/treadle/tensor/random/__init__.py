@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 from treadle.tensor.lazy import RANDOM_MODULES
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.bounded import *  # noqa: F403
     from treadle.tensor.random.categories import *  # noqa: F403
     from treadle.tensor.random.consumer import *  # noqa: F403

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
 from treadle.graph import Op
-from treadle.tensor.lazy import RANDOM
+from treadle.tensor.names import RANDOM
 from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:

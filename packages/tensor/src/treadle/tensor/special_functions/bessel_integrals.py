@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Function = Callable[[TensorVariable], TensorVariable]
 
-__all__ = ["iv", "ive", "jv", "kv", "kve", "yv"]
-
 # What is less than exp(-CUT) times the largest value is left out.
 CUT = 40.0
 COUNT = 161

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorVariable
 
-__all__ = ["beta_density", "gamma_density"]
-
 
 def _powered(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     """Return x y where y is the logarithm of a number: 0 where x is."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from treadle.tensor.elementwise.scalar_op import Body
     from treadle.tensor.variables.variable import TensorVariable
 
-__all__ = ["LARGE", "in_double", "log1p_less", "stirling_error"]
-
 # From here on Stirling's series is exact to the last place.
 LARGE = 10.0
 # B(2k) / (2k (2k - 1)), of Stirling's series (DLMF 5.11.1).
