@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.compile.plugins import brought_names
 from treadle.compile.upward import upward as _upward
 from treadle.config import lazy_module as _lazy_module
+from treadle.config import package_folders
 
 if TYPE_CHECKING:
     from treadle.compile.errors import (
@@ -198,3 +199,6 @@ __getattr__ = brought_names(
     modules=("builders", "debugmode", "errors", "io", "mode", "monitormode", "nanguardmode", "ops", "profiling"),
     modes="treadle.compile.mode.mode",
 )
+
+# Other distributions may bring modules of the package.
+__path__ = package_folders(__name__)

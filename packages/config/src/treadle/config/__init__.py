@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from treadle.config.discovery import EntryPointRef, discover, frozen, installed_version
+from treadle.config.discovery import EntryPointRef, discover, frozen, installed_version, package_folders
 from treadle.config.errors import (
     DecorationError,
     DiscoveryError,
@@ -90,6 +90,7 @@ __all__ = [
     "live_locks",
     "new_condition",
     "new_lock",
+    "package_folders",
     "run_inside",
     "span",
     "subset",

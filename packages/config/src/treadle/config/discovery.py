@@ -211,3 +211,16 @@ def frozen() -> AbstractContextManager[None]:
 def installed_version(distribution: str) -> str | None:
     """Return the version of an installed distribution without importing it; None if there is none."""
     return _TABLE.version(distribution)
+
+
+def package_folders(package: str) -> list[str]:
+    """Return the folders of a package's modules: its own, and those of its name that other distributions bring.
+
+    A package that says ``__path__ = package_folders(__name__)`` takes in modules of other distributions, which have a
+    folder of the package's path without an ``__init__.py``. Wheels of both are installed into one folder anyway; from
+    folders of their own, as editable installs have them, nothing else would import them.
+    """
+    parent, _, name = package.rpartition(".")
+    own = list(sys.modules[package].__path__)
+    brought = [f"{folder}/{name}" for folder in sys.modules[parent].__path__]
+    return own + [folder for folder in brought if folder not in own and os.path.isdir(folder)]  # noqa: PTH112 - as above

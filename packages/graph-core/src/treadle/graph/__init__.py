@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module as _lazy_module
-from treadle.config import versioned_names
+from treadle.config import package_folders, versioned_names
 from treadle.graph.algorithms import serialization as serialization
 from treadle.graph.algorithms.clone import clone, clone_get_equiv, clone_node_and_cache, clone_replace, graph_replace
 from treadle.graph.algorithms.origins import origins
@@ -352,3 +352,6 @@ else:
             "treadle.rewrite": "RewriteDatabaseQuery graph_rewriter node_rewriter rewrite_graph",
         },
     )
+
+# Other distributions may bring modules of the package.
+__path__ = package_folders(__name__)

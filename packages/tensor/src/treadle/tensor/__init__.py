@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.config import versioned_names
+from treadle.config import package_folders, versioned_names
 from treadle.graph import Constant, Variable, shared
 from treadle.tensor.elementwise import arithmetic as _arithmetic
 from treadle.tensor.elementwise import cast as _cast
@@ -301,3 +301,6 @@ if TYPE_CHECKING:
     __version__: str
 else:
     __getattr__ = versioned_names(__name__, "tensor", MODULES)
+
+# Other distributions may bring modules of the package.
+__path__ = package_folders(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.config import versioned_names
+from treadle.config import package_folders, versioned_names
 
 if TYPE_CHECKING:
     from treadle.link.vm.backend import BACKEND
@@ -120,3 +120,6 @@ __all__ = [
     "unsafe_overwrites",
     "vm_scope",
 ]
+
+# Other distributions may bring modules of the package.
+__path__ = package_folders(__name__)

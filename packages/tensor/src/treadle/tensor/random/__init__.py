@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_names
+from treadle.config import lazy_names, package_folders
 from treadle.tensor.lazy import RANDOM_MODULES
 
 if TYPE_CHECKING:  # written by `./dev pages`
@@ -30,3 +30,6 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.types import *  # noqa: F403
 else:
     __getattr__ = lazy_names(__name__, RANDOM_MODULES)
+
+# Other distributions may bring modules of the package.
+__path__ = package_folders(__name__)
