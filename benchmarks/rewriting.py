@@ -161,9 +161,9 @@ def _values(shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
 def _result(system: str, inputs: list[Any], outputs: list[Any], fgraph: Any, values: list[Any]) -> float:
     """Return the sum of all outputs: treadle's computed after rewriting, PyTensor's as written."""
     if system == "treadle":
-        from treadle.link.vm import VMLinker  # noqa: PLC0415 - each process imports one system
+        from treadle.link.vm import PythonLinker  # noqa: PLC0415 - each process imports one system
 
-        results = VMLinker().link(fgraph)(*values)
+        results = PythonLinker().link(fgraph)(*values)
     else:
         import pytensor  # noqa: PLC0415 - as above
         from pytensor.compile.mode import Mode  # noqa: PLC0415 - as above

@@ -25,6 +25,7 @@ from treadle.graph import LoweringError, MissingInputError, NodeError, SharedVar
 from treadle.link import c, vm
 from treadle.link.c.errors import ExportError
 from treadle.link.vm import basic
+from treadle.surface.thunks import VMLinker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,7 +73,7 @@ SIGNATURES: dict[str, Any] = {
     "wrap_jax": tc.wrap_jax,
     "wrap_torch": tc.wrap_torch,
     "PerformLinker": basic.PerformLinker,
-    "VMLinker": vm.VMLinker,
+    "VMLinker": VMLinker,
     "JITLinker": basic.JITLinker,
     "WrapLinker": basic.WrapLinker,
     "WrapLinkerMany": basic.WrapLinkerMany,

@@ -18,16 +18,14 @@ TABLE = "names.py"
 # Each table, and the package whose names it has.
 PACKAGES: Mapping[str, str] = {"LAZY": "", "LINALG": "linalg", "RANDOM": "random"}
 # Rooms without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
-PRIVATE = ("rewrites", "lower_vm", "loops.scan.views", "random.rewriting")
+PRIVATE = ("rewrites", "lower_vm", "loops.scan.views")
 # Modules whose names are of `treadle.tensor`, though they stand in another package or in no room.
 OF_TENSOR = (
     "linalg.norms",
-    "op_names",
     "random.compiled_samplers",
     "random.generator_draws",
     "random.lanes",
     "random.portable_draws",
-    "scalar_values",
 )
 STARS = "if TYPE_CHECKING:  # written by `./dev pages`"
 TITLE = '''"""Public names of `treadle.tensor`, by the modules imported when one is asked for; written by `./dev pages`.

@@ -18,16 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "tools" / "paths.tsv"
 # Which distribution the modules below a path belong to; the longest path counts.
 OWNERS = {
-    "treadle.compile": "compile",
-    "treadle.configdefaults": "config",
-    "treadle.configparser": "config",
-    "treadle.d3viz": "graph-core",
-    "treadle.graph": "graph-core",
-    "treadle.link.basic": "graph-core",
-    "treadle.link.utils": "graph-core",
     "treadle.link.pytorch": "link-torch",
-    "treadle.printing": "graph-core",
-    "treadle": "tensor",
+    "treadle.tensor.special": "tensor",
+    "treadle": "pytensor-surface",
 }
 MARK = "Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."
 
@@ -65,8 +58,8 @@ def _is_portion(path: str) -> bool:
 
 def is_written(path: str) -> bool:
     """Whether the module of a path holds nothing but names of others."""
-    file = file_of(path)
-    return not file.exists() or MARK in file.read_text(encoding="utf-8")
+    spec = find_spec(path) if _is_module(path) else None
+    return spec is None or spec.origin is None or MARK in Path(spec.origin).read_text(encoding="utf-8")
 
 
 def missing() -> list[str]:
@@ -86,14 +79,15 @@ def text(path: str) -> str:
     if not homes:
         return f'"""{MARK}"""\n'
     lines = [f'"""{MARK}"""', "", "from typing import TYPE_CHECKING", "", "from treadle.config import lazy_names", ""]
-    # Type checkers take the names from a star; they need not know which of them the path has. What stands above the
-    # path's own package is not told to them.
-    first = next(iter(homes))
+    # Type checkers take the names from stars; they need not know which of them the path has. Of what stands above the
+    # distribution that the path belongs to they are told nothing.
+    told = [home for home in homes if not home.startswith("treadle.compile")]
+    stars = sorted({*told[:1], *(home for home in told if home.startswith("treadle.surface"))})
     entries = [line for home, names in homes.items() for line in _entry(home, names)]
-    if first == "treadle.rewrite":
+    if not stars:
         call = ["__getattr__ = lazy_names(", "    __name__,", "    {", *entries, "    },", ")"]
         return "\n".join([lines[0], "", "from treadle.config import lazy_names", "", *call, ""])
-    lines += ["if TYPE_CHECKING:", f"    from {first} import *  # noqa: F403", "else:"]
+    lines += ["if TYPE_CHECKING:", *(f"    from {home} import *  # noqa: F403" for home in stars), "else:"]
     lines += ["    __getattr__ = lazy_names(", "        __name__,", "        {"]
     lines += [f"    {line}" for line in entries]
     return "\n".join([*lines, "        },", "    )", ""])

@@ -14,15 +14,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from treadle.config import discover
 from treadle.rewrite import Phase, Rule, RuleSet
 from treadle.rewrite.builtin import RULES as CORE
 from treadle.rewrite.tags import NOT_IEEE, STRICT_IEEE
-from treadle.tensor.rewrites import RULE_SETS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "rules.md"
 REFERENCE = ROOT / "docs" / "rules_reference.tsv"
-SETS: tuple[RuleSet, ...] = (CORE, *RULE_SETS)
+PUBLISHED = [rules for entry in discover("treadle.rules").values() for rules in entry.load()]
+SETS: tuple[RuleSet, ...] = (CORE, *PUBLISHED)
 KINDS = {"rule": "a rule", "construction": "by construction", "reason": "none, with a reason"}
 # Tags that every rule has, or that its other columns show.
 SHOWN_ELSEWHERE = {phase.tag for phase in Phase}

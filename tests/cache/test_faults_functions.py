@@ -269,7 +269,8 @@ def test_functions_of_equal_graphs_share_a_program_and_keep_their_own_lines_and_
 def test_subclass_that_links_otherwise_is_not_loaded_by_its_bases_way(folder: Path) -> None:
     """Its programs are its own: those of its base must not take their place."""
     del folder
-    from treadle.link.vm import Backend, VMLinker
+    from treadle.link.vm import Backend
+    from treadle.surface.thunks import VMLinker
 
     linked = []
 

@@ -27,7 +27,7 @@ from treadle.compile import (
     view_tree_set,
 )
 from treadle.graph import FunctionGraph, Op, Supervisor
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 BACKENDS = ["VM", "C", "NUMBA", "JAX"]
 
@@ -280,7 +280,7 @@ def test_copies_are_inserted_into_any_graph() -> None:
     insert_deepcopy(fgraph, [In(x)], [Out(x), Out(y), Out(y)])
     assert [type(v.owner.op) is DeepCopyOp for v in fgraph.outputs if v.owner] == [True, True, False]
     given = np.ones(2)
-    assert_separate(given, *VMLinker().link(fgraph)(given))
+    assert_separate(given, *PythonLinker().link(fgraph)(given))
 
 
 def test_long_chains_of_views_are_no_trouble() -> None:

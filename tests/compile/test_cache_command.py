@@ -15,7 +15,7 @@ from treadle.compile import Function, Mode, function
 from treadle.compile.command_line import main
 from treadle.compile.stored.programs import FUNCTIONS, LOOKUPS
 from treadle.config import config
-from treadle.link.vm import VMLinker
+from treadle.surface.thunks import VMLinker
 
 Say = Callable[..., tuple[int, str]]
 

@@ -28,7 +28,7 @@ from treadle.compile import (
     shared,
 )
 from treadle.config import config
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ def test_copy_uses_the_same_state_and_defaults_of_its_own(share_memory: bool) ->
 @pytest.mark.documents("F34")
 def test_copy_is_not_compiled_again_and_has_a_graph_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     f, *_ = counter()
-    monkeypatch.setattr(VMLinker, "link", None)
+    monkeypatch.setattr(PythonLinker, "link", None)
     twin = f.copy(swap={f.get_shared()[0]: shared(5.0)})
     assert twin() == 5.0
     assert twin.maker is not f.maker

@@ -22,8 +22,10 @@ from treadle.compile.debugmode import (
 )
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, HasInnerGraph, IfElse, Op, Variable
-from treadle.link.vm import Backend, Program, VMLinker
-from treadle.rewrite import EquilibriumDB, GraphRewriter, RewriteDatabaseQuery, node_rewriter, optdb
+from treadle.link.vm import Backend, Program
+from treadle.rewrite import EquilibriumDB, GraphRewriter, RewriteDatabaseQuery, optdb
+from treadle.surface.rewriters import node_rewriter
+from treadle.surface.thunks import VMLinker
 
 
 def python_only(**options: Any) -> DebugMode:

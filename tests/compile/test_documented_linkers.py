@@ -12,7 +12,7 @@ from treadle.compile import Mode, function
 from treadle.graph import Apply, FunctionGraph, LoweringError, Op, Variable
 from treadle.link.c import OpWiseCLinker
 from treadle.link.c.program import CProgram
-from treadle.link.vm import JITLinker, VMLinker
+from treadle.surface.thunks import JITLinker, VMLinker
 
 
 class Joined(JITLinker):

@@ -11,7 +11,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import In, UnusedInputError, function, shared
 from treadle.graph import CycleError
-from treadle.link.vm import Container
+from treadle.surface.thunks import Container
 
 
 def test_default_update_above_an_input_is_not_made() -> None:

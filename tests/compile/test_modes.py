@@ -42,8 +42,8 @@ from treadle.compile import (
 from treadle.compile.monitormode import detect_nan
 from treadle.config import config
 from treadle.graph import DestroyHandler, FunctionGraph, History
-from treadle.link.vm import PerformLinker, VMLinker
 from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery, SequenceDB
+from treadle.surface.thunks import PerformLinker, VMLinker
 
 
 @pytest.mark.parametrize("name", ["VM", "vm", "Vm", "FAST_COMPILE", "fast_compile", "Fast_Compile"])

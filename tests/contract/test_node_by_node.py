@@ -10,7 +10,8 @@ import pytest
 import treadle.tensor as tt
 from tests.contract.backends import BACKENDS
 from treadle.graph import FunctionGraph, LoweringError, NodeError
-from treadle.link.vm import Linker, VMLinker, link_node_by_node
+from treadle.link.vm import PythonLinker, link_node_by_node
+from treadle.surface.thunks import Linker
 from treadle.testing import find_backend
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class _Refusing(Linker):
         if any(str(node.op) == "exp" for node in fgraph.apply_nodes):
             msg = "refusing: no lowering for exp."
             raise LoweringError(msg)
-        return VMLinker().link(fgraph)
+        return PythonLinker().link(fgraph)
 
 
 def test_a_node_that_the_linker_refuses_runs_on_the_vm() -> None:

@@ -10,7 +10,7 @@ import treadle.tensor as tt
 from tests.contract.backends import BACKENDS
 from treadle.compile import function, shared
 from treadle.graph import Apply, FunctionGraph, Op
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.testing import HammerError, hammer
 from treadle.testing.threads import CALLS, THREADS
 
@@ -62,7 +62,7 @@ class Meet(Op):
 
 def test_two_calls_inside_one_program_keep_apart() -> None:
     x = tt.dvector("x")
-    program = VMLinker().link(FunctionGraph([x], [Meet()(x * 2) + x], clone=False))
+    program = PythonLinker().link(FunctionGraph([x], [Meet()(x * 2) + x], clone=False))
     hammer(lambda a: program(a)[0], lambda k: (vector(k),), lambda k: 3 * vector(k), threads=2, calls=100)
 
 

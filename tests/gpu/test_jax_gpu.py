@@ -11,7 +11,7 @@ import treadle.tensor as tt
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
 from treadle.graph import FunctionGraph
 from treadle.link.jax import BACKEND
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ FLOATS = ("float32", "float64")
 
 def assert_same(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) -> None:
     graph = FunctionGraph(list(inputs), list(outputs))
-    expected = VMLinker().link(graph)(*values)
+    expected = PythonLinker().link(graph)(*values)
     for got, wanted in zip(BACKEND.linker().link(graph)(*values), expected, strict=True):
         assert type(got) is np.ndarray
         assert tt.TensorType.values_eq_approx(got, wanted)
@@ -89,5 +89,5 @@ def test_portable_draws_are_those_of_the_python_vm() -> None:
     graph = FunctionGraph(samples.inputs, samples.outputs)
     found = BACKEND.linker().link(graph)(*samples.values)
     assert_same_draws(
-        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in VMLinker().link(graph)(*samples.values)]
+        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
     )

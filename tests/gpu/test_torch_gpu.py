@@ -12,7 +12,7 @@ from tests.tensor.random.portable_samples import assert_same_draws, portable_sam
 from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.torch.linker import TorchLinker
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _graph() -> tuple[list[Any], list[Any], list[Any]]:
 def test_a_small_model_agrees_with_the_python_vm(compiled: bool) -> None:
     inputs, outputs, values = _graph()
     found = TorchLinker(compiled).link(FunctionGraph(inputs, outputs))(*values)
-    expected = VMLinker().link(FunctionGraph(inputs, outputs))(*values)
+    expected = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
     for got, want in zip(found, expected, strict=True):
         assert isinstance(got, np.ndarray)
         assert got.dtype == want.dtype
@@ -70,5 +70,5 @@ def test_portable_draws_are_those_of_the_python_vm(compiled: bool) -> None:
     graph = FunctionGraph(samples.inputs, samples.outputs)
     found = TorchLinker(compiled).link(graph)(*samples.values)
     assert_same_draws(
-        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in VMLinker().link(graph)(*samples.values)]
+        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
     )

@@ -8,14 +8,14 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import DeepCopyOp, FunctionGraph, ViewOp, deep_copy_op, view_op
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 
 @pytest.mark.documents("DeepCopyOp", "ViewOp", "deep_copy_op", "view_op")
 def test_copy_shares_no_memory_and_view_all() -> None:
     x = tt.dmatrix("x")
     given = np.ones((2, 3))
-    copied, viewed = VMLinker().link(FunctionGraph([x], [deep_copy_op(x), view_op(x)], clone=False))(given)
+    copied, viewed = PythonLinker().link(FunctionGraph([x], [deep_copy_op(x), view_op(x)], clone=False))(given)
     assert not np.shares_memory(given, copied)
     assert viewed is given
     assert copied.tolist() == given.tolist()

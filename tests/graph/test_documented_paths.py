@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import treadle.graph
-import treadle.link.vm
+from tests.repo.test_sources import is_table_of_contents
 
 PATHS = {
     "treadle.graph": (
@@ -86,22 +86,13 @@ def test_function_of_compile_is_the_function_itself() -> None:
     assert callable(function)
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_lists_of_names_define_nothing(name: str) -> None:
-    assert_list_of_names(Path(treadle.graph.__file__).parent / f"{name}.py")
-
-
-@pytest.mark.parametrize("name", ["basic", "utils"])
-def test_lists_of_names_of_linkers_define_nothing(name: str) -> None:
-    assert_list_of_names(Path(treadle.link.vm.__file__).parent / f"{name}.py")
-
-
-def assert_list_of_names(file: Path) -> None:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    docstring, *rest = tree.body
-    assert isinstance(docstring, ast.Expr)
-    assert isinstance(rest[-1], ast.Assign)
-    assert all(isinstance(node, ast.ImportFrom) for node in rest[:-1])
+@pytest.mark.parametrize(
+    "path", [*(f"treadle.graph.{name}" for name in LISTS), "treadle.link.vm.basic", "treadle.link.vm.utils"]
+)
+def test_lists_of_names_define_nothing(path: str) -> None:
+    file = importlib.import_module(path).__file__
+    assert file is not None
+    assert is_table_of_contents(ast.parse(Path(file).read_text(encoding="utf-8")))
 
 
 def test_graph_does_not_load_the_lists() -> None:

@@ -16,7 +16,6 @@ from treadle.graph import (
     Bookkeeper,
     CycleError,
     Feature,
-    FullHistory,
     FunctionGraph,
     GraphTypeError,
     GraphValueError,
@@ -30,6 +29,7 @@ from treadle.graph import (
     Validator,
     Variable,
 )
+from treadle.surface.full_history import FullHistory
 
 
 def graph_of(*features: Feature) -> FunctionGraph:

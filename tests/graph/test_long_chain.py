@@ -7,7 +7,7 @@ import numpy as np
 import treadle.tensor as tt
 from tests.graph.arithmetic import chain, number
 from treadle.graph import FunctionGraph, clone_replace, debugprint, equal_computations
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.rewrite import RewriteDatabaseQuery, default_database
 
 
@@ -21,7 +21,7 @@ def test_long_chain_builds_prints_pickles_clones_and_runs(length: int) -> None:
     assert equal_computations([clone_replace(out, {x: y})], [out], [y], [x])
     graph = FunctionGraph([x], [out])
     graph.check_integrity()
-    assert VMLinker().link(graph)(1.0)[0] == length + 1.0
+    assert PythonLinker().link(graph)(1.0)[0] == length + 1.0
 
 
 def test_long_chain_is_rewritten(length: int) -> None:
@@ -32,4 +32,4 @@ def test_long_chain_is_rewritten(length: int) -> None:
     graph = FunctionGraph([x], [out])
     default_database().query(RewriteDatabaseQuery(include=("fast_run",))).rewrite(graph)
     assert len(graph) == 0
-    np.testing.assert_array_equal(VMLinker().link(graph)(np.array(2.0))[0], 2.0)
+    np.testing.assert_array_equal(PythonLinker().link(graph)(np.array(2.0))[0], 2.0)

@@ -7,11 +7,11 @@ import pytest
 
 from tests.graph.arithmetic import add, inverse, number
 from treadle.graph import FunctionGraph, GraphTypeError, Print, pprint
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 
 def run(inputs: list[Any], output: Any, *values: float) -> Any:
-    return VMLinker().link(FunctionGraph(inputs, [output]))(*values)[0]
+    return PythonLinker().link(FunctionGraph(inputs, [output]))(*values)[0]
 
 
 def test_value_is_shown_and_passed_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from treadle.graph import (
     name_scope,
     static_op,
 )
-from treadle.link.vm import VMLinker, evaluate
+from treadle.link.vm import PythonLinker, evaluate
 
 
 @static_op
@@ -85,7 +85,7 @@ def test_wide_node_is_built_named_and_pickled(wide: tuple[list[Variable], Variab
 
 def test_wide_node_runs(wide: tuple[list[Variable], Variable], width: int) -> None:
     xs, out = wide
-    assert VMLinker().link(FunctionGraph(xs, [out]))(*[1.0] * width) == (float(width),)
+    assert PythonLinker().link(FunctionGraph(xs, [out]))(*[1.0] * width) == (float(width),)
     assert evaluate(out, dict.fromkeys(xs, 2.0)) == 2.0 * width
 
 

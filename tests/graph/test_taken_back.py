@@ -6,7 +6,8 @@ import pytest
 
 from tests.graph.arithmetic import add, div_mod, inverse, mul, number
 from tests.graph.memory import AddInto
-from treadle.graph import DestroyHandler, Feature, FullHistory, FunctionGraph, History, Variable
+from treadle.graph import DestroyHandler, Feature, FunctionGraph, History, Variable
+from treadle.surface.full_history import FullHistory
 
 
 class Refusing(Feature):

@@ -25,7 +25,7 @@ from treadle.graph import (
     node_error,
     raise_node_error,
 )
-from treadle.link.vm import VMLinker
+from treadle.surface.thunks import VMLinker
 
 
 class Bag(Type):

@@ -24,7 +24,7 @@ from treadle.graph import (
     pprint,
     vectorize_node,
 )
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -152,7 +152,7 @@ def test_op_whose_text_fails_is_named_by_its_class_and_line(show: Callable[[Vari
 
 def test_op_whose_text_fails_does_not_hide_what_failed_at_run_time() -> None:
     x = number("x")
-    program = VMLinker().link(FunctionGraph([x], [Wordless()(x)]))
+    program = PythonLinker().link(FunctionGraph([x], [Wordless()(x)]))
     with pytest.raises(NodeError, match="<Wordless: its text failed with OwnError>: NotImplementedError, built at"):
         program(1.0)
 

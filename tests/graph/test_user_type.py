@@ -30,7 +30,7 @@ from treadle.graph import (
     get_test_values,
     shared,
 )
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 
 class Ratio(Type):
@@ -76,7 +76,7 @@ CONVERTERS.register(Price, lambda _: RATIO)
 def test_graph_runs_on_the_vm() -> None:
     a, b = RATIO("a"), RATIO("b")
     out = ratio_sum(ratio_sum(a, b), 1)
-    assert VMLinker().link(FunctionGraph([a, b], [out]))(HALF, THIRD) == (Fraction(11, 6),)
+    assert PythonLinker().link(FunctionGraph([a, b], [out]))(HALF, THIRD) == (Fraction(11, 6),)
     assert out.eval({a: HALF, b: 2}) == Fraction(7, 2)
 
 
@@ -150,7 +150,7 @@ def test_graph_pickles_and_the_type_stays_one() -> None:
     a = RATIO("a")
     out, loaded_a = pickle.loads(pickle.dumps([ratio_sum(ratio_sum(a, 2), a), a]))
     assert out.type is loaded_a.type
-    assert VMLinker().link(FunctionGraph([loaded_a], [out]))(HALF) == (Fraction(3),)
+    assert PythonLinker().link(FunctionGraph([loaded_a], [out]))(HALF) == (Fraction(3),)
 
 
 def test_graph_is_printed() -> None:

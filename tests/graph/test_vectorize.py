@@ -27,7 +27,7 @@ from treadle.graph import (
     vectorize_node,
 )
 from treadle.graph.replace import _vectorize_node
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 
 class Nested(Type):
@@ -127,7 +127,7 @@ total, ends, count, plain = Total(), Ends(), Count(), Plain()
 
 
 def run(inputs: list[Variable], outputs: list[Variable], *values: Any) -> list[Any]:
-    return list(VMLinker().link(FunctionGraph(inputs, outputs))(*values))
+    return list(PythonLinker().link(FunctionGraph(inputs, outputs))(*values))
 
 
 ROW, TABLE = Nested(1), Nested(2)

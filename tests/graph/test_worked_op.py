@@ -26,7 +26,7 @@ from treadle.graph import (
     graph_key,
     name_scope,
 )
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 
 class Playlist(Type):
@@ -107,7 +107,7 @@ chained = Chained()
 
 
 def run(inputs: list[Variable], outputs: list[Variable], *values: Any) -> list[Any]:
-    return list(VMLinker().link(FunctionGraph(inputs, outputs))(*values))
+    return list(PythonLinker().link(FunctionGraph(inputs, outputs))(*values))
 
 
 def test_default_output_is_what_a_call_returns() -> None:

@@ -16,7 +16,7 @@ from treadle.link.c.kernel import Kernel
 from treadle.link.c.linker import CLinker
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ def test_views_of_a_block_keep_it(build: Callable[[Any], Any], link: Link) -> No
     x = tt.dmatrix("x")
     data = np.arange(9.0).reshape(3, 3)
     y = tt.sqr(x)
-    expected = VMLinker().link(FunctionGraph([x], [build(y)]))(data)[0]
+    expected = PythonLinker().link(FunctionGraph([x], [build(y)]))(data)[0]
     np.testing.assert_allclose(link([x], [build(tt.sqr(x))])(data)[0], expected, rtol=1e-14)
 
 
@@ -377,7 +377,7 @@ def test_random_graphs_give_what_the_vm_gives(seed: int) -> None:
     inputs, outputs = _random_graph(rng, 40)
     data = [rng.normal(size=shape) for shape in ((3, 3), (1, 3), (3, 1))]
     kept = [a.copy() for a in data]
-    expected = VMLinker().link(FunctionGraph(inputs, outputs, clone=True))(*data)
+    expected = PythonLinker().link(FunctionGraph(inputs, outputs, clone=True))(*data)
     program = CLinker(allow_gc=bool(seed % 2)).link(FunctionGraph(inputs, outputs, clone=True))
     for layout in (data, [np.asfortranarray(a) for a in data], [np.repeat(a, 2, axis=1)[:, ::2] for a in data]):
         found = program(*layout)

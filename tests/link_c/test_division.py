@@ -13,7 +13,7 @@ from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, Op
 from treadle.link.c import CFunction, c_function, division, toolchain
 from treadle.link.c.errors import CompileError
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +63,7 @@ def test_large_text_is_compiled_by_two_runs(link: Link, commands: list[list[str]
     given = [[flag for flag in command if flag.startswith(f"-D{division.MACRO}")] for command in commands]
     assert sorted(filter(None, given)) == [[f"-D{division.MACRO}=0"], [f"-D{division.MACRO}=1"]]
     assert sum(name.endswith(".o") for name in commands[-1]) == 2
-    expected = VMLinker().link(FunctionGraph(inputs, outputs))(*values)
+    expected = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
     for made, right in zip(program(*values), expected, strict=True):
         np.testing.assert_allclose(made, right, rtol=1e-6)
         assert made.dtype == right.dtype
@@ -74,7 +74,7 @@ def test_functions_of_python_modules_are_there_for_both_runs(link: Link, command
     square = ins[0] @ ins[0].T + np.eye(4)
     outs = [*outs, tt.Cholesky()(square), tt.gammainc(2.0, abs(ins[1]) + 1.0), tt.Cholesky(lower=False)(square)]
     found = link(ins, outs)(*values)
-    expected = VMLinker().link(FunctionGraph(ins, outs))(*values)
+    expected = PythonLinker().link(FunctionGraph(ins, outs))(*values)
     assert sum(name.endswith(".o") for name in commands[-1]) == 2
     for result, right in zip(found, expected, strict=True):
         np.testing.assert_allclose(result, right, rtol=1e-12)

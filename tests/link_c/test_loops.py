@@ -14,7 +14,7 @@ from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, LoweringError, NodeIndexError, NodeValueError, Op
 from treadle.link.c.linker import CLinker
 from treadle.link.c.program import CProgram
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.tensor.loops.parts import LoopParts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def same(link: Link) -> Callable[..., None]:
     """Compare a program with that of the VM, for several sets of values."""
 
     def compare(inputs: Sequence[Any], outputs: Sequence[Any], *values: Sequence[Any], rtol: float = 1e-12) -> None:
-        program, reference = link(inputs, outputs), VMLinker().link(FunctionGraph(inputs, outputs))
+        program, reference = link(inputs, outputs), PythonLinker().link(FunctionGraph(inputs, outputs))
         assert isinstance(program, CProgram)
         for given in values:
             arrays = [np.asarray(x) for x in given]

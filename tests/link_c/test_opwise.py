@@ -12,7 +12,8 @@ from tests.graph.arithmetic import inverse, number
 from treadle.compile import Mode, function
 from treadle.graph import FunctionGraph, LoweringError
 from treadle.link.c import CLinker, OpWiseCLinker
-from treadle.link.vm import VMProgram, WrapLinker
+from treadle.link.vm import VMProgram
+from treadle.surface.thunks import WrapLinker
 
 
 @pytest.mark.documents("OpWiseCLinker")

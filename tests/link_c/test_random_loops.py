@@ -11,7 +11,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.c.linker import CLinker
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.tensor.loops.parts import LoopParts
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _loop(choose: random.Random) -> list[Any]:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_loop_computes_what_the_vm_does(seed: int) -> None:
     inputs, outputs = [STEPS, X, Y, V, M, S], _loop(random.Random(seed))
-    reference = VMLinker().link(FunctionGraph(inputs, outputs, clone=True))
+    reference = PythonLinker().link(FunctionGraph(inputs, outputs, clone=True))
     program = CLinker().link(FunctionGraph(inputs, outputs, clone=True))
     rng = np.random.default_rng(seed)
     shapes = [(8, 3), (8,), (3,), (3, 3), ()]

@@ -9,7 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def layouts(x: Any) -> list[Any]:
 
 
 def compare(inputs: list[Any], outputs: list[Any], values: list[Any], program: Any) -> None:
-    expected = VMLinker().link(FunctionGraph(inputs, outputs))(*values)
+    expected = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
     for out, found, wanted in zip(outputs, program(*values), expected, strict=True):
         assert found.dtype == wanted.dtype == np.dtype(out.dtype)
         assert found.shape == wanted.shape

@@ -9,7 +9,7 @@ import numpy as np
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.jax.linker import JAXLinker
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ def link(inputs: Sequence[Any], outputs: Sequence[Any], native: Iterable[int] = 
 def assert_like_vm(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) -> None:
     """Check values, dtypes and ownership of every output against the Python VM."""
     graph = FunctionGraph(list(inputs), list(outputs))
-    expected = VMLinker().link(graph)(*values)
+    expected = PythonLinker().link(graph)(*values)
     results = JAXLinker().link(graph)(*values)
     for var, got, wanted in zip(outputs, results, expected, strict=True):
         assert type(got) is np.ndarray

@@ -15,7 +15,7 @@ from treadle.graph import Apply, FunctionGraph, LoweringError, NodeError, Op
 from treadle.link.jax import RecompilationWarning
 from treadle.link.jax.errors import CarryShapeError
 from treadle.link.jax.linker import JAXLinker
-from treadle.link.vm import PythonStepWarning, VMLinker
+from treadle.link.vm import PythonLinker, PythonStepWarning
 from treadle.tensor import LoopParts
 from treadle.tensor.random import PortableGenerator, RandomStreamWarning, shared_rng
 from treadle.tensor.random.portable_keys import NOTICE
@@ -137,7 +137,7 @@ def test_a_condition_may_decide_a_length() -> None:
     found = _search(n, x)
     total = found.stacked[0].sum() + found.carries[0]
     graph = FunctionGraph([x, n], [*found.carries, *found.stacked, found.steps, total, tt.grad(total, x)])
-    programs = JAXLinker().link(graph), VMLinker().link(graph)
+    programs = JAXLinker().link(graph), PythonLinker().link(graph)
     for value, most in (1.0, 10), (7.0, 10), (1.0, 2), (1.0, 0):
         for got, wanted in zip(*(run(np.array(value), np.array(most)) for run in programs), strict=True):
             assert np.array_equal(got, wanted)

@@ -16,7 +16,7 @@ from treadle.compile import function
 from treadle.graph import FunctionGraph
 from treadle.link.jax.linker import JAXLinker
 from treadle.link.jax.philox import Stream
-from treadle.link.vm import Program, VMLinker
+from treadle.link.vm import Program, PythonLinker
 from treadle.tensor.random import portable_keys
 
 
@@ -50,7 +50,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[FunctionGraph]:
 def test_every_sampler_draws_what_the_definition_says_and_calls_nothing_back() -> None:
     samples = portable_samples()
     program = link(samples.inputs, samples.outputs)
-    reference = VMLinker().link(FunctionGraph(samples.inputs, samples.outputs))
+    reference = PythonLinker().link(FunctionGraph(samples.inputs, samples.outputs))
     for length in (40, 0):
         values = [samples.values[0], np.array(length)]
         assert_same_draws(samples, program(*values), reference(*values))

@@ -14,7 +14,7 @@ from treadle.compile import function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph, LoweringError
 from treadle.link.jax import RecompilationWarning
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -133,7 +133,7 @@ def test_slices_whose_length_changes_are_right_for_every_value(step: int | None,
     picked = x[start:stop:step, [1, 0]]
     outputs = [part, part.set(y), part.inc(y * 2), picked, picked.inc(y), tt.arange(start) * stop, start + 1]
     inputs = [x, y, start, stop]
-    program, vm = link(inputs, outputs), VMLinker().link(FunctionGraph(inputs, outputs))
+    program, vm = link(inputs, outputs), PythonLinker().link(FunctionGraph(inputs, outputs))
     values = np.random.default_rng(0).integers(-7, 8, (count, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecompilationWarning)

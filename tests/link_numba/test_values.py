@@ -8,7 +8,7 @@ import pytest
 import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.graph import FunctionGraph
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.tensor import SCALAR_OPS, Composite, DtypeError, Elemwise, Step, TensorType
 
 
@@ -57,7 +57,7 @@ def test_every_scalar_op_agrees_with_numpy(link: Link, dtype: str) -> None:
     values = [sample(dtype, 1), sample(dtype, 2)[:, ::-1], *(sample(dtype, k) for k in range(3, 7))]
     values.append(sample("bool", 4))
     results = link(inputs, outputs)(*values)
-    wanted = VMLinker().link(FunctionGraph(inputs, outputs))(*values)
+    wanted = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
     for out, got, want in zip(outputs, results, wanted, strict=True):
         label = str(out.owner.op)
         assert got.dtype == want.dtype, label

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.graph import FunctionGraph
 from treadle.link.torch.linker import TorchLinker
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def link(inputs: Sequence[Any], outputs: Sequence[Any], compiled: bool = False, 
 
 def reference(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
     """Return what the Python VM computes."""
-    return VMLinker().link(FunctionGraph(inputs, outputs))(*values)
+    return PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
 
 
 def check(

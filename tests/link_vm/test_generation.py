@@ -14,7 +14,8 @@ from tests.graph.arithmetic import NUMBER, add, chain, div_mod, inverse, mul, nu
 from treadle.compile import Mode, function
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, NodeArithmeticError, NodeValueError, Op, Variable
-from treadle.link.vm import PerformLinker, VMLinker, VMProgram
+from treadle.link.vm import VMProgram
+from treadle.surface.thunks import PerformLinker, VMLinker
 
 
 def program(inputs: list[Variable], outputs: list[Variable], allow_gc: bool | None = True) -> VMProgram:

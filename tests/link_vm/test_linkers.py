@@ -22,30 +22,27 @@ from treadle.graph import (
     Op,
     Variable,
 )
-from treadle.link.vm import (
+from treadle.link.vm import Backend, NodewiseLinker, ProgramLinker, VMProgram
+from treadle.link.vm.utils import (
+    fgraph_to_python,
+    gc_helper,
+    streamline,
+)
+from treadle.surface.thunks import (
     VM,
-    Backend,
     Container,
     JITLinker,
     Linker,
     LocalLinker,
     Loop,
-    NodewiseLinker,
     PerformLinker,
-    ProgramLinker,
     Stack,
     ThunkProgram,
     UpdatingVM,
     VMLinker,
-    VMProgram,
     WrapLinker,
     WrapLinkerMany,
     map_storage,
-)
-from treadle.link.vm.utils import (
-    fgraph_to_python,
-    gc_helper,
-    streamline,
 )
 
 STEPPED = [PerformLinker, VMLinker]

@@ -25,16 +25,16 @@ from treadle.graph import (
     Variable,
     get_test_value,
 )
-from treadle.link.vm import BACKEND, TABLE, Backend, Program, ProgramLinker, VMLinker, evaluate, lower_node, replay
+from treadle.link.vm import BACKEND, TABLE, Backend, Program, ProgramLinker, PythonLinker, evaluate, lower_node, replay
 
 
 def run(inputs: list[Variable], outputs: list[Variable], *values: Any) -> Sequence[Any]:
-    return VMLinker().link(FunctionGraph(inputs, outputs, clone=False))(*values)
+    return PythonLinker().link(FunctionGraph(inputs, outputs, clone=False))(*values)
 
 
 def test_program_keeps_no_state_between_calls() -> None:
     x = number("x")
-    made = VMLinker().link(FunctionGraph([x], [inverse(x)]))
+    made = PythonLinker().link(FunctionGraph([x], [inverse(x)]))
     assert [made(2.0), made(4.0), made(2.0)] == [(0.5,), (0.25,), (0.5,)]
 
 
@@ -156,7 +156,7 @@ class Counting(Arithmetic):
 def test_op_with_its_own_thunk_runs_in_one_thread_at_a_time() -> None:
     x = number("x")
     op = Counting()
-    made = VMLinker().link(FunctionGraph([x], [op(x)], clone=False))
+    made = PythonLinker().link(FunctionGraph([x], [op(x)], clone=False))
     barrier = threading.Barrier(8)
     results: list[float] = []
 
@@ -202,7 +202,7 @@ def test_own_thunk_of_a_wide_node_is_linked_in_linear_time(width: int) -> None:
 
 def test_program_gives_right_answers_from_many_threads_at_once() -> None:
     x = tt.dvector("x")
-    made = VMLinker().link(FunctionGraph([x], [tt.exp(x * 2.0) + x]))
+    made = PythonLinker().link(FunctionGraph([x], [tt.exp(x * 2.0) + x]))
     barrier = threading.Barrier(8)
     wrong: list[int] = []
 
@@ -277,7 +277,7 @@ def test_program_interface_fetches_native_values_through_the_type() -> None:
 
 def test_scope_of_the_table_surrounds_programs() -> None:
     x = tt.dscalar("x")
-    made = VMLinker().link(FunctionGraph([x], [tt.log(x)]))
+    made = PythonLinker().link(FunctionGraph([x], [tt.log(x)]))
     with np.errstate(all="raise"):
         assert np.isneginf(made(np.array(0.0))[0])
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.graph.arithmetic import DivMod, add, inverse, mul, number
 from treadle.graph import Apply, FunctionGraph, NodeArithmeticError, Variable
-from treadle.link.vm import Linker, Program, Segment, VMLinker, link_in_segments, segments
+from treadle.link.vm import Program, PythonLinker, Segment, link_in_segments, segments
+from treadle.surface.thunks import Linker
 
 
 class Counting(Linker):
@@ -20,7 +21,7 @@ class Counting(Linker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         self.linked.append([str(node.op) for node in fgraph.toposort()])
-        return VMLinker().link(fgraph, native_outputs)
+        return PythonLinker().link(fgraph, native_outputs)
 
 
 def is_sum(node: Apply) -> bool:
@@ -72,7 +73,7 @@ def test_a_failure_inside_a_stretch_names_its_node() -> None:
 def test_a_segment_says_how_large_it_is() -> None:
     x = number("x")
     graph = FunctionGraph([x], [add(add(x, 1.0), 2.0)])
-    assert str(Segment(graph, VMLinker().link(graph))) == "Segment(2 nodes)"
+    assert str(Segment(graph, PythonLinker().link(graph))) == "Segment(2 nodes)"
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=30))
@@ -88,7 +89,7 @@ def test_no_way_leads_out_of_a_stretch_and_back(steps: list[tuple[bool, int, int
         for x in node.inputs:
             assert x.owner is None or place[x.owner] <= at
     program, _ = link(values[:2], values[2:])
-    assert program(1.0, -1.0) == VMLinker().link(graph)(1.0, -1.0)
+    assert program(1.0, -1.0) == PythonLinker().link(graph)(1.0, -1.0)
 
 
 def test_a_long_chain_of_changing_kinds() -> None:

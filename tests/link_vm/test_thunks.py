@@ -17,14 +17,6 @@ from treadle.graph import (
     Op,
     Variable,
 )
-from treadle.link.vm import (
-    Container,
-    Linker,
-    PerformLinker,
-    VMLinker,
-    calculate_reallocate_info,
-    map_storage,
-)
 from treadle.link.vm.utils import (
     compile_function_src,
     fgraph_to_python,
@@ -35,6 +27,7 @@ from treadle.link.vm.utils import (
     streamline,
     unique_name_generator,
 )
+from treadle.surface.thunks import Container, Linker, PerformLinker, VMLinker, calculate_reallocate_info, map_storage
 
 STEPPED = [PerformLinker, VMLinker]
 

@@ -11,7 +11,8 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, Op
-from treadle.link.vm import TABLE, PerformLinker, VMLinker
+from treadle.link.vm import TABLE
+from treadle.surface.thunks import PerformLinker, VMLinker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-OURS = {"config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "link-numba"}
+OURS = {"config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "link-numba", "pytensor-surface"}
 # What numpy, scipy, opt_einsum, numba, filelock and rich are, and bring.
 THIRD_PARTIES = {
     "filelock", "llvmlite", "markdown-it-py", "mdurl", "numba", "numpy", "opt_einsum", "pygments", "rich", "scipy",

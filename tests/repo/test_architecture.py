@@ -8,7 +8,17 @@ import pytest
 from tests.repo.tree import ROOT
 
 NAMED = sorted(set(re.findall(r"`(treadle\.[\w.]*\w)`", (ROOT / "docs" / "architecture.md").read_text())))
-ENTRY_POINTS = {"treadle.types", "treadle.rules", "treadle.backends", "treadle.options"}
+ENTRY_POINTS = {
+    "treadle.backends",
+    "treadle.databases",
+    "treadle.linker_methods",
+    "treadle.linkers",
+    "treadle.names",
+    "treadle.op_bases",
+    "treadle.options",
+    "treadle.rules",
+    "treadle.types",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMED if name not in ENTRY_POINTS])

@@ -11,7 +11,7 @@ from tests.repo.tree import distributions
 from tools import paths
 
 # Those that are nothing but documented paths of names that stand elsewhere have none.
-PACKAGES = [(module, item.name) for item in distributions() for module in item.modules if module not in paths.table()]
+PACKAGES = [(module, item.name) for item in distributions() for module in item.packages if module not in paths.table()]
 
 
 @pytest.mark.parametrize(("module", "distribution"), PACKAGES)

@@ -70,8 +70,17 @@ class Distribution:
     @property
     def modules(self) -> list[str]:
         """The import paths that the distribution brings."""
-        declared = self.pyproject["tool"]["uv"]["build-backend"]["module-name"]
+        settings = self.pyproject["tool"]["uv"]["build-backend"]
+        declared = settings["module-name"]
+        if settings.get("namespace", False):
+            # It says only below which one its modules are.
+            return _modules_below(self.folder / "src")
         return [declared] if isinstance(declared, str) else list(declared)
+
+    @property
+    def packages(self) -> list[str]:
+        """Those of the import paths that stand in a namespace package."""
+        return [module for module in self.modules if module.count(".") == 1 + module.startswith("treadle.link.")]
 
     @property
     def requirements(self) -> list[str]:
@@ -79,6 +88,16 @@ class Distribution:
         project = self.pyproject["project"]
         extras = [entry for entries in project.get("optional-dependencies", {}).values() for entry in entries]
         return [*project["dependencies"], *extras]
+
+
+def _modules_below(folder: Path) -> list[str]:
+    """List the packages with an ``__init__.py``, and the modules in others' packages."""
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        place = path.parent if path.name == "__init__.py" else path.with_suffix("")
+        if not any((parent / "__init__.py").exists() for parent in place.parents if parent != folder.parent):
+            found.append(".".join(place.relative_to(folder).parts))
+    return found
 
 
 def distributions() -> list[Distribution]:

@@ -16,12 +16,11 @@ from treadle.rewrite import (
     RuleSet,
     UnknownTagError,
     comparison_page,
-    graph_rewriter,
-    node_rewriter,
     rules_for,
     show_rewrites,
     why_not,
 )
+from treadle.surface.rewriters import graph_rewriter, node_rewriter
 
 if TYPE_CHECKING:
     from treadle.graph import Variable

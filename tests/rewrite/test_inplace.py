@@ -8,16 +8,11 @@ import pytest
 
 from tests.graph.arithmetic import NUMBER, Arithmetic
 from treadle.graph import Apply, CycleError, DestroyHandler, FunctionGraph, Op, Supervisor, Type, Variable, static_op
-from treadle.link.vm import VMLinker, link_in_segments
-from treadle.rewrite import (
-    EquilibriumGraphRewriter,
-    PhasedDatabase,
-    RewriteError,
-    SubstitutionNodeRewriter,
-    in2out,
-    out2in,
-)
+from treadle.link.vm import link_in_segments
+from treadle.rewrite import EquilibriumGraphRewriter, PhasedDatabase, RewriteError
 from treadle.rewrite.inplace import RULES
+from treadle.surface.rewriters import SubstitutionNodeRewriter, in2out, out2in
+from treadle.surface.thunks import VMLinker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,10 @@ import pytest
 
 from tests.rewrite.toys import Number, P, add, graph, inc, neg, number, split, text
 from treadle.graph import Apply, Op, Variable, explicit_graph_inputs, static_op
-from treadle.rewrite import PatternNodeRewriter, RuleDefinitionError, SubstitutionNodeRewriter, in2out
+from treadle.rewrite import RuleDefinitionError
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.run import replacements
+from treadle.surface.rewriters import PatternNodeRewriter, SubstitutionNodeRewriter, in2out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

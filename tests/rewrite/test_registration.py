@@ -13,10 +13,8 @@ from treadle.rewrite import (
     AmbiguousTagError,
     EquilibriumDB,
     EquilibriumGraphRewriter,
-    LocalGroupDB,
     Phase,
     PhasedDatabase,
-    ProxyDB,
     RewriteDatabase,
     RewriteDatabaseQuery,
     RewriterTypeError,
@@ -24,15 +22,19 @@ from treadle.rewrite import (
     RuleSet,
     SequenceDB,
     SequentialGraphRewriter,
+    UnknownTagError,
+    optdb,
+    rewrite_graph,
+)
+from treadle.surface.rewriters import (
+    LocalGroupDB,
+    ProxyDB,
     SequentialNodeRewriter,
     TopoDB,
-    UnknownTagError,
     WalkingGraphRewriter,
     graph_rewriter,
     in2out,
     node_rewriter,
-    optdb,
-    rewrite_graph,
 )
 
 if TYPE_CHECKING:

@@ -12,15 +12,18 @@ from treadle.config import config
 from treadle.graph import DestroyHandler, Feature, FunctionGraph, NodeFinder, Op, explicit_graph_inputs
 from treadle.rewrite import (
     EquilibriumGraphRewriter,
-    FromFunctionGraphRewriter,
-    FromFunctionNodeRewriter,
     GraphRewriter,
     NodeRewriter,
-    RemovalNodeRewriter,
     RewriteError,
     RewriterTypeError,
     RewriteWarning,
     SequentialGraphRewriter,
+    rewrite_graph,
+)
+from treadle.surface.rewriters import (
+    FromFunctionGraphRewriter,
+    FromFunctionNodeRewriter,
+    RemovalNodeRewriter,
     SequentialNodeRewriter,
     SubstitutionNodeRewriter,
     WalkingGraphRewriter,
@@ -30,7 +33,6 @@ from treadle.rewrite import (
     inplace_graph_rewriter,
     node_rewriter,
     out2in,
-    rewrite_graph,
     rewrite_subgraph,
 )
 
@@ -63,7 +65,8 @@ def test_decorated_function_becomes_a_rewriter_of_nodes() -> None:
     assert (swap.name, swap.tracks(), swap.__doc__) == ("swap", (neg,), "neg(x) -> inc(x).")
     node = neg(number("a")).owner
     assert node is not None
-    assert text(swap.transform(given(node.outputs[0]), node)[0]) == "inc(a)"
+    replacement: Any = swap.transform(given(node.outputs[0]), node)
+    assert text(replacement[0]) == "inc(a)"
     assert made_by(swap, neg(neg(number("a")))) == "inc(inc(a))"
 
 

@@ -22,7 +22,6 @@ from treadle.graph import (
 from treadle.rewrite import (
     EquilibriumDB,
     EquilibriumGraphRewriter,
-    MetaNodeRewriter,
     MissingTraceError,
     Phase,
     PhasedDatabase,
@@ -31,16 +30,19 @@ from treadle.rewrite import (
     RuleFaultError,
     RuleSet,
     SequentialGraphRewriter,
-    check_stack_trace,
-    copy_stack_trace,
-    graph_rewriter,
-    in2out,
-    node_rewriter,
     rewrite_graph,
 )
 from treadle.rewrite.builtin import RULES as CORE
 from treadle.rewrite.collector import COLLECTOR
 from treadle.rewrite.worklist import undoing
+from treadle.surface.rewriters import (
+    MetaNodeRewriter,
+    check_stack_trace,
+    copy_stack_trace,
+    graph_rewriter,
+    in2out,
+    node_rewriter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

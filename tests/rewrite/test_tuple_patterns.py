@@ -8,7 +8,8 @@ import pytest
 
 from tests.rewrite.toys import Number, P, add, div, graph, inc, is_commutative, mul, neg, number, split, text
 from treadle.graph import FunctionGraph, explicit_graph_inputs
-from treadle.rewrite import EquilibriumGraphRewriter, PatternNodeRewriter, RuleDefinitionError
+from treadle.rewrite import EquilibriumGraphRewriter, RuleDefinitionError
+from treadle.surface.rewriters import PatternNodeRewriter
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable

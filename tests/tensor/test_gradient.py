@@ -5,7 +5,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import DisconnectedType, FunctionGraph, GraphTypeError
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.tensor import DisconnectedInputError, DtypeError, ShapeError, grad
 
 X = tt.dvector("x")
@@ -28,35 +28,35 @@ def test_several_variables_give_a_list_and_a_tuple_gives_a_tuple() -> None:
 
 def test_gradients_of_all_uses_are_added() -> None:
     slope = grad(tt.sum(X * X + 3 * X), X)
-    found = VMLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 2.0]))[0]
+    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 2.0]))[0]
     np.testing.assert_array_equal(found, [5, 7])
 
 
 def test_gradient_sums_over_what_was_broadcast_at_run_time() -> None:
     y = tt.dvector("y")
     slopes = grad(tt.sum(X * y), [X, y])
-    found = VMLinker().link(FunctionGraph([X, y], slopes))(np.array([2.0]), np.arange(4.0))
+    found = PythonLinker().link(FunctionGraph([X, y], slopes))(np.array([2.0]), np.arange(4.0))
     assert [f.shape for f in found] == [(1,), (4,)]
     np.testing.assert_array_equal(found[0], [6])
 
 
 def test_maximum_shares_a_tie() -> None:
     slope = grad(tt.max(X), X)
-    found = VMLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 3.0, 3.0]))[0]
+    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 3.0, 3.0]))[0]
     np.testing.assert_array_equal(found, [0, 0.5, 0.5])
 
 
 def test_nothing_flows_through_what_is_held_constant() -> None:
     y = tt.exp(X)
     slope = grad(tt.sum(X * y), X, consider_constant=[y])
-    found = VMLinker().link(FunctionGraph([X], [slope]))(np.array([0.0]))[0]
+    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([0.0]))[0]
     np.testing.assert_array_equal(found, [1])
 
 
 def test_known_gradients_start_the_accumulation() -> None:
     y = tt.exp(X)
     slope = grad(None, X, known_grads={y: tt.ones_like(y)})
-    found = VMLinker().link(FunctionGraph([X], [slope]))(np.zeros(2))[0]
+    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.zeros(2))[0]
     np.testing.assert_array_equal(found, [1, 1])
 
 

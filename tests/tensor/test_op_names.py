@@ -9,6 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.surface.scalar_values import ScalarType, as_scalar, scalar_from_tensor, tensor_from_scalar
 
 scalar: Any = importlib.import_module("treadle.scalar")
 math: Any = importlib.import_module("treadle.tensor.math")
@@ -91,9 +92,9 @@ def test_reductions_are_instances_of_their_documented_classes() -> None:
 
 
 def test_scalars_enter_expressions_as_tensors() -> None:
-    s, x = tt.ScalarType("float64")("s"), tt.dvector("x")
+    s, x = ScalarType("float64")("s"), tt.dvector("x")
     z = s * x
-    f = function([s, x], [z, tt.grad(z.sum(), x), tt.scalar_from_tensor(tt.exp(x[0]))])
+    f = function([s, x], [z, tt.grad(z.sum(), x), scalar_from_tensor(tt.exp(x[0]))])
     value, slope, number = f(2.0, [0.0, 1.0])
     assert (value.tolist(), slope.tolist()) == ([0.0, 2.0], [2.0, 2.0])
     assert isinstance(number, np.float64)
@@ -101,14 +102,14 @@ def test_scalars_enter_expressions_as_tensors() -> None:
 
 
 def test_numbers_and_tensors_of_rank_0_become_scalars() -> None:
-    assert tt.as_scalar(3).data == 3  # type: ignore[attr-defined]  # a constant
-    s = tt.as_scalar(tt.dscalar("x"))
+    assert as_scalar(3).data == 3  # type: ignore[attr-defined]  # a constant
+    s = as_scalar(tt.dscalar("x"))
     assert s.dtype == "float64"
-    assert tt.as_scalar(s) is s
+    assert as_scalar(s) is s
     with pytest.raises(TypeError, match="rank 0"):
-        tt.as_scalar(tt.dvector("x"))
+        as_scalar(tt.dvector("x"))
     with pytest.raises(TypeError, match="ScalarType is needed"):
-        tt.tensor_from_scalar(tt.dvector("x"))
+        tensor_from_scalar(tt.dvector("x"))
 
 
 @pytest.mark.parametrize("arguments", [((0, 1, 2, 3, 4),), ((),)])
@@ -157,14 +158,14 @@ def test_dimshuffle_is_made_of_its_documented_parameters() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "int8", "complex64"])
 def test_arithmetic_of_scalars_goes_back_to_tensors(dtype: str) -> None:
     a = tt.scalar("a", dtype=dtype)
-    number = tt.scalar_from_tensor(a)
+    number = scalar_from_tensor(a)
     for made, expected in (
-        (tt.tensor_from_scalar((number + 1) ** 2), 16),
-        (tt.tensor_from_scalar(-number), -3),
-        (tt.tensor_from_scalar(number), 3),
-        (tt.tensor_from_scalar(a * 2), 6),
+        (tensor_from_scalar((number + 1) ** 2), 16),
+        (tensor_from_scalar(-number), -3),
+        (tensor_from_scalar(number), 3),
+        (tensor_from_scalar(a * 2), 6),
     ):
         assert made.type.ndim == 0
         assert function([a], made, mode="VM")(3) == expected
     with pytest.raises(TypeError, match="a variable of type ScalarType is needed"):
-        tt.tensor_from_scalar(2.0)
+        tensor_from_scalar(2.0)

@@ -13,7 +13,7 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
 from treadle.graph import FunctionGraph, composed, graph_replace
-from treadle.rewrite import in2out, node_rewriter
+from treadle.surface.rewriters import in2out, node_rewriter
 from treadle.tensor import TensorType
 
 

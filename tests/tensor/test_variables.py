@@ -9,7 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph, Variable
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.tensor import ShapeError, TensorTypeError
 
 TABLE = np.arange(1.0, 7.0).reshape(2, 3)
@@ -18,7 +18,7 @@ TABLE = np.arange(1.0, 7.0).reshape(2, 3)
 def value_of(build: Callable[[Any], Any], *, dtype: str = "float64") -> Any:
     """Return the result of a function of one matrix at `TABLE`."""
     x = tt.tensor("x", dtype=dtype, ndim=2)
-    return VMLinker().link(FunctionGraph([x], [build(x)]))(TABLE.astype(dtype))[0]
+    return PythonLinker().link(FunctionGraph([x], [build(x)]))(TABLE.astype(dtype))[0]
 
 
 @pytest.mark.parametrize(

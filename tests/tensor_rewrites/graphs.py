@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant, FunctionGraph
-from treadle.link.vm import VMLinker
+from treadle.link.vm import PythonLinker
 from treadle.rewrite import RewriteDatabaseQuery, default_database
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def rewrite(
 
 def run(fgraph: FunctionGraph, values: Sequence[Any]) -> list[Any]:
     """Compute a graph's outputs on the Python VM."""
-    return [np.asarray(v) for v in VMLinker().link(fgraph)(*values)]
+    return [np.asarray(v) for v in PythonLinker().link(fgraph)(*values)]
 
 
 def assert_same(before: Sequence[Any], after: Sequence[Any], rtol: float = 1e-12) -> None:

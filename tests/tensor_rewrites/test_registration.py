@@ -11,20 +11,12 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
-from treadle.rewrite import (
-    EquilibriumDB,
-    EquilibriumGraphRewriter,
-    RewriteDatabaseQuery,
-    RewriterTypeError,
-    SequenceDB,
-    WalkingGraphRewriter,
-    graph_rewriter,
-    node_rewriter,
-)
+from treadle.rewrite import EquilibriumDB, EquilibriumGraphRewriter, RewriteDatabaseQuery, RewriterTypeError, SequenceDB
 from treadle.rewrite.explanation import rules_for
-from treadle.tensor.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
+from treadle.surface.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
+from treadle.surface.registration import broadcasted_by, elemwise_of
+from treadle.surface.rewriters import WalkingGraphRewriter, graph_rewriter, node_rewriter
 from treadle.tensor.reductions.reduction import Reduction
-from treadle.tensor.rewrites.registration import broadcasted_by, elemwise_of
 
 # Its names are found when they are asked for.
 ts: Any = import_module("treadle.scalar")

@@ -10,14 +10,8 @@ import pytest
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite, run, text
 from treadle.graph import Apply, FunctionGraph, GraphTypeError
-from treadle.rewrite import (
-    EquilibriumGraphRewriter,
-    PatternNodeRewriter,
-    RewriteDatabaseQuery,
-    RewriteError,
-    graph_rewriter,
-    node_rewriter,
-)
+from treadle.rewrite import EquilibriumGraphRewriter, RewriteDatabaseQuery, RewriteError
+from treadle.surface.rewriters import PatternNodeRewriter, graph_rewriter, node_rewriter
 
 NAN, INF = float("nan"), float("inf")
 

@@ -9,7 +9,8 @@ import pytest
 
 from treadle import tensor as tt
 from treadle.compile import function
-from treadle.rewrite import in2out, rewrite_graph
+from treadle.rewrite import rewrite_graph
+from treadle.surface.rewriters import in2out
 from treadle.tensor import random as tr
 from treadle.tensor.random import RandomVariable
 from treadle.tensor.random.rewriting import (

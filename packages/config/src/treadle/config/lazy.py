@@ -117,7 +117,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 
-    list_names(package, lambda: homes)
+    list_names(package, lambda: (*homes, *_added_names(package)))
     return found
 
 
@@ -157,13 +157,16 @@ def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 def _added(package: str, name: str) -> tuple[str, str] | None:
     """Return where a name comes from that an installed distribution adds to a package; None if none does."""
-    if name.startswith("__"):
-        return None
-    for entry in discover(ADDED).values():
-        place = _homes(entry.load().get(package, _NONE)).get(name)
-        if place is not None:
-            return place
-    return None
+    return None if name.startswith("__") else _added_names(package).get(name)
+
+
+def _added_names(package: str) -> dict[str, tuple[str, str]]:
+    """Return what installed distributions add to a package."""
+    return {
+        name: place
+        for entry in discover(ADDED).values()
+        for name, place in _homes(entry.load().get(package, _NONE)).items()
+    }
 
 
 def versioned_names(package: str, distribution: str, modules: Mapping[str, str] = _NONE) -> Callable[[str], Any]:

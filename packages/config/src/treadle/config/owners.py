@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 # Packages, without the namespace that all have in common.
 _PACKAGES = (
-    *("cache", "compile", "config", "graph", "rewrite", "tensor", "testing"),
+    *("cache", "compile", "config", "graph", "rewrite", "surface", "tensor", "testing"),
     *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
 )
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor"),
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "pytensor-surface"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 
@@ -68,12 +68,12 @@ _BY_OWNER = (
     ("link-jax", "jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache"),
     ("link-torch", "torch__compile torch__device torch__unroll"),
+    ("pytensor-surface", "metaopt__verbose"),
     (
         "rewrite",
         (
             "cycle_detection check_stack_trace profile_optimizer on_opt_error optimizer_verbose "
-            "optimizer_verbose_ignore compute_test_value_opt metaopt__verbose optdb__position_cutoff "
-            "optdb__max_use_ratio"
+            "optimizer_verbose_ignore compute_test_value_opt optdb__position_cutoff optdb__max_use_ratio"
         ),
     ),
     (

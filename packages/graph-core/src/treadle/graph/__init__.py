@@ -87,7 +87,6 @@ if TYPE_CHECKING:
     from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
     from treadle.graph.algorithms.equality import equal_computations, graph_key
     from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
-    from treadle.graph.documented.full_history import FullHistory, HistoryEntry
     from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
     from treadle.graph.fgraph.features import (
         AlreadyThere,
@@ -159,7 +158,6 @@ __all__ = [
     "Feature",
     "Form",
     "FrozenFunctionGraph",
-    "FullHistory",
     "FunctionGraph",
     "GraphAttributeError",
     "GraphError",
@@ -169,7 +167,6 @@ __all__ = [
     "HasInnerGraph",
     "HasShape",
     "History",
-    "HistoryEntry",
     "IfElse",
     "InconsistencyError",
     "Infix",
@@ -329,7 +326,6 @@ else:
             "treadle.graph.algorithms.connections": "connections io_connection_pattern",
             "treadle.graph.algorithms.early": "early_nodes foreign_code perform_early",
             "treadle.graph.algorithms.memory": "Roots memory_roots roots_of",
-            "treadle.graph.documented.full_history": "FullHistory HistoryEntry",
             "treadle.graph.fgraph.abstract_graph": "AbstractFunctionGraph",
             "treadle.graph.fgraph.features": (
                 "AlreadyThere Bookkeeper Feature History NodeFinder NoOutputFromInplace NoOutputInplaceOnInput "
@@ -348,8 +344,6 @@ else:
                 "as_string debugprint default_node_formatter dot_text dprint op_as_string pp pprint printing pydotprint"
             ),
             "treadle.graph.vectorization": "VECTORIZERS Vectorizer VectorizerTable vectorize_graph vectorize_node",
-            # The documentation has these here; they are of a distribution that builds on this one.
-            "treadle.rewrite": "RewriteDatabaseQuery graph_rewriter node_rewriter rewrite_graph",
         },
     )
 

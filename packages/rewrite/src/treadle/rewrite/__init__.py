@@ -8,25 +8,6 @@ from treadle.rewrite.compound import EquilibriumGraphRewriter, SequentialGraphRe
 from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import RewriteDatabase
 from treadle.rewrite.default import DefaultDatabase, PhasedDatabase, default_database, optdb
-from treadle.rewrite.documented.databases import LocalGroupDB, ProxyDB, TopoDB
-from treadle.rewrite.documented.functions import (
-    FromFunctionGraphRewriter,
-    FromFunctionNodeRewriter,
-    graph_rewriter,
-    inplace_graph_rewriter,
-    node_rewriter,
-)
-from treadle.rewrite.documented.graphs import get_clients_at_depth, rewrite_subgraph
-from treadle.rewrite.documented.meta import MetaNodeRewriter
-from treadle.rewrite.documented.substitution import PatternNodeRewriter, RemovalNodeRewriter, SubstitutionNodeRewriter
-from treadle.rewrite.documented.traces import check_stack_trace, copy_stack_trace
-from treadle.rewrite.documented.walking import (
-    SequentialNodeRewriter,
-    WalkingGraphRewriter,
-    in2out,
-    out2in,
-    walking_rewriter,
-)
 from treadle.rewrite.errors import (
     AmbiguousTagError,
     MissingTraceError,
@@ -68,23 +49,16 @@ __all__ = [
     "EquilibriumGraphRewriter",
     "Explanation",
     "Firing",
-    "FromFunctionGraphRewriter",
-    "FromFunctionNodeRewriter",
     "GraphPass",
     "GraphRewriter",
     "Law",
-    "LocalGroupDB",
     "MergeFeature",
     "MergeOptimizer",
-    "MetaNodeRewriter",
     "MissingTraceError",
     "NodeRewriter",
     "Pattern",
-    "PatternNodeRewriter",
     "Phase",
     "PhasedDatabase",
-    "ProxyDB",
-    "RemovalNodeRewriter",
     "Report",
     "RewriteDatabase",
     "RewriteDatabaseQuery",
@@ -101,35 +75,21 @@ __all__ = [
     "Run",
     "SequenceDB",
     "SequentialGraphRewriter",
-    "SequentialNodeRewriter",
-    "SubstitutionNodeRewriter",
-    "TopoDB",
     "UnknownTagError",
-    "WalkingGraphRewriter",
     "as_query",
-    "check_stack_trace",
     "comparison_page",
-    "copy_stack_trace",
     "current_run",
     "default_database",
     "feature_of",
     "fold",
-    "get_clients_at_depth",
-    "graph_rewriter",
-    "in2out",
-    "inplace_graph_rewriter",
     "looks_at",
-    "node_rewriter",
     "optdb",
-    "out2in",
     "overwrite",
     "rewrite_graph",
     "rewrite_inner_graphs",
-    "rewrite_subgraph",
     "rules_for",
     "same_number",
     "show_rewrites",
-    "walking_rewriter",
     "why_not",
 ]
 

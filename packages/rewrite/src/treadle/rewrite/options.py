@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.config import BOOL, FLOAT, INT, STR, Option, choice
+from treadle.config import BOOL, FLOAT, STR, Option, choice
 
 OPTIONS: tuple[Option[object], ...] = (
     Option(
@@ -46,13 +46,6 @@ OPTIONS: tuple[Option[object], ...] = (
         "",
         "Names of rewrites that optimizer_verbose leaves out, separated by commas.",
         STR,
-        affects_code=False,
-    ),
-    Option(
-        "metaopt__verbose",
-        0,
-        "What rewrites that choose between alternatives tell: nothing (0), where there is none (1), everything (2).",
-        INT.where("0, 1 or 2", lambda value: value in {0, 1, 2}),
         affects_code=False,
     ),
     Option(

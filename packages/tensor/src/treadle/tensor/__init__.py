@@ -178,7 +178,6 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.loops.scan.checkpoints import *  # noqa: F403
     from treadle.tensor.loops.scan.results import *  # noqa: F403
     from treadle.tensor.loops.scan.scanning import *  # noqa: F403
-    from treadle.tensor.op_names import *  # noqa: F403
     from treadle.tensor.ops.undefined_gradients import *  # noqa: F403
     from treadle.tensor.products.contraction import *  # noqa: F403
     from treadle.tensor.products.einstein import *  # noqa: F403
@@ -190,7 +189,6 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.reductions.accumulation import *  # noqa: F403
     from treadle.tensor.reductions.fused_reduction import *  # noqa: F403
     from treadle.tensor.reductions.normalization import *  # noqa: F403
-    from treadle.tensor.scalar_values import *  # noqa: F403
     from treadle.tensor.shapes.shape_specification import *  # noqa: F403
     from treadle.tensor.signal.convolution import *  # noqa: F403
     from treadle.tensor.signal.convolved import *  # noqa: F403

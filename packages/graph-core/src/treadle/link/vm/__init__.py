@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     )
     from treadle.link.vm.segmentation import Segment, in_segments, link_in_segments, segments
     from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
-    from treadle.link.vm.thunks.containers import Container, StorageMap, map_storage
-    from treadle.link.vm.thunks.jit_linker import JITLinker
-    from treadle.link.vm.thunks.linker import Linker, LocalLinker
-    from treadle.link.vm.thunks.loops import VM, Loop, Stack, UpdatingVM
-    from treadle.link.vm.thunks.node_thunks import calculate_reallocate_info
-    from treadle.link.vm.thunks.thunk_program import ThunkProgram
-    from treadle.link.vm.thunks.vm_linker import PerformLinker, VMLinker
-    from treadle.link.vm.thunks.wrap_linker import WrapLinker, WrapLinkerMany
 
     __version__: str
 else:
@@ -58,35 +50,20 @@ else:
             "treadle.link.vm.programs": "TABLE VMProgram link_node_by_node link_one_node lower_node replay vm_scope",
             "treadle.link.vm.segmentation": "Segment in_segments link_in_segments segments",
             "treadle.link.vm.table_linker": "NativeEnds PythonStepWarning RuleLinker TableLinker passes_by",
-            "treadle.link.vm.thunks.containers": "Container StorageMap map_storage",
-            "treadle.link.vm.thunks.jit_linker": "JITLinker",
-            "treadle.link.vm.thunks.linker": "Linker LocalLinker",
-            "treadle.link.vm.thunks.loops": "VM Loop Stack UpdatingVM",
-            "treadle.link.vm.thunks.node_thunks": "calculate_reallocate_info",
-            "treadle.link.vm.thunks.thunk_program": "ThunkProgram",
-            "treadle.link.vm.thunks.vm_linker": "PerformLinker VMLinker",
-            "treadle.link.vm.thunks.wrap_linker": "WrapLinker WrapLinkerMany",
         },
     )
 
 __all__ = [
     "BACKEND",
     "TABLE",
-    "VM",
     "Backend",
-    "Container",
     "ExportRequest",
     "ExportUnsupportedError",
     "ExportedInput",
     "ExportedOutput",
-    "JITLinker",
     "Later",
-    "Linker",
-    "LocalLinker",
-    "Loop",
     "NativeEnds",
     "NodewiseLinker",
-    "PerformLinker",
     "Program",
     "ProgramGraph",
     "ProgramLinker",
@@ -95,16 +72,8 @@ __all__ = [
     "ReferenceLinker",
     "RuleLinker",
     "Segment",
-    "Stack",
-    "StorageMap",
     "TableLinker",
-    "ThunkProgram",
-    "UpdatingVM",
-    "VMLinker",
     "VMProgram",
-    "WrapLinker",
-    "WrapLinkerMany",
-    "calculate_reallocate_info",
     "evaluate",
     "generate",
     "in_segments",
@@ -112,7 +81,6 @@ __all__ = [
     "link_node_by_node",
     "link_one_node",
     "lower_node",
-    "map_storage",
     "passes_by",
     "replay",
     "segments",

@@ -8,6 +8,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle import typed_list
+from treadle.surface.scalar_values import scalar_from_tensor, tensor_from_scalar
 from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import number, of_shape
 from treadle.testing.sample import Sample
@@ -43,7 +44,7 @@ def _changed_in_python(x: Array, y: Array) -> tuple[Array, ...]:
 
 # C itself has no values of these types.
 SAMPLES: tuple[Sample, ...] = (
-    Sample("scalar", F, lambda x: x * tt.tensor_from_scalar(tt.scalar_from_tensor(x[0, 0])), lambda x: x * x[0, 0],
+    Sample("scalar", F, lambda x: x * tensor_from_scalar(scalar_from_tensor(x[0, 0])), lambda x: x * x[0, 0],
            (_X,), variants=_VARIANTS, kinds=(*_KINDS, "first"), wrt=(0,),
            optional=True),
     Sample("slice", F, _chosen, lambda first, x, n: x[1:n] if first else x[::-1],

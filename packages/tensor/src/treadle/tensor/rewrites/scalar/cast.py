@@ -12,8 +12,7 @@ from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.rewrites.analysis.patterns import BOTH
-from treadle.tensor.rewrites.analysis.predicates import is_cast, made_by
-from treadle.tensor.scalar_values import ScalarFromTensor, TensorFromScalar
+from treadle.tensor.rewrites.analysis.predicates import is_cast
 
 if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
@@ -36,13 +35,6 @@ def cast_to_own_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
 def useless_copy(node: NodeOf[Elemwise]) -> TensorVariable:
     """identity(x) -> x."""
     return node.inputs[0]
-
-
-@RULES.rule(Phase.CANONICALIZE, TensorFromScalar, tags=(*BOTH, "local_tensor_scalar_tensor"), depth=2)
-def tensor_from_scalar_of_tensor(node: NodeOf[TensorFromScalar]) -> TensorVariable | None:
-    """tensor_from_scalar(scalar_from_tensor(x)) -> x."""
-    inner = made_by(node.inputs[0], ScalarFromTensor)
-    return None if inner is None else inner.inputs[0]
 
 
 def _is_exact(source: np.dtype, target: np.dtype) -> bool:

@@ -1,5 +1,0 @@
-"""A list of documented names, kept at their documented path; they are defined in the modules imported here."""
-
-from treadle.graph.fgraph.features.destroy_handler import DestroyHandler, inplace_candidates
-
-__all__ = ["DestroyHandler", "inplace_candidates"]

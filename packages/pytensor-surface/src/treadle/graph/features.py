@@ -1,0 +1,21 @@
+"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
+
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
+
+if TYPE_CHECKING:
+    from treadle.graph import *  # noqa: F403
+    from treadle.surface.full_history import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.graph": (
+                "AlreadyThere Bookkeeper Feature History NodeFinder NoOutputFromInplace NoOutputInplaceOnInput "
+                "PreserveNames PreserveVariableAttributes ReplacementDidNotRemoveError ReplaceValidate ShapeFeature "
+                "Supervisor Validator"
+            ),
+            "treadle.surface.full_history": "FullHistory HistoryEntry",
+        },
+    )

@@ -1,0 +1,66 @@
+"""Registering rewriters of nodes by decorators, and what such rewriters ask, as the documentation has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treadle.rewrite import optdb
+from treadle.tensor.elementwise.elemwise import Elemwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
+    from treadle.tensor.variables.variable import TensorVariable
+
+__all__ = ["broadcasted_by", "elemwise_of", "register_canonicalize", "register_specialize", "register_stabilize"]
+
+
+def _registering(phase: str, *usual: str) -> Callable[..., object]:
+    """Return the decorator that registers a rewriter of nodes in a phase; tags may be given first."""
+
+    def register(rewriter: Any, *tags: str, name: str | None = None, **options: object) -> object:
+        if isinstance(rewriter, str):
+            return lambda inner: register(inner, rewriter, *tags, name=name, **options)
+        called = name or getattr(rewriter, "__name__", None) or str(rewriter)
+        databases: Any = optdb
+        databases[phase].register(called, rewriter, *usual, *tags, **options)
+        return rewriter
+
+    register.__name__ = register.__qualname__ = f"register_{phase}"
+    register.__doc__ = f"Register a rewriter of nodes in the phase {phase}, under its name and tags."
+    return register
+
+
+register_canonicalize = _registering("canonicalize", "fast_run", "fast_compile")
+register_stabilize = _registering("stabilize", "fast_run")
+register_specialize = _registering("specialize", "fast_run")
+
+
+class ElemwiseOf(type):
+    """The class of classes that stand for the elementwise ops of the scalar ops of a class."""
+
+    of = Elemwise
+    scalar_class: type
+
+    def __instancecheck__(cls, op: object) -> bool:
+        """Whether something is an elementwise op of such a scalar op."""
+        return isinstance(op, Elemwise) and isinstance(op.scalar_op, cls.scalar_class)
+
+
+def elemwise_of(scalar_op: ScalarOp | type) -> Elemwise | type[Elemwise]:
+    """Return the elementwise op of a scalar op, or all those of a documented class, for rewriters to track."""
+    if not isinstance(scalar_op, type):
+        return Elemwise(scalar_op)
+    made: type[Elemwise] = ElemwiseOf(  # type: ignore[assignment]  # stands for some ops of the class
+        f"Elemwise of {scalar_op.__name__}", (), {"scalar_class": scalar_op}
+    )
+    return made
+
+
+def broadcasted_by(x: TensorVariable, y: TensorVariable) -> bool:
+    """Whether an elementwise function of both has more dimensions, or longer ones, than `x`, as far as is known."""
+    if x.ndim < y.ndim:
+        return True
+    own = x.type.broadcastable[x.ndim - y.ndim :]
+    return any(short and not other for short, other in zip(own, y.type.broadcastable, strict=True))

@@ -1,0 +1,242 @@
+"""Rewriters of nodes that need no function: substitute an op, remove it, replace one pattern by another."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from treadle.graph import Constant, Op, Variable
+from treadle.rewrite import Law, NodeRewriter, Pattern, RuleDefinitionError
+from treadle.rewrite.errors import require_kind
+from treadle.rewrite.pattern import placed, standing_for
+from treadle.rewrite.run import replacements
+from treadle.rewrite.tracked import is_among, is_tracked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from treadle.graph import Apply, FunctionGraph
+
+
+class SubstitutionNodeRewriter(NodeRewriter):
+    """Replaces one op by another, on the same inputs.
+
+    Parameters
+    ----------
+    op1
+        The op to replace.
+    op2
+        What takes its place; it must give outputs of the same types, or of refined ones.
+    transfer_tags
+        Whether the tags of node and outputs are carried over.
+    name
+        Its id.
+    """
+
+    depth = 1
+
+    def __init__(self, op1: Op, op2: Op, transfer_tags: bool = True, name: str | None = None) -> None:
+        for op in (op1, op2):
+            require_kind("SubstitutionNodeRewriter", "an op to replace, and one to replace it by", op, Op)
+        self.op1 = op1
+        self.op2 = op2
+        self.transfer_tags = transfer_tags
+        self.name = name or f"{op1}_to_{op2}"
+
+    def tracks(self) -> Sequence[Op | type[Op]]:
+        """Return the op to replace."""
+        return (self.op1,)
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
+        """Return the other op's outputs."""
+        del fgraph
+        if node.op != self.op1:
+            return None
+        made = self.op2.make_node(*node.inputs)
+        if self.transfer_tags:
+            if node._tag is not None:
+                made.tag = node._tag.copy()
+            for old, new in zip(node.outputs, made.outputs, strict=False):
+                if old._tag is not None:
+                    new.tag = old._tag.copy()
+        return made.outputs
+
+
+class RemovalNodeRewriter(NodeRewriter):
+    """Removes an op that gives back its inputs, each as the output of the same position.
+
+    Parameters
+    ----------
+    op
+        The op to remove.
+    name
+        Its id.
+    """
+
+    depth = 1
+
+    def __init__(self, op: Op, name: str | None = None) -> None:
+        require_kind("RemovalNodeRewriter", "an op to remove", op, Op)
+        self.op = op
+        self.name = name or f"remove_{op}"
+
+    def tracks(self) -> Sequence[Op | type[Op]]:
+        """Return the op to remove."""
+        return (self.op,)
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
+        """Return the inputs."""
+        del fgraph
+        if node.op != self.op or len(node.inputs) != len(node.outputs):
+            return None
+        return node.inputs
+
+
+class PatternNodeRewriter(NodeRewriter):
+    """Replaces one pattern by another.
+
+    Parameters
+    ----------
+    in_pattern
+        What to look for. A tuple ``(op, *patterns)`` is an op, or any op of a class, applied; a string is a hole,
+        the same variable wherever it occurs; a number or a constant is itself; a dict ``{"pattern": p,
+        "constraint": f}`` is a pattern that matches only variables for which ``f(variable)`` is true. A `Pattern`
+        may stand anywhere.
+    out_pattern
+        What takes its place: a pattern over the same holes, or a function ``(fgraph, node, match) -> variable``. Of a
+        node with several outputs it replaces the default one; without a default one the node is left alone, unless
+        the right side gives a variable for each output.
+    allow_multiple_clients
+        Whether results inside the pattern may have other uses.
+    name
+        Its id.
+    tracks
+        Ops to look at instead of the pattern's root; `get_nodes` then says where to look.
+    get_nodes
+        ``(fgraph, node) -> nodes`` to compare with the pattern, for nodes of the ops tracked.
+    is_commutative
+        Whether an op's operands may be exchanged.
+    value_of
+        The number that a variable is known to hold, or None; constants' own values if None.
+
+    Raises
+    ------
+    RuleDefinitionError
+        If a pattern is malformed, or the right side uses a hole that the left side lacks.
+
+    Examples
+    --------
+    ``PatternNodeRewriter((add, "x", (neg, "y")), (sub, "x", "y"))``
+    """
+
+    def __init__(
+        self,
+        in_pattern: object,
+        out_pattern: Any,
+        allow_multiple_clients: bool = False,
+        name: str | None = None,
+        tracks: Sequence[Op | type[Op]] = (),
+        get_nodes: Callable[[FunctionGraph, Apply], Sequence[Apply | Variable]] | None = None,
+        *,
+        is_commutative: Callable[[Op], bool] | None = None,
+        value_of: Callable[[Variable], complex | None] | None = None,
+    ) -> None:
+        if tracks and get_nodes is None:
+            msg = "PatternNodeRewriter: tracks is given without get_nodes. Give both, or neither."
+            raise RuleDefinitionError(msg)
+        self.in_pattern = in_pattern
+        self.out_pattern = out_pattern
+        self.allow_multiple_clients = allow_multiple_clients
+        self.get_nodes = get_nodes
+        left = _pattern(in_pattern, once=False, inside_once=not allow_multiple_clients)
+        self._fgraph_made = callable(out_pattern) and not isinstance(out_pattern, Pattern)
+        right = _matched if self._fgraph_made else _pattern(out_pattern, once=False, inside_once=False)
+        if isinstance(right, bool | int | float | complex):
+            right = partial(_number, right)
+        self.law = Law(name or "pattern", left, right, None, is_commutative, value_of or _constant_value)
+        self.op = self.law.op
+        self.name = name or str(self.law)
+        self._tracks = tuple(tracks) or (self.op,)
+        self.depth = self.law.depth if not tracks else None
+
+    def tracks(self) -> Sequence[Op | type[Op]]:
+        """Return the op at the pattern's root, or the ops given."""
+        return self._tracks
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> Any:
+        """Return the replacement where the pattern matches."""
+        if self.get_nodes is None:
+            return self._transform(fgraph, node)
+        for found in self.get_nodes(fgraph, node):
+            root = found.owner if isinstance(found, Variable) else found
+            made = None if root is None else self._transform(fgraph, root)
+            if root is not None and made is not None:
+                pairs, gone = replacements(self.name, root, made)
+                return {**dict(pairs), "remove": gone}
+        return None
+
+    def mismatch(self, fgraph: FunctionGraph, node: Apply) -> str | None:
+        """Return in what a node differs from the pattern."""
+        return self.law.mismatch(node, fgraph)
+
+    def _transform(self, fgraph: FunctionGraph, node: Apply) -> object:
+        if not is_among(node.op, (self.op,)):
+            return None
+        made = self.law(fgraph, node)
+        if self._fgraph_made and made is not None:
+            made = self.out_pattern(fgraph, node, made["match"])
+            return None if made is False else placed(node, made)
+        return made
+
+    def __str__(self) -> str:
+        """Show the name."""
+        return self.name
+
+
+def _matched(node: Apply, match: Mapping[str, Variable]) -> dict[str, object]:
+    del node
+    return {"match": match}
+
+
+def _number(value: complex, node: Apply, match: Mapping[str, Variable]) -> Variable | None:
+    """Return a number as a constant of the type of a node's output, or None where it cannot be one."""
+    del match
+    out = standing_for(node)
+    try:
+        return None if out is None else out.type.make_constant(value)
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
+def _constant_value(var: Variable) -> complex | None:
+    """Return a constant's value where it is one number; views of such a constant hold the same number."""
+    while var.owner is not None and len(var.owner.inputs) == 1 and var.owner.op.view_map:
+        var = var.owner.inputs[0]
+    if not isinstance(var, Constant):
+        return None
+    data = var.data
+    if isinstance(data, bool | int | float | complex):
+        return data
+    return data.item() if getattr(data, "size", None) == 1 else None
+
+
+def _pattern(given: Any, once: bool, inside_once: bool) -> object:
+    """Return a documented pattern as a Pattern; `once` asks for a single use of its result."""
+    if isinstance(given, Pattern | bool | int | float | complex | Constant):
+        return given
+    if isinstance(given, str):
+        return Pattern(given)
+    if isinstance(given, dict):
+        if set(given) != {"pattern", "constraint"} or not callable(given["constraint"]):
+            msg = f"pattern: a dict has the keys 'pattern' and 'constraint' (a function), got {given!r}."
+            raise RuleDefinitionError(msg)
+        inner = _pattern(given["pattern"], once, inside_once)
+        if not isinstance(inner, Pattern):
+            msg = f"pattern: a constraint narrows a hole or an applied op, got {given!r}."
+            raise RuleDefinitionError(msg)
+        return inner.that(given["constraint"])
+    if not isinstance(given, tuple | list) or not given or not is_tracked(given[0]):
+        msg = f"pattern: give (op, *patterns), a name, a number, a constant or a dict, got {given!r}."
+        raise RuleDefinitionError(msg)
+    made = Pattern.pattern_of(given[0], [_pattern(x, inside_once, inside_once) for x in given[1:]])
+    return made.only_used_once if once else made

@@ -1,0 +1,29 @@
+"""The documented surface of linkers for other tools: thunks on storage cells, and what makes and runs them."""
+
+from treadle.surface.thunks.containers import Container, StorageMap, map_storage
+from treadle.surface.thunks.jit_linker import JITLinker
+from treadle.surface.thunks.linker import Linker, LocalLinker
+from treadle.surface.thunks.loops import VM, Loop, Stack, UpdatingVM
+from treadle.surface.thunks.node_thunks import calculate_reallocate_info
+from treadle.surface.thunks.thunk_program import ThunkProgram
+from treadle.surface.thunks.vm_linker import PerformLinker, VMLinker
+from treadle.surface.thunks.wrap_linker import WrapLinker, WrapLinkerMany
+
+__all__ = [
+    "VM",
+    "Container",
+    "JITLinker",
+    "Linker",
+    "LocalLinker",
+    "Loop",
+    "PerformLinker",
+    "Stack",
+    "StorageMap",
+    "ThunkProgram",
+    "UpdatingVM",
+    "VMLinker",
+    "WrapLinker",
+    "WrapLinkerMany",
+    "calculate_reallocate_info",
+    "map_storage",
+]
