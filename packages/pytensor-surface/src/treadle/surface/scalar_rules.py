@@ -17,7 +17,7 @@ RULES = RuleSet("scalar_values")
 RULE_SETS = (RULES,)
 
 
-@RULES.rule(Phase.CANONICALIZE, TensorFromScalar, tags=(*BOTH, "local_tensor_scalar_tensor"), depth=2)
+@RULES.rule(Phase.CANONICALIZE, TensorFromScalar, tags=(*BOTH, "cast", "local_tensor_scalar_tensor"), depth=2)
 def tensor_from_scalar_of_tensor(node: NodeOf[TensorFromScalar]) -> TensorVariable | None:
     """tensor_from_scalar(scalar_from_tensor(x)) -> x."""
     inner = made_by(node.inputs[0], ScalarFromTensor)
