@@ -46,8 +46,9 @@ class GradientNames:
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Let a method that a class defines win over those that it inherits under another name."""
         super().__init_subclass__(**kwargs)
+        root = _root(cls)
         for names in (REVERSE, FORWARD):
-            places = [_place(cls, name) for name in names]
+            places = [_place(cls, name, root) for name in names]
             for i, name in enumerate(names):
                 if places[i] > min(places[i + 1 :], default=places[i]):
                     setattr(cls, name, _METHODS[name])
@@ -109,9 +110,8 @@ def _root(kind: type) -> type | None:
     return bases[-1] if bases else None
 
 
-def _place(kind: type, name: str) -> int:
-    """Return how far up the bases of a class a gradient method is defined; beyond all of them if nowhere."""
-    root = _root(kind)
+def _place(kind: type, name: str, root: type | None) -> int:
+    """Return how far up the bases of a class a gradient method is defined; beyond all if nowhere below `root`."""
     for at, base in enumerate(kind.__mro__):
         method = base.__dict__.get(name)
         if method is not None and base is not root:
@@ -120,7 +120,8 @@ def _place(kind: type, name: str) -> int:
 
 
 def _defines(op: GradientNames, name: str) -> bool:
-    return _place(type(op), name) < len(type(op).__mro__)
+    kind = type(op)
+    return _place(kind, name, _root(kind)) < len(kind.__mro__)
 
 
 def _undefined(op: GradientNames, name: str, *args: object) -> Derivatives:
