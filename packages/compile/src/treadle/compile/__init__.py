@@ -196,7 +196,7 @@ __getattr__ = brought_names(
             "Container DeepCopyOp SharedVariable Supervisor ViewOp deep_copy_op shared shared_constructor view_op"
         ),
     },
-    modules=("builders", "debugmode", "errors", "io", "mode", "monitormode", "nanguardmode", "ops", "profiling"),
+    modules=("debugmode", "errors", "io", "mode", "monitormode", "nanguardmode", "profiling"),
     modes="treadle.compile.mode.mode",
 )
 
