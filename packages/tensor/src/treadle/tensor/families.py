@@ -79,14 +79,32 @@ ROOMS = {
     "portable_draws": "random",
 }
 FAMILIES = tuple(ROOMS)
+# The folder that packages keep the families in whose ops stand in treadle.graph.
+OF_GRAPHS = "control"
 # The rooms that functions of each element stand in.
 ELEMENTWISE_ROOMS = ("elementwise", "special_functions")
 
 
 def load_families(package: str) -> list[ModuleType]:
-    """Import a package's modules of all families that it has a part of; return them, in the order of `FAMILIES`."""
-    names = [f"{package}.{family}" for family in FAMILIES]
-    return [import_module(name) for name in names if find_spec(name) is not None]
+    """Import a package's modules of all families that it has a part of; return them, in the order of `FAMILIES`.
+
+    They stand in the package itself, or in folders of it that are named after the rooms of treadle.tensor.
+    """
+    names = [_home(package, family, room.partition(".")[0]) for family, room in ROOMS.items()]
+    return [import_module(name) for name in names if name is not None]
+
+
+def _home(package: str, family: str, room: str) -> str | None:
+    """Return the module of a package that has its part of a family; None if it has none."""
+    names = (f"{package}.{room or OF_GRAPHS}.{family}", f"{package}.{family}")
+    return next((name for name in names if _exists(name)), None)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False  # nor is there the folder
 
 
 def load_scalar_families() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Unsupported, expand
@@ -13,23 +14,20 @@ from treadle.tensor import Elemwise, FusedReduction, MatrixOp, Scan, TensorType
 if TYPE_CHECKING:
     from treadle.graph import FrozenFunctionGraph, FunctionGraph, Type
 
-# Families whose texts take complex numbers. What others do to these is written in simpler ops, or is a step of Python.
-_OF_COMPLEX = frozenset({
-    "accumulation", "assertion", "broadcasting", "conditional", "copying", "diagonals", "dimshuffle", "elemwise",
-    "fourier", "fused_reduction", "indexing", "joining", "loops", "product", "reduction", "repetition", "shape",
-    "shape_specification",
-})  # fmt: skip
 _LOWER = "treadle.link.c.lower."
+
+
+def _takes_complex(module: str) -> bool:
+    """Whether the rules of a module take complex numbers: those of this package's families where the module says so.
+
+    What the others do to complex numbers is written in simpler ops, or is a step of Python.
+    """
+    return not module.startswith(_LOWER) or getattr(sys.modules[module], "TAKES_COMPLEX", False)
 
 
 def check(node: Apply) -> None:
     """Refuse a node that has no rule, or is of dtypes that C lacks."""
-    family = TABLE.rule(node).__module__
-    real_only = (
-        family.startswith(_LOWER)
-        and family.removeprefix(_LOWER) not in _OF_COMPLEX
-        and not isinstance(node.op, MatrixOp)
-    )
+    real_only = not isinstance(node.op, MatrixOp) and not _takes_complex(TABLE.rule(node).__module__)
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"

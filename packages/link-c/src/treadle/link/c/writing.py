@@ -4,45 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.lower import (
-    broadcasting,
-    conditional,
-    copying,
-    dimshuffle,
-    elemwise,
-    fused_reduction,
-    indexing,
-    joining,
-    loops,
-    normalization,
-    product,
-    reduction,
-    searching,
-    shape,
-)
 from treadle.link.c.table import TABLE
 from treadle.link.c.unit import Unit
 from treadle.tensor import tensors
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
-
-FAMILIES = (
-    broadcasting,
-    conditional,
-    copying,
-    dimshuffle,
-    elemwise,
-    fused_reduction,
-    indexing,
-    joining,
-    loops,
-    normalization,
-    product,
-    reduction,
-    searching,
-    shape,
-)
 
 
 def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 _MODULE = "numpy.fft._pocketfft_umath"
 # The types of each loop in double precision; in single precision they have other letters.
 _TYPES = {"fft": "Dd->D", "ifft": "Dd->D", "rfft_n_even": "dd->D", "rfft_n_odd": "dd->D", "irfft": "Dd->d"}

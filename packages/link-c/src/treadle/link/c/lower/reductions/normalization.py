@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import ctype
-from treadle.link.c.lower.reduction import axes_mask
+from treadle.link.c.lower.reductions.reduction import axes_mask
 from treadle.link.c.table import TABLE
 from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 

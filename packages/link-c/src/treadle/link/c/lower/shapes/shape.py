@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 @TABLE.register(Shape)
 def shape(op: Shape, node: TensorNode, unit: Unit) -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 @TABLE.register(Alloc)
 def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from treadle.link.c.dtypes import CTYPES, converted, loaded, stored
-from treadle.link.c.lower.elemwise import cast_to
+from treadle.link.c.lower.elementwise.elemwise import cast_to
 from treadle.link.c.table import TABLE
 from treadle.tensor import ARange, Join
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 
 @TABLE.register(Join)

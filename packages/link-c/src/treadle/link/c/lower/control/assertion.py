@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import ctype, loaded
-from treadle.link.c.lower.copying import view
+from treadle.link.c.lower.control.copying import view
 from treadle.link.c.table import TABLE
 from treadle.tensor import CheckAndRaise
 
 if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 
 @TABLE.register(CheckAndRaise)

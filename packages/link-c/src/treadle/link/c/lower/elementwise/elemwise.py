@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 @TABLE.register(Elemwise)
 def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:

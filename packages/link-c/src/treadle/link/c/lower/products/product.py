@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.dtypes import CTYPES, ctype
-from treadle.link.c.lower.elemwise import cast_to
+from treadle.link.c.lower.elementwise.elemwise import cast_to
 from treadle.link.c.runtime.product import BLAS_LETTERS
 from treadle.link.c.table import TABLE
 from treadle.tensor import Gemm, MatMul
@@ -13,6 +13,9 @@ from treadle.tensor import Gemm, MatMul
 if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 
 @TABLE.register(MatMul)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor import TensorNode, TensorVariable
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 # Above this many arrays, their descriptions stand in memory of their own, not on the stack.
 MOST_ON_STACK = 500
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 @TABLE.register(IfElse)
 def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Split = tuple[list[TensorVariable], list[TensorVariable]]
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 @TABLE.register(Subtensor)
 def subtensor(op: Subtensor, node: TensorNode, unit: Unit) -> None:

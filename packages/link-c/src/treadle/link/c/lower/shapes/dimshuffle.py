@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 @TABLE.register(DimShuffle)
 def dimshuffle(op: DimShuffle, node: TensorNode, unit: Unit) -> None:

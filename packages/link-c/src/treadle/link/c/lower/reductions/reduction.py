@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from treadle.link.c.unit import Unit
     from treadle.tensor import TensorNode
 
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
 
 def axes_mask(axes: Sequence[int]) -> str:
     """Return the C number whose bits are the axes."""
