@@ -91,7 +91,9 @@ def _of_lowerings(path: Path) -> Sequence[str]:
 AREAS = {
     "rules": Area((f"{TENSOR}/rewrites/**/*.py",), "", _of_rules),
     "derivatives": Area((f"{TENSOR}/**/*.py",), "derivatives", _of_derivatives),
-    "lowerings": Area(("packages/link-c/src/treadle/link/c/lower/**/*.py", f"{TENSOR}/lower_vm/*.py"), "", _of_lowerings),
+    "lowerings": Area(
+        ("packages/link-c/src/treadle/link/c/lower/**/*.py", f"{TENSOR}/lower_vm/*.py"), "", _of_lowerings
+    ),
 }
 
 

@@ -29,7 +29,7 @@ def _of_ufunc(name: str, kind: str) -> ScalarFunction | None:
 
 
 # The kind is that of the first operand's dtype.
-SCALARS: ScalarTable[ScalarFunction] = ScalarTable("jax", "treadle.link.jax.lower.scalar", _of_ufunc)
+SCALARS: ScalarTable[ScalarFunction] = ScalarTable("jax", "treadle.link.jax.lower.elementwise.scalar", _of_ufunc)
 
 
 def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from treadle.config import config, span
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
     from treadle.link.numba.program import NumbaProgram, Recipe
     from treadle.link.vm import Program
 
-# Families whose rules take complex numbers. What others do to these is written in simpler ops, or refused.
-_OF_COMPLEX = frozenset({
-    "accumulation", "assertion", "banded", "block_diagonal", "broadcasting", "cholesky", "conditional", "copying",
-    "determinants", "diagonals", "dimshuffle", "eigenvalues", "elemwise", "fourier", "indexing", "inverse", "joining",
-    "least_squares", "linear_systems", "loops", "lu", "matrix_equations", "matrix_functions", "product", "qr",
-    "reduction", "repetition", "schur", "shape", "shape_specification", "svd", "triangular",
-})  # fmt: skip
 _LOWER = "treadle.link.numba.lower."
 
 
@@ -78,13 +72,13 @@ class NumbaLinker(TableLinker):
 
     def check(self, node: Apply) -> None:
         """Refuse a node without a rule, or of dtypes that are not lowered."""
-        from treadle.link.numba.lower.elemwise import refusal
+        from treadle.link.numba.lower.elementwise.elemwise import refusal
         from treadle.tensor import Elemwise, tensors
 
         self.refuse(self.inside(node))
         family = TABLE.rule(node).__module__
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
-        if family.startswith(_LOWER) and family.removeprefix(_LOWER) not in _OF_COMPLEX:
+        if family.startswith(_LOWER) and not getattr(sys.modules[family], "TAKES_COMPLEX", False):
             found = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
             reason = reason or (f"{type(node.op).__name__} is not lowered for {found[0]}" if found else "")
         if not reason and isinstance(node.op, Elemwise):

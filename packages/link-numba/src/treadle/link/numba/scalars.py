@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
 # a function of libm.
-SCALARS: ScalarTable[str] = ScalarTable("numba", "treadle.link.numba.lower.scalar")
+SCALARS: ScalarTable[str] = ScalarTable("numba", "treadle.link.numba.lower.elementwise.scalar")
 # The dtype that these compute with is that of their last operand: the first is a condition, or passed over.
 _LED_BY_LAST = frozenset({"switch", "second"})
 # Functions whose results are operands, but for their sign: they need no rounding.

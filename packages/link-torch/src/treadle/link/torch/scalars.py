@@ -36,7 +36,9 @@ def _of_ufunc(name: str, kind: str) -> Kernel | None:
 
 
 # The kind is that of the last operand's dtype, see `treadle.link.torch.storage.kind`.
-SCALARS: ScalarTable[Kernel | ByDtypes] = ScalarTable("pytorch", "treadle.link.torch.lower.scalar", _of_ufunc)
+SCALARS: ScalarTable[Kernel | ByDtypes] = ScalarTable(
+    "pytorch", "treadle.link.torch.lower.elementwise.scalar", _of_ufunc
+)
 
 
 def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:

@@ -1,0 +1,220 @@
+"""Scalar ops whose NumPy meaning needs more than the jax.numpy function of the same name."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.lower.elementwise.scalar.complex_numbers import COMPLEX_ORDER, complex_power
+from treadle.link.jax.scalars import SCALARS
+from treadle.link.jax.table import Checked
+from treadle.tensor import ALL_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import jax
+
+    Comparison = Callable[..., jax.Array]
+
+
+def _kind(x: jax.Array) -> str:
+    return str(np.dtype(x.dtype).kind)
+
+
+# Copies, choices and casts: the conversion to the output dtype is done by `scalar_function`.
+
+
+@SCALARS.function(
+    "identity", "cast_bool", "cast_int8", "cast_int16", "cast_int32", "cast_int64", "cast_uint8", "cast_uint16",
+    "cast_uint32", "cast_uint64", "cast_float16", "cast_float32", "cast_float64", "cast_complex64", "cast_complex128",
+)  # fmt: skip
+def _identity(x: jax.Array) -> jax.Array:
+    return x
+
+
+@SCALARS.function("second")
+def _second(x: jax.Array, y: jax.Array) -> jax.Array:
+    del x
+    return y
+
+
+@SCALARS.function("switch")
+def _switch(condition: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.where(condition, x, y)
+
+
+# Arithmetic
+
+
+@SCALARS.function("add")
+def add(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Add; bool as "or"."""
+    return lax.bitwise_or(x, y) if _kind(x) == "b" else lax.add(x, y)
+
+
+@SCALARS.function("mul")
+def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Multiply; bool as "and"."""
+    return lax.bitwise_and(x, y) if _kind(x) == "b" else lax.mul(x, y)
+
+
+@SCALARS.function("true_div")
+def _true_divide(x: jax.Array, y: jax.Array) -> jax.Array:
+    return lax.div(x, y)
+
+
+def _safe_divisor(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Return the divisor with 1 where division is not defined: where it is zero, or the quotient overflows."""
+    unsafe = y == 0
+    if _kind(y) == "i":
+        unsafe |= (x == np.iinfo(x.dtype).min) & (y == -1)
+    return jnp.where(unsafe, jnp.ones_like(y), y)
+
+
+@SCALARS.function("floor_div")
+def _floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself."""
+    if _kind(x) == "f":
+        return _float_floor_divide(x, y)
+    safe = _safe_divisor(x, y)
+    quotient, rest = lax.div(x, safe), lax.rem(x, safe)
+    down = (rest != 0) & ((rest < 0) != (safe < 0))
+    return jnp.where(y == 0, jnp.zeros_like(x), jnp.where(down, quotient - jnp.ones_like(x), quotient))
+
+
+def _float_floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Divide the exact difference of x and its remainder, then snap to the nearest integer (as Python's float //)."""
+    rest = lax.rem(x, y)
+    quotient = (x - rest) / y
+    quotient = jnp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
+    low = jnp.floor(quotient)
+    snapped = jnp.where(quotient - low > 0.5, low + 1, low)
+    zero = jnp.copysign(jnp.zeros_like(x), x / y)
+    return jnp.where(y == 0, x / y, jnp.where(quotient == 0, zero, snapped))
+
+
+@SCALARS.function("mod")
+def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Return the remainder with the sign of the divisor; for integers x % 0 is 0."""
+    if _kind(x) == "f":
+        rest = lax.rem(x, y)
+        moved = jnp.where((y < 0) != (rest < 0), rest + y, rest)
+        return jnp.where(y == 0, rest, jnp.where(rest == 0, jnp.copysign(jnp.zeros_like(x), y), moved))
+    safe = _safe_divisor(x, y)
+    rest = lax.rem(x, safe)
+    moved = jnp.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
+    return jnp.where(y == 0, jnp.zeros_like(x), moved)
+
+
+@SCALARS.function("reciprocal")
+def _reciprocal(x: jax.Array) -> jax.Array:
+    if _kind(x) == "c":
+        return jnp.where(x == 0, jnp.full_like(x, complex(math.nan, math.nan)), 1 / x)
+    return 1 / x
+
+
+@SCALARS.function("pow")
+def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
+    """Raise to a power; integers by squaring, wrapping, and a negative exponent of an integer is an error."""
+    if _kind(x) == "f":
+        return jnp.power(x, y)
+    if _kind(x) == "c":
+        return complex_power(x, y)
+    zero, one = jnp.zeros_like(y), jnp.ones_like(y)
+    negative = y < 0
+
+    def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        base, left, done = state
+        done = jnp.where(lax.bitwise_and(left, one) != 0, done * base, done)
+        return base * base, lax.shift_right_logical(left, one), done
+
+    start = (x, jnp.where(negative, zero, y), jnp.ones_like(x))
+    _, _, result = lax.while_loop(lambda state: jnp.any(state[1] != 0), step, start)
+    return result if _kind(y) == "u" else Checked(result, jnp.any(negative))
+
+
+# Comparisons: NumPy compares int64 with uint64 exactly, without converting one to the other.
+
+
+def _comparison(name: str, function: Comparison, mirror: Comparison, when_negative: bool) -> None:
+
+    def compare(x: jax.Array, y: jax.Array) -> jax.Array:
+        if _kind(x) == "c" and name in COMPLEX_ORDER:
+            return COMPLEX_ORDER[name](x, y)
+        if x.dtype == y.dtype:
+            return function(x, y)
+        if _kind(x) == "i":
+            # A negative signed operand is below every unsigned one.
+            return jnp.where(x < 0, when_negative, function(x.astype(y.dtype), y))
+        return jnp.where(y < 0, mirror(-1, 0), mirror(y.astype(x.dtype), x))
+
+    SCALARS.register(name, {ALL_KINDS: compare})
+
+
+_comparison("eq", jnp.equal, jnp.equal, False)
+_comparison("neq", jnp.not_equal, jnp.not_equal, True)
+_comparison("lt", jnp.less, jnp.greater, True)
+_comparison("le", jnp.less_equal, jnp.greater_equal, True)
+_comparison("gt", jnp.greater, jnp.less, False)
+_comparison("ge", jnp.greater_equal, jnp.less_equal, False)
+
+
+# Shifts by the width or more, or by a negative number, move everything out.
+
+
+@SCALARS.function("left_shift")
+def _left_shift(x: jax.Array, y: jax.Array) -> jax.Array:
+    return lax.shift_left(x, y)
+
+
+@SCALARS.function("right_shift")
+def _right_shift(x: jax.Array, y: jax.Array) -> jax.Array:
+    return lax.shift_right_arithmetic(x, y) if _kind(x) == "i" else lax.shift_right_logical(x, y)
+
+
+# Rounding leaves integers alone.
+
+
+def _rounding(name: str, function: Callable[[jax.Array], jax.Array]) -> None:
+    def rounded(x: jax.Array) -> jax.Array:
+        return function(x) if _kind(x) in "fc" else x
+
+    SCALARS.register(name, {ALL_KINDS: rounded})
+
+
+_rounding("ceil", jnp.ceil)
+_rounding("floor", jnp.floor)
+_rounding("trunc", jnp.trunc)
+_rounding("round_half_to_even", jnp.rint)
+
+
+# Parts of complex numbers, and complex numbers from their parts.
+
+SCALARS.register("real", {ALL_KINDS: jnp.real})
+SCALARS.register("imag", {ALL_KINDS: jnp.imag})
+SCALARS.register("complex", {ALL_KINDS: lax.complex})
+
+
+# Parts of floats, integers.
+
+SCALARS.register("frexp_exponent", {"f": lambda x: jnp.where(jnp.isfinite(x), jnp.frexp(x)[1], 0)})
+SCALARS.register("bitwise_count", {"iu": jnp.bitwise_count})
+
+
+@SCALARS.function("gcd", kinds="iu")
+def _gcd(x: jax.Array, y: jax.Array) -> jax.Array:
+    """The greatest common divisor, of absolute values as unsigned numbers, by Euclid's algorithm."""
+    unsigned = np.dtype(f"uint{8 * x.dtype.itemsize}")
+    a, b = (jnp.abs(v).astype(unsigned) if _kind(v) == "i" else v for v in (x, y))
+
+    def step(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        a, b = pair
+        done = b == 0
+        return jnp.where(done, a, b), jnp.where(done, b, lax.rem(a, jnp.where(done, jnp.ones_like(b), b)))
+
+    return lax.while_loop(lambda pair: jnp.any(pair[1] != 0), step, (a, b))[0].astype(x.dtype)

@@ -1,0 +1,260 @@
+"""Indexing on JAX. Out-of-bounds positions are clamped by JAX itself, so they are checked here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.lower.elementwise.scalar.elementary import add
+from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
+from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    IncSubtensor,
+    IndexingError,
+    Positions,
+    Span,
+    Subtensor,
+    Symbolic,
+    symbolic_count,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import jax
+
+    from treadle.link.jax.table import Array
+    from treadle.tensor import At, TensorNode
+
+    # An input of an index: positions are JAX arrays, bounds are known.
+    Given: TypeAlias = jax.Array | np.ndarray | Assumed
+    Bound: TypeAlias = int | Given | None
+    Index: TypeAlias = tuple[slice | jax.Array, ...]
+
+
+@dataclass(slots=True)
+class Window:
+    """The part of an array that slices and positions pick: a block, of which every so manyth element is taken."""
+
+    # Shape of the array; for each dimension, the first position (a JAX scalar if it is symbolic), how many elements
+    # are taken, and the distance between them, 1 or more.
+    of: tuple[int, ...]
+    starts: list[int | jax.Array] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    # Dimensions taken backwards, and those that the part does not have.
+    reversed: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    # Flags of positions out of bounds, and what is assumed about slices: pairs of a number and what it is.
+    failures: list[jax.Array] = field(default_factory=list)
+    assumptions: list[tuple[Array, Array]] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the part is the array itself."""
+        found = not self.reversed and not self.dropped and tuple(self.counts) == self.of
+        return found and all(isinstance(s, int) for s in self.starts)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Lengths of the block."""
+        return [(n - 1) * step + 1 if n else 0 for n, step in zip(self.counts, self.steps, strict=True)]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the part."""
+        return tuple(n for d, n in enumerate(self.counts) if d not in self.dropped)
+
+    def _origin(self) -> list[jax.Array]:
+        return [jnp.asarray(s, "int64") for s in self.starts]
+
+    def _block(self, x: jax.Array) -> jax.Array:
+        starts = [s for s in self.starts if isinstance(s, int)]
+        if len(starts) == len(self.starts):
+            return lax.slice(x, starts, [s + n for s, n in zip(starts, self.sizes, strict=True)])
+        return lax.dynamic_slice(x, self._origin(), self.sizes)
+
+    def read(self, x: jax.Array) -> jax.Array:
+        """Return the part."""
+        if self.is_whole:
+            return x
+        block = self._block(x)
+        taken = lax.slice(block, [0] * block.ndim, block.shape, self.steps)
+        return lax.squeeze(lax.rev(taken, self.reversed), self.dropped)
+
+    def write(self, x: jax.Array, values: jax.Array, replace: bool) -> jax.Array:
+        """Return the array with the part replaced by values, or with values added to it."""
+        y = jnp.broadcast_to(values, self.shape)
+        if not math.prod(self.counts):
+            return x
+        y = lax.rev(lax.expand_dims(y, self.dropped), self.reversed)
+        if any(step > 1 for step in self.steps):
+            spread = [(0, 0, step - 1) for step in self.steps]
+            block = self._block(x)
+            hit = lax.pad(jnp.ones(y.shape, bool), np.array(False), spread)
+            y = lax.pad(y, jnp.zeros((), y.dtype), spread)
+            y = jnp.where(hit, y if replace else add(block, y), block)
+        elif not replace:
+            y = add(self._block(x), y)
+        return lax.dynamic_update_slice(x, y, self._origin())
+
+    def checked(self, value: jax.Array) -> jax.Array | Checked[jax.Array]:
+        """Return a value with the flag of the positions, and what is assumed about the slices."""
+        if not self.failures and not self.assumptions:
+            return value
+        return Checked(value, jnp.stack(self.failures).any() if self.failures else None, tuple(self.assumptions))
+
+    def take_slice(self, entry: Span, n: int, given: Iterator[Given]) -> None:
+        """Take a slice of the next dimension, n long; one whose bounds may change in length and step only."""
+        begin, end, stride = (
+            next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)
+        )
+        fixed = slice(_assumed(begin), _assumed(end), _assumed(stride))
+        start, stop, step = fixed.indices(n)
+        count = len(range(start, stop, step))
+        # A step beyond any length takes one element at most, as this one does.
+        step = max(-_LONGEST, min(step, _LONGEST))
+        first: int | jax.Array = start + (count - 1) * step if step < 0 else start
+        if any(isinstance(b, Assumed) for b in (begin, end, stride)):
+            if isinstance(stride, Assumed):
+                self.assumptions.append((np.asarray(fixed.step), stride.actual))
+            first, length = _slice(begin, end, step, n)
+            self.assumptions.append((np.asarray(count), length))
+        if step < 0:
+            self.reversed.append(len(self.starts))
+        self.starts.append(first if count else 0)
+        self.counts.append(count)
+        self.steps.append(abs(step))
+
+
+# No array is so long, and its double fits into int64.
+_LONGEST = 2**62
+
+
+def _assumed(bound: Bound) -> int | None:
+    """Return a bound as it was when the code was compiled."""
+    if bound is None or isinstance(bound, int):
+        return bound
+    return int(bound.value if isinstance(bound, Assumed) else bound)
+
+
+def _slice(start: Bound, stop: Bound, step: int, n: int) -> tuple[jax.Array, jax.Array]:
+    """Return the first position in memory, and the length, of a slice with bounds of the call at hand."""
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+
+    def clipped(bound: Bound, default: int) -> jax.Array:
+        if bound is None:
+            return jnp.asarray(default)
+        at = jnp.asarray(bound.actual if isinstance(bound, Assumed) else bound)
+        if at.dtype == "uint64":
+            at = jnp.minimum(at, np.uint64(np.iinfo("int64").max))
+        at = lax.convert_element_type(at, "int64")
+        return jnp.clip(jnp.where(at < 0, at + n, at), low, high)
+
+    first, last = (low, high) if step > 0 else (high, low)
+    begin, end = clipped(start, first), clipped(stop, last)
+    span = end - begin if step > 0 else begin - end
+    count = jnp.maximum((span - 1) // abs(step) + 1, 0)
+    return (begin if step > 0 else begin + (count - 1) * step), count
+
+
+def _window(entries: Sequence[At | Span | Positions], shape: tuple[int, ...], parts: Sequence[Given]) -> Window:
+    """Return the part that an index picks from an array of this shape; dimensions that arrays index stay whole."""
+    given = iter(parts)
+    window = Window(shape)
+    for d, (entry, n) in enumerate(zip(entries, shape, strict=True)):
+        if isinstance(entry, Span):
+            window.take_slice(entry, n, given)
+        elif isinstance(entry, Positions):
+            next(given)
+            window.take_slice(Span(), n, given)
+        else:
+            value = next(given) if isinstance(entry.value, Symbolic) else entry.value
+            window.starts.append(_position(value, n, window.failures))
+            window.counts.append(1)
+            window.steps.append(1)
+            window.dropped.append(d)
+    return window
+
+
+def _position(value: int | Given, n: int, failures: list[jax.Array]) -> int | jax.Array:
+    """Return a position counted from the start; one known to be out of bounds is an error, others are flagged."""
+    if n == 0 or (isinstance(value, int) and not -n <= value < n):
+        raise _out_of_bounds(n)
+    if isinstance(value, int):
+        return value % n
+    given = jnp.asarray(value)
+    position = lax.convert_element_type(given, "int64")
+    least = 0 if given.dtype.kind == "u" else -n
+    failures.append((position < least) | (position >= n))
+    return jnp.where(position < 0, position + n, position)
+
+
+def _out_of_bounds(n: int) -> IndexingError:
+    return IndexingError(f"a position is out of bounds for a dimension of length {n}")
+
+
+def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Sequence[Given]) -> Index | None:
+    """Return the index of arrays of positions into what the slices pick, None without such; note what can fail."""
+    if not any(isinstance(entry, Positions) for entry in entries):
+        return None
+    given = iter(parts)
+    index: list[slice | jax.Array] = []
+    arrays: list[tuple[jax.Array, int]] = []
+    for entry, n in zip(entries, window.of, strict=True):
+        if not isinstance(entry, Positions):
+            for _ in range(symbolic_count([entry])):
+                next(given)
+            index.append(slice(None))
+            continue
+        if entry.length not in {None, n}:
+            msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
+            raise IndexingError(msg)
+        positions = jnp.asarray(next(given), "int64")
+        index.append(positions)
+        arrays.append((positions, n))
+    if not math.prod(np.broadcast_shapes(*(a.shape for a, _ in arrays))):
+        # Nothing is taken; NumPy checks single positions all the same.
+        arrays = [(a, n) for a, n in arrays if a.ndim == 0]
+    if any(n == 0 for _, n in arrays):
+        raise _out_of_bounds(0)
+    if arrays:
+        window.failures.append(jnp.stack([jnp.any((a < -n) | (a >= n)) for a, n in arrays]).any())
+    return tuple(index)
+
+
+@JAX.register(Subtensor, AdvancedSubtensor)
+def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssumed:
+    """Lower to a slice, dynamic where positions or bounds are symbolic, and a gather for arrays of positions."""
+
+    def run(x: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+        window = _window(op.entries, x.shape, parts)
+        index = _gather(window, op.entries, parts)
+        part = window.read(x)
+        return window.checked(part if index is None else part.at[index].get(mode="clip"))
+
+    return TakesAssumed(run)
+
+
+@JAX.register(IncSubtensor, AdvancedIncSubtensor)
+def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> TakesAssumed:
+    """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
+
+    def run(x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+        window = _window(op.entries, x.shape, parts)
+        index = _gather(window, op.entries, parts)
+        if index is None:
+            return window.checked(window.write(x, y, op.set))
+        place = window.read(x).at[index]
+        # Each repeated position adds again.
+        write = place.set if op.set else place.max if x.dtype == bool else place.add
+        part = write(y, mode="drop")
+        return window.checked(part if window.is_whole else window.write(x, part, replace=True))
+
+    return TakesAssumed(run)

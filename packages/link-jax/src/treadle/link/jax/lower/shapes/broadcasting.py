@@ -1,0 +1,47 @@
+"""Alloc and SumTo on JAX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jax import lax
+
+from treadle.link.jax.lower.reductions.reduction import total
+from treadle.link.jax.table import JAX
+from treadle.tensor import Alloc, ShapeError, SumTo
+
+if TYPE_CHECKING:
+    import jax
+    import numpy as np
+
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@JAX.register(Alloc)
+def alloc(op: Alloc, node: TensorNode) -> Lowered:
+    """Lower to a broadcast."""
+
+    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
+        return jnp.broadcast_to(x, tuple(int(n) for n in lengths))
+
+    return run
+
+
+@JAX.register(SumTo)
+def sum_to(op: SumTo, node: TensorNode) -> Lowered:
+    """Lower to a sum over the dimensions that were broadcast; to nothing where the shapes agree."""
+
+    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
+        wanted = tuple(int(n) for n in lengths)
+        if x.shape == wanted:
+            return x
+        extra = x.ndim - len(wanted)
+        if any(m not in {1, n} for n, m in zip(x.shape[extra:], wanted, strict=True)):
+            msg = f"shape {x.shape} cannot be summed to {wanted}"
+            raise ShapeError(msg)
+        summed = [d + extra for d, m in enumerate(wanted) if m == 1 and x.shape[d + extra] != 1]
+        return lax.reshape(total(x, (*range(extra), *summed)), wanted)
+
+    return run

@@ -1,0 +1,49 @@
+"""RepeatedPositions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.status import SHAPE, VALUE
+from treadle.link.numba.table import TABLE
+from treadle.tensor import RepeatedPositions
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(RepeatedPositions)
+def lower_repeated_positions(op: RepeatedPositions, node: TensorNode, writer: GraphWriter) -> None:
+    """Count the positions, then write each as often as is said."""
+    del op
+    counts = writer.array(node.inputs[0])
+    n = writer.let(writer.scalar(node.inputs[1], "int64"), "n")
+    (m,), (stride,) = counts.dims, counts.strides
+    if m not in {"1", n}:
+        writer.stop_if(f"{m} != 1 and {m} != {n}", SHAPE)
+    step = "0" if m == "1" else writer.let(f"0 if {m} == 1 else {stride}", "s")
+    total = writer.name("n")
+    count = f"as_i8({counts.address})[i * {step}]"
+    writer.add(
+        f"{total} = 0",
+        f"for i in range({n}):",
+        f"    if {count} < 0:",
+        f"        return STOP({VALUE})",
+        # More could not be addressed; the sum would pass the range of int64.
+        f"    if {count} > {2**60} - {total}:",
+        f"        return STOP({VALUE})",
+        f"    {total} = {total} + {count}",
+    )
+    made = writer.new_output(node.outputs[0], [total])
+    at = writer.name("at")
+    writer.add(
+        f"{at} = 0",
+        f"for i in range({n}):",
+        f"    for k in range({count}):",
+        f"        as_i8({made.address})[{at} + k] = i",
+        f"    {at} = {at} + {count}",
+    )

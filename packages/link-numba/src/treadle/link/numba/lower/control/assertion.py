@@ -1,0 +1,26 @@
+"""Assertions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.status import ASSERTION
+from treadle.link.numba.table import TABLE
+from treadle.tensor import CheckAndRaise
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(CheckAndRaise)
+def lower_check_and_raise(op: CheckAndRaise, node: TensorNode, writer: GraphWriter) -> None:
+    """Test each condition, then name the value anew."""
+    del op
+    value, *conditions = node.inputs
+    for condition in conditions:
+        writer.stop_if(f"not ({writer.scalar(condition)})", ASSERTION)
+    writer.bind(node.outputs[0], writer.value(value))

@@ -1,0 +1,34 @@
+"""Copies and views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import DeepCopyOp, ViewOp
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ScalarValue
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(DeepCopyOp)
+def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> None:
+    """Copy an array; a scalar is a value already."""
+    del op
+    value = writer.value(node.inputs[0])
+    if isinstance(value, ScalarValue):
+        writer.bind(node.outputs[0], value)
+        return
+    writer.copy_into(writer.new_output(node.outputs[0], value.dims), value)
+
+
+@TABLE.register(ViewOp)
+def lower_view(op: ViewOp, node: TensorNode, writer: GraphWriter) -> None:
+    """Name the value anew."""
+    del op
+    writer.bind(node.outputs[0], writer.value(node.inputs[0]))

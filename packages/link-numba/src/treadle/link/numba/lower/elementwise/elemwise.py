@@ -1,0 +1,148 @@
+"""Elementwise functions, single or fused: one loop over the elements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Constant
+from treadle.link.numba.dtypes import STORAGES, converted, is_name
+from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
+from treadle.link.numba.status import VALUE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ArrayValue, ScalarValue, Value
+from treadle.tensor import Composite, Elemwise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode, TensorVariable
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+# Of these, the first operand is asked whether it is a number. Of a constant that is asked before a loop.
+_EXTREMES = frozenset({"maximum", "minimum"})
+
+
+def refusal(op: Elemwise, node: Apply) -> str:
+    """Return why the node cannot be lowered, or an empty text."""
+    return next((reason for step in op.expanded(node, takes).steps if (reason := why_not(step))), "")
+
+
+def body_of(
+    composite: Composite, given: list[tuple[str, str]], constants: Sequence[Variable] = ()
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the statements of a composite, the expressions of its outputs, and the type codes of names.
+
+    `constants` are the variables of what is given, where it matters which of them are constants.
+    """
+    lines: list[str] = []
+    codes: dict[str, str] = {}
+
+    def named(text: str, dtype: str) -> str:
+        if is_name(text):
+            return text
+        name = f"t{len(codes)}"
+        codes[name] = STORAGES[dtype].code
+        lines.append(f"{name} = {text}")
+        return name
+
+    values = [
+        (named(converted(text, dtype, wanted), wanted), wanted)
+        for (text, dtype), wanted in zip(given, composite.dtypes, strict=True)
+    ]
+    numbers = [v.data if isinstance(v, Constant) else 0 for v in constants] or [0] * len(values)
+    numbers += [number for number, _ in composite.constants]
+    values += [(_literal(number, dtype), dtype) for number, dtype in composite.constants]
+    for step in composite.steps:
+        pairs = list(zip(step.args, step.loops, strict=True))
+        if step.scalar_op.name in _EXTREMES and pairs[1][0] < len(numbers) and _decides(numbers[pairs[1][0]]):
+            pairs.reverse()
+        operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in pairs]
+        if can_fail(step):
+            lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
+        values.append((named(step_text(step, operands), step.out), step.out))
+    return lines, [values[i][0] for i in composite.outputs], codes
+
+
+def _decides(number: complex | np.ndarray) -> bool:
+    """Whether a number is none of those for which the order of operands matters: 0 and NaN."""
+    return bool(number == number and number != 0)
+
+
+def _literal(number: complex, dtype: str) -> str:
+    """Return a constant as Python text."""
+    value = np.asarray(number, dtype).item()
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, complex):
+        real = STORAGES[dtype].real
+        parts = (_literal(part, "float64" if real == "f8" else "float32") for part in (value.real, value.imag))
+        return f"compose_{real}({', '.join(parts)})"
+    code = STORAGES[dtype].code
+    return f"{code}({'INF - INF' if value != value else repr(value).replace('inf', 'INF')})"
+
+
+@TABLE.register(Elemwise)
+def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
+    """Write a loop over all elements, or plain statements for scalars."""
+    composite = op.expanded(node, takes)
+    checks = any(map(can_fail, composite.steps))
+    kind = node.outputs[0].type
+    if kind.ndim == 0:
+        _lower_scalars(composite, node, writer, checks)
+        return
+    operands = [as_operand(writer, v) for v in node.inputs]
+    arrays = [x for x in operands if isinstance(x, ArrayValue)]
+    dims = writer.broadcast_dims([x.dims for x in arrays], kind.shape) if arrays else ("1",) * kind.ndim
+    given = [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)]
+    lines, results, _ = body_of(composite, given)
+    outputs = [(f"o{i}", writer.new_output(v, dims)) for i, v in enumerate(node.outputs)]
+    body = [*lines, *(f"o{i}_x = {text}" for i, text in enumerate(results))]
+    inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
+    writer.run_elementwise(_stem(op), inputs, outputs, body, checks=checks)
+
+
+def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
+    """Return an operand; an array of one element, known so from its type, becomes a scalar read before the loop."""
+    value = writer.value(var)
+    if isinstance(value, ArrayValue) and all(n == "1" for n in value.dims):
+        text = value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]")
+        return ScalarValue(writer.let(text, code=value.storage.code), value.storage)
+    return value
+
+
+def _stem(op: Elemwise) -> str:
+    return "fused" if isinstance(op.scalar_op, Composite) else op.scalar_op.name
+
+
+def _lower_scalars(composite: Composite, node: TensorNode, writer: GraphWriter, checks: bool) -> None:
+    given = []
+    for v in node.inputs:
+        storage = writer.storage(v)
+        text = writer.scalar(v)
+        if not is_name(text):
+            text = writer.let(f"{storage.code}({text})", code=storage.code)
+        given.append((text, storage.dtype))
+    lines, results, codes = body_of(composite, given, node.inputs)
+    renamed = {name: writer.name() for name in codes}
+    if checks:
+        renamed["bad"] = writer.name("bad")
+        writer.add(f"{renamed['bad']} = 0")
+    for name, code in codes.items():
+        if code != "i8":
+            writer.codes[renamed[name]] = code
+    writer.add(*(_renamed(line, renamed) for line in lines))
+    if checks:
+        writer.stop_if(f"{renamed['bad']} != 0", VALUE)
+    for v, text in zip(node.outputs, results, strict=True):
+        writer.bind_scalar(v, renamed.get(text, text))
+
+
+def _renamed(line: str, names: dict[str, str]) -> str:
+    return re.sub(r"[A-Za-z_][A-Za-z_0-9]*", lambda m: names.get(m.group(), m.group()), line)

@@ -1,0 +1,335 @@
+"""Indexing: slices as address arithmetic, index arrays as loops that check every position."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.library import LIBRARY
+from treadle.link.numba.loops import Array, lengths, nest
+from treadle.link.numba.lower.reductions.reduction import combined
+from treadle.link.numba.lower.shapes.broadcasting import padded
+from treadle.link.numba.status import INDEX, SHAPE, VALUE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.unit import Unit, indented, make_kernel
+from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal
+from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
+    At,
+    IncSubtensor,
+    Positions,
+    Span,
+    Subtensor,
+    Symbolic,
+    gather_plan,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from treadle.link.numba.dtypes import Storage
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import Entry, Gather, TensorNode, TensorVariable
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+def basic_part(
+    writer: GraphWriter, value: ArrayValue, entries: Sequence[Entry], given: Iterator[TensorVariable]
+) -> tuple[ArrayValue, list[TensorVariable]]:
+    """Write the arithmetic of slices and positions, and return the part and the index arrays met on the way.
+
+    Dimensions that index arrays pick from stay whole.
+    """
+    dims: list[str] = []
+    strides: list[str] = []
+    shifts: list[str] = []
+    arrays: list[TensorVariable] = []
+    for entry, n, s in zip(entries, value.dims, value.strides, strict=True):
+        if isinstance(entry, Positions):
+            arrays.append(next(given))
+            if entry.length is not None:
+                writer.stop_if(f"{n} != {entry.length}", INDEX)
+            first, count, stride = "0", n, s
+        elif isinstance(entry, At):
+            first, count, stride = _position(writer, entry, n, given), "", ""
+        else:
+            first, count, stride = _span(writer, entry, n, s, given)
+        if first != "0":
+            shifts.append(f"{first} * {s}")
+        if count:
+            dims.append(count)
+            strides.append(stride)
+    address = value.address
+    if shifts:
+        address = writer.let(f"{address} + {value.storage.itemsize} * ({' + '.join(shifts)})")
+    whole = not shifts and tuple(dims) == value.dims and tuple(strides) == value.strides
+    packed = value.packed and whole
+    certain = value.certain and address == value.address
+    view = ArrayValue(address, tuple(dims), tuple(strides), value.storage, value.slots, packed, certain)
+    return view, arrays
+
+
+def _bound(writer: GraphWriter, bound: object, given: Iterator[TensorVariable]) -> str:
+    if isinstance(bound, Symbolic):
+        return writer.let(writer.scalar(next(given), "int64"), "r")
+    return str(bound)
+
+
+def _position(writer: GraphWriter, entry: At, n: str, given: Iterator[TensorVariable]) -> str:
+    at = _bound(writer, entry.value, given)
+    if is_literal(at) and is_literal(n):
+        return str(int(at) % int(n)) if -int(n) <= int(at) < int(n) else _never(writer)
+    found = writer.let(f"position({at}, {n})", "r")
+    writer.stop_if(f"{found} < 0", INDEX)
+    return found
+
+
+def _never(writer: GraphWriter) -> str:
+    writer.stop_if("0 == 0", INDEX)
+    return "0"
+
+
+def _span(writer: GraphWriter, entry: Span, n: str, s: str, given: Iterator[TensorVariable]) -> tuple[str, str, str]:
+    """Return first position, length and stride of a slice."""
+    if entry.is_full:
+        return "0", n, s
+    parts = [None if b is None else _bound(writer, b, given) for b in (entry.start, entry.stop, entry.step)]
+    if is_literal(n) and all(b is None or is_literal(b) for b in parts):
+        taken = range(int(n))[slice(*(None if b is None else int(b) for b in parts))]
+        return str(taken.start if len(taken) else 0), str(len(taken)), _stride(writer, str(taken.step), s)
+    start, stop, step = parts
+    which = (start is not None) + 2 * (stop is not None)
+    first, count = writer.name("r"), writer.name("n")
+    step = step or "1"
+    writer.add(f"{first}, {count} = span({n}, {start or 0}, {stop or 0}, {step}, {which})")
+    if not is_literal(step):
+        writer.stop_if(f"{count} < 0", VALUE)
+    return first, count, _stride(writer, step, s)
+
+
+# Longer than memory.
+_LONGEST = 2**62
+
+
+def _stride(writer: GraphWriter, step: str, s: str) -> str:
+    """Return the distance of the elements of a slice; 0 if it is longer than memory, where there is one at most."""
+    if step == "1":
+        return s
+    if is_literal(step) and is_literal(s) and abs(int(step) * int(s)) > _LONGEST:
+        return "0"
+    return writer.let(f"{step} * {s}", "s")
+
+
+@TABLE.register(Subtensor)
+def lower_subtensor(op: Subtensor, node: TensorNode, writer: GraphWriter) -> None:
+    """Take a view."""
+    x, *parts = node.inputs
+    (out,) = node.outputs
+    value = writer.value(x)
+    if isinstance(value, ScalarValue):
+        writer.bind(out, value)
+        return
+    part, _ = basic_part(writer, value, op.entries, iter(parts))
+    if part.ndim == 0:
+        writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({part.address})[0]"))
+        return
+    dims = writer.known_dims(out, part.dims)
+    writer.bind(out, replace(part, dims=dims))
+
+
+def _fresh(writer: GraphWriter, node: TensorNode) -> ArrayValue:
+    """Return a copy of the first input to write into, or the input itself where nothing else needs it."""
+    (out,) = node.outputs
+    x = node.inputs[0]
+    value = writer.array(x)
+    if writer.may_overwrite(x):
+        writer.bind(out, value)
+        return value
+    made = writer.new_output(out, value.dims)
+    writer.copy_into(made, value)
+    return made
+
+
+def _changed(op: IncSubtensor | AdvancedIncSubtensor, storage: Storage, old: str, new: str) -> str:
+    return new if op.set else combined("sum", storage, old, new)
+
+
+@TABLE.register(IncSubtensor)
+def lower_inc_subtensor(op: IncSubtensor, node: TensorNode, writer: GraphWriter) -> None:
+    """Write into a part of a copy."""
+    x, y, *parts = node.inputs
+    target: Value = writer.value(x)
+    values = writer.value(y)
+    if isinstance(target, ScalarValue):
+        new = writer.scalar(y)
+        writer.bind_scalar(node.outputs[0], f"({_changed(op, target.storage, target.text, new)})")
+        return
+    made = _fresh(writer, node)
+    part, _ = basic_part(writer, made, op.entries, iter(parts))
+    storage = part.storage
+    if part.ndim == 0:
+        cell = f"as_{storage.memory}({part.address})[0]"
+        new = writer.let(_changed(op, storage, f"({storage.loaded(cell)})", writer.scalar(y)), code=storage.code)
+        writer.add(f"{cell} = {storage.stored(new)}")
+        return
+    source = _fitted(writer, values, part.dims)
+    body = [f"o_x = {_changed(op, storage, 'o_x', 'x_x')}"]
+    writer.run_elementwise("set" if op.set else "inc", [("x", source)], [("o", part)], body, reads_outputs=not op.set)
+
+
+def _fitted(writer: GraphWriter, values: Value, dims: Sequence[str]) -> Value:
+    """Return values padded to a rank; the program stops if they do not broadcast to the lengths."""
+    if isinstance(values, ScalarValue):
+        return values
+    values = padded(values, len(dims))
+    for n, m in zip(values.dims, dims, strict=True):
+        if n not in {"1", m}:
+            writer.stop_if(f"{n} != 1 and {n} != {m}", SHAPE)
+    return values
+
+
+def picking(
+    plan: Gather, arrays: Sequence[Storage], others: int, body: Sequence[str], y: Array | None, storage: Storage
+) -> Unit:
+    """Return the kernel that visits every element that index arrays pick.
+
+    Parameters
+    ----------
+    plan
+        How the index is carried out.
+    arrays
+        Dtype of each index array; its parameters are ``p<k>``, its strides, and length and stride of the dimension
+        it indexes, ``m<k>`` and ``t<k>``.
+    others
+        Number of other dimensions, with lengths ``n<d>`` and strides ``s<d>``.
+    body
+        Statements over ``x[x_q]`` and ``y[y_q]``.
+    y
+        The array beside: what is written, or what is put.
+    storage
+        Dtype of the indexed array.
+    """
+    picked = range(plan.array_ndim)
+    lines = [
+        f"{p}_q = " + (" + ".join(f"j{d} * {p}_s{d}" for d in picked) or "0")
+        for p in map("p{}".format, range(len(arrays)))
+    ]
+    for k in range(len(arrays)):
+        lines += [f"a{k} = position(i8(p{k}[p{k}_q]), m{k})", f"if a{k} < 0:", f"    return {INDEX}"]
+    lines.append("x_j = " + " + ".join(f"a{k} * t{k}" for k in range(len(arrays))))
+    rest = range(others)
+    inner = ["x_q = x_j" + "".join(f" + d{d} * s{d}" for d in rest)]
+    if y is not None:
+        names = [
+            *(f"d{d}" for d in range(plan.place)),
+            *(f"j{d}" for d in picked),
+            *(f"d{d}" for d in range(plan.place, others)),
+        ]
+        terms = [f"{i} * {y.stride(d)}" for d, i in enumerate(names) if not y.still[d]]
+        inner.append("y_q = " + (" + ".join(terms) or "0"))
+    lines += nest(others, [], [*inner, *body])
+    for d in reversed(picked):
+        lines = [f"for j{d} in range(k{d}):", *indented(lines)]
+    lines.append("return 0")
+    params = [*((f"k{d}", "i8") for d in picked), *lengths(others)]
+    for k, array in enumerate(arrays):
+        params += [
+            (f"p{k}", f"*{array.memory}"),
+            *((f"p{k}_s{d}", "i8") for d in picked),
+            (f"m{k}", "i8"),
+            (f"t{k}", "i8"),
+        ]
+    params += [("x", f"*{storage.memory}"), *((f"s{d}", "i8") for d in rest)]
+    params += y.params() if y is not None else [("y_x", storage.code)]
+    return make_kernel("pick", params, lines, LIBRARY.used_by("\n".join(lines)))
+
+
+class _Picked:
+    """An index with arrays, worked out at the point of writing: lengths, and the arguments of its kernel."""
+
+    def __init__(
+        self, writer: GraphWriter, part: ArrayValue, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
+    ) -> None:
+        positions = [index_array(writer, v) for v in arrays]
+        self.plan = gather_plan(entries, [v.type.ndim for v in arrays])
+        self.storages = [p.storage for p in positions]
+        ndim = self.plan.array_ndim
+        positions = [padded(p, ndim) if ndim else p for p in positions]
+        for var, d in zip(arrays, self.plan.indexed, strict=True):
+            # Where nothing is taken, NumPy checks single positions all the same.
+            if ndim and getattr(var.type, "ndim", 1) == 0:
+                writer.stop_if(f"position({writer.scalar(var, 'int64')}, {part.dims[d]}) < 0", INDEX)
+        self.picked = writer.broadcast_dims([p.dims for p in positions], [None] * ndim) if ndim else ()
+        self.rest = [d for d in range(part.ndim) if d not in self.plan.indexed]
+        others = [part.dims[d] for d in self.rest]
+        place = self.plan.place
+        self.dims = (*others[:place], *self.picked, *others[place:])
+        arguments = [*self.picked, *others]
+        for p, d in zip(positions, self.plan.indexed, strict=True):
+            strides = writer.strides_in(p, self.picked) if ndim else ()
+            arguments += [f"as_{p.storage.memory}({p.address})", *strides, part.dims[d], part.strides[d]]
+        self.arguments = [
+            *arguments,
+            f"as_{part.storage.memory}({part.address})",
+            *(part.strides[d] for d in self.rest),
+        ]
+
+    def run(self, writer: GraphWriter, part: ArrayValue, body: Sequence[str], y: Value) -> None:
+        """Write a call of the kernel."""
+        if isinstance(y, ScalarValue):
+            unit = picking(self.plan, self.storages, len(self.rest), body, None, part.storage)
+            writer.call(unit, [*self.arguments, y.text], checked=True)
+            return
+        still = tuple(n == "1" and m != "1" for n, m in zip(y.dims, self.dims, strict=True))
+        array = Array("y", y.storage, still)
+        strides = writer.strides_in(y, self.dims)
+        unit = picking(self.plan, self.storages, len(self.rest), body, array, part.storage)
+        writer.call(unit, [*self.arguments, *array.arguments(y.address, strides)], checked=True)
+
+
+def index_array(writer: GraphWriter, var: TensorVariable) -> ArrayValue:
+    """Return a variable as an array: a scalar as one of rank 0, which lies in a buffer."""
+    value = writer.value(var)
+    if isinstance(value, ArrayValue):
+        return value
+    made = writer.allocate(["1"], value.storage)
+    writer.add(f"as_{value.storage.memory}({made.address})[0] = {value.text}")
+    return ArrayValue(made.address, (), (), value.storage, made.slots)
+
+
+@TABLE.register(AdvancedSubtensor)
+def lower_advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, writer: GraphWriter) -> None:
+    """Read every element that is picked."""
+    x, *parts = node.inputs
+    (out,) = node.outputs
+    part, arrays = basic_part(writer, writer.array(x), op.entries, iter(parts))
+    picked = _Picked(writer, part, op.entries, arrays)
+    kind = out.type
+    body = ["y[y_q] = x[x_q]"]
+    if kind.ndim:
+        picked.run(writer, part, body, writer.new_output(out, picked.dims))
+        return
+    made = writer.allocate(["1"], part.storage)
+    picked.run(writer, part, body, ArrayValue(made.address, (), (), part.storage, made.slots))
+    writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({made.address})[0]"))
+
+
+@TABLE.register(AdvancedIncSubtensor)
+def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, writer: GraphWriter) -> None:
+    """Change every element that is picked, in a copy; repeated positions are changed again."""
+    _, y, *parts = node.inputs
+    values = writer.value(y)
+    made = _fresh(writer, node)
+    part, arrays = basic_part(writer, made, op.entries, iter(parts))
+    picked = _Picked(writer, part, op.entries, arrays)
+    storage = part.storage
+    values = _fitted(writer, values, picked.dims) if picked.dims else values
+    new = "y_x" if isinstance(values, ScalarValue) else storage.loaded("y[y_q]")
+    body = [
+        f"new = {new}",
+        "x[x_q] = " + storage.stored(_changed(op, storage, f"({storage.loaded('x[x_q]')})", "new")),
+    ]
+    picked.run(writer, part, body, values)

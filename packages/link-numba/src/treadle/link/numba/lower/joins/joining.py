@@ -1,0 +1,84 @@
+"""Join, and ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.dtypes import STORAGES, converted
+from treadle.link.numba.status import VALUE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ArrayValue
+from treadle.tensor import ARange, Join
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(Join)
+def lower_join(op: Join, node: TensorNode, writer: GraphWriter) -> None:
+    """Copy each part to its place in the result."""
+    parts = [writer.array(v) for v in node.inputs]
+    dims = list(parts[0].dims)
+    for part in parts[1:]:
+        for d, n in enumerate(part.dims):
+            if d != op.axis:
+                dims[d] = writer.same(dims[d], n)
+    dims[op.axis] = writer.let(" + ".join(p.dims[op.axis] for p in parts), "n")
+    made = writer.new_output(node.outputs[0], dims)
+    start = "0"
+    for part in parts:
+        lengths = tuple(part.dims[d] if d == op.axis else n for d, n in enumerate(made.dims))
+        shift = f"{start} * {made.strides[op.axis]} * {made.storage.itemsize}"
+        address = writer.let(f"{made.address} + {shift}")
+        place = ArrayValue(address, lengths, made.strides, made.storage, made.slots)
+        writer.copy_into(place, part)
+        start = writer.let(f"{start} + {part.dims[op.axis]}", "n")
+
+
+@TABLE.register(ARange)
+def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
+    """Work out the length, then the first value and the difference of the first two, as NumPy does."""
+    (out,) = node.outputs
+    storage = STORAGES[op.dtype]
+    whole = all(writer.storage(v).kind != "f" for v in node.inputs)
+    source = "int64" if whole else "float64"
+    start, step, count = _counted(writer, node) if whole else _measured(writer, node)
+    texts = (converted(f"({t})", source, op.dtype) for t in (start, f"{start} + {step}"))
+    first, second = (writer.let(t, code=storage.code) for t in texts)
+    made = writer.new_output(out, [count])
+    code = storage.code
+    change = f"{code}({second} - {first})" if storage.kind != "b" else "False"
+    value = f"{code}({first} + {code}(i) * {change})" if storage.kind != "b" else f"{first} if i == 0 else {second}"
+    writer.add(
+        f"for i in range({made.dims[0]}):",
+        f"    as_{storage.memory}({made.address})[i] = {storage.stored(value)}",
+    )
+
+
+def _counted(writer: GraphWriter, node: TensorNode) -> tuple[str, str, str]:
+    """Return start, step and length of a range of integers."""
+    start, stop, step = (writer.let(writer.scalar(v, "int64"), "r") for v in node.inputs)
+    writer.stop_if(f"{step} == 0", VALUE)
+    count = writer.name("n")
+    writer.add(
+        f"if {step} > 0:",
+        f"    {count} = max(0, ({stop} - {start} + {step} - 1) // {step})",
+        "else:",
+        f"    {count} = max(0, ({start} - {stop} - {step} - 1) // -{step})",
+    )
+    return start, step, count
+
+
+def _measured(writer: GraphWriter, node: TensorNode) -> tuple[str, str, str]:
+    """Return start, step and length of a range of floats."""
+    start, stop, step = (writer.let(f"f8({writer.scalar(v, 'float64')})", "r", "f8") for v in node.inputs)
+    writer.stop_if(f"{step} == 0", VALUE)
+    size = writer.let(f"ceil(({stop} - {start}) / {step})", "r", "f8")
+    writer.stop_if(f"not ({size} < 9e18)", VALUE)
+    count = writer.name("n")
+    writer.add(f"{count} = max(0, i8({size}))")
+    return start, step, count

@@ -1,0 +1,113 @@
+"""Cholesky factors and solutions by them: loops for small matrices, LAPACK and BLAS for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.lower.linalg.triangular import substitution
+from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.unit import indented
+from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+def factorisation(a: str, *, lower: bool) -> str:
+    """Return the statements that put the factor of a matrix (m x m) in place of the triangle that is read."""
+    # Elements of L, or of U where the conjugates of L's stand.
+    ik, jk, ij = (f"{a}[{i} * m + {k}]" if lower else f"{a}[{k} * m + {i}]" for i, k in ("ik", "jk", "ij"))
+    return f"""\
+if m > {SMALL}:
+    info = $lapack_potrf("{"U" if lower else "L"}", m, {a}, m)
+else:
+    for j in range(m):
+        d = $re({a}[j * m + j])
+        for k in range(j):
+            v = {jk}
+            d = d - $re(v * $conj(v))
+        if not d > 0:
+            info = 1
+        d = sqrt(d)
+        {a}[j * m + j] = $T(d)
+        d = $R(1) / d
+        for i in range(j + 1, m):
+            total = {ij}
+            for k in range(j):
+                total = total - {ik} * $conj({jk})
+            {ij} = total * d
+"""
+
+
+def solution(*, lower: bool) -> str:
+    """Return the statements that solve by the factor ``a`` (m x m) in ``x`` (m x n); BLAS sees transposes."""
+    letter, first, second = ("U", "N", "C") if lower else ("L", "C", "N")
+    loops = [*substitution(lower=True, turned=not lower), *substitution(lower=False, turned=lower)]
+    return f"""\
+if m > {SMALL} and n > 0:
+    $blas_trsm("R", "{letter}", "{first}", "N", n, m, $T(1), a, m, x, n)
+    $blas_trsm("R", "{letter}", "{second}", "N", n, m, $T(1), a, m, x, n)
+else:
+{chr(10).join(indented(loops))}
+"""
+
+
+@TABLE.register(Cholesky)
+def lower_cholesky(op: Cholesky, node: TensorNode, writer: GraphWriter) -> None:
+    """Factor in place."""
+    taken = Taken("a", into=0, half="lower" if op.lower else "upper")
+    body = MatrixBody(takes=[taken], makes=[Made("l")], text=factorisation("l", lower=op.lower))
+    write_matrices(op, node, writer, body)
+
+
+# For small matrices the steps of the factorisation, backwards (I. Murray, Differentiation of the Cholesky
+# decomposition, 2016); else its formula with inverses, of a symmetric matrix in place. BLAS sees transposes.
+_BACK = f"""\
+if m > {SMALL}:
+    $blas_trmm("R", "U", "T", "N", m, m, $T(1), l, m, g, m)
+    for i in range(m):
+        for j in range(i):
+            g[j * m + i] = g[i * m + j]
+    $blas_trsm("L", "U", "N", "N", m, m, $T(1), l, m, g, m)
+    $blas_trsm("R", "U", "T", "N", m, m, $T(1), l, m, g, m)
+    for i in range(m):
+        g[i * m + i] = g[i * m + i] / $T(2)
+        for j in range(i):
+            g[j * m + i] = $T(0)
+else:
+    for back in range(m):
+        j = m - 1 - back
+        d = $T(1) / l[j * m + j]
+        y = g[j * m + j]
+        for i in range(j + 1, m):
+            x = g[i * m + j] * d
+            g[i * m + j] = x
+            y = y - l[i * m + j] * x
+            for k in range(j):
+                g[j * m + k] = g[j * m + k] - x * l[i * m + k]
+                g[i * m + k] = g[i * m + k] - x * l[j * m + k]
+        y = y * d
+        for k in range(j):
+            g[j * m + k] = g[j * m + k] - y * l[j * m + k]
+        g[j * m + j] = y / $T(2)
+"""
+
+
+@TABLE.register(CholeskyPullback)
+def lower_cholesky_pullback(op: CholeskyPullback, node: TensorNode, writer: GraphWriter) -> None:
+    """Go back through the factorisation in place; an upper triangle is read by columns, as a lower one."""
+    half, order = ("lower", "rows") if op.lower else ("upper", "columns")
+    takes = [Taken("l", order, half=half), Taken("ct", order, into=0, half=half)]
+    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("g", order)], text=_BACK))
+
+
+@TABLE.register(CholeskySolve)
+def lower_cholesky_solve(op: CholeskySolve, node: TensorNode, writer: GraphWriter) -> None:
+    """Solve by both triangles in place."""
+    takes = [Taken("a", half="lower" if op.lower else "upper"), Taken("b", into=0)]
+    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("x")], text=solution(lower=op.lower)))

@@ -1,0 +1,471 @@
+"""Loops: a function with a loop around the statements of a step.
+
+Scalars that steps hand on are local variables. Arrays are pointers to wherever they lie: in what the loop starts with,
+in a row of a result, or in a buffer, which the step's own buffers change places with. Results are made before the first
+step, and their rows are written where they belong. The buffers of a step are those of the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.interrupts import FIRST_LOOK
+from treadle.link.numba.parts import called
+from treadle.link.numba.status import INTERRUPT, MEMORY, SHAPE, VALUE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.unit import indented
+from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
+from treadle.tensor import Scan, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from treadle.link.numba.dtypes import Storage
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode, TensorVariable
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+# Rows that there is memory for at first, where a condition may end the loop before all are made.
+_ROWS = 64
+# More than there is on any machine, and few enough that the size of a result does not overflow.
+_MOST_BYTES = 2**60
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@TABLE.register(Scan)
+def lower_scan(op: Scan, node: TensorNode, writer: GraphWriter) -> None:
+    """Write the loop as a function, and its call."""
+    _Loop(op, node, writer).write()
+
+
+@dataclass(slots=True)
+class _Carry:
+    """What steps hand on.
+
+    Attributes
+    ----------
+    start
+        The variable that the first step takes.
+    value
+        What a step takes: local variables.
+    slot
+        The buffer that an array lies in, unless it lies elsewhere; 0 for a scalar.
+    new
+        What a step makes.
+    source
+        The buffer of the step that the new array lies in, 0 if it lies elsewhere.
+    is_sure
+        Whether the new array surely lies there.
+    is_written
+        Whether steps write into the array, which must then lie in its buffer.
+    """
+
+    start: TensorVariable
+    value: Value
+    slot: int = 0
+    new: Value | None = None
+    source: int = 0
+    is_sure: bool = False
+    is_written: bool = False
+
+
+@dataclass(slots=True)
+class _Stack:
+    """Rows of a result.
+
+    Attributes
+    ----------
+    address, slot
+        Where they are.
+    dims
+        Lengths of a row.
+    storage
+        Its dtype.
+    is_known
+        Whether these lengths are known before the first step; else it finds them.
+    row
+        The row that a step makes, where it is made in its place.
+    """
+
+    address: str
+    slot: int
+    dims: tuple[str, ...]
+    storage: Storage
+    is_known: bool
+    row: ArrayValue | None = None
+
+    @property
+    def size(self) -> str:
+        """Size of a row in bytes, as an expression."""
+        return product([*self.dims, str(self.storage.itemsize)])
+
+
+class _Loop:
+    """Writes one loop."""
+
+    def __init__(self, op: Scan, node: TensorNode, writer: GraphWriter) -> None:
+        self.op = op
+        self.node = node
+        self.writer = writer
+        self.body = op.fgraph.unfreeze()
+        self.inner = op.sorted(tensors(self.body.inputs))
+        self.outer = op.sorted(tensors(node.inputs[1:]))
+        outputs = tensors(self.body.outputs)
+        self.new = outputs[: op.n_carries]
+        self.rows = outputs[op.n_carries : op.n_carries + op.n_stacked]
+        self.i = writer.name("i")
+        self.capacity = writer.name("rows")
+        self.carries: list[_Carry] = []
+        self.stacks: list[_Stack] = []
+        # Buffers that are no step's own, and that carries may lie in.
+        self.elsewhere: dict[int, None] = {}
+
+    def write(self) -> None:
+        """Write the function and its call, and say what the outputs are."""
+        writer = self.writer
+        self.steps = writer.let(writer.scalar(self.node.inputs[0], "int64"), "n")
+        self._check()
+        around, head, dying = writer.lines, writer.head, writer.dying
+        values = dict(writer.values)
+        constants: list[str] = []
+        before: list[str] = []
+        step: list[str] = []
+        tail: list[str] = []
+        writer.head = constants if head is None else head
+        writer.lines = before
+        self._make_stacks()
+        writer.lines = step
+        self._take_inputs()
+        first = writer.slots
+        texts = writer.statements(self.body)
+        writer.lines = tail
+        self._store_rows()
+        self._hand_on({*range(first + 1, writer.slots + 1), *(c.slot for c in self.carries)})
+        until = writer.scalar(self.body.outputs[-1]) if self.op.has_until else ""
+        # Statements of one part stand in the loop itself: its scalars are in registers.
+        inside = texts[0] if len(texts) == 1 else called(writer, texts, _NAME.findall("\n".join([*tail, until])))
+        writer.values, writer.dying = dict(values), dying
+        writer.lines = before
+        self._start()
+        lines = [*constants, *before, *self._around([*self._growth(), *step, *inside, *tail], until)]
+        writer.values, writer.lines, writer.head = values, around, head
+        for row in self.rows:
+            writer.places.pop(row, None)
+        self._finish(lines)
+
+    def _check(self) -> None:
+        """Write the checks of the number of steps and of the lengths of sequences."""
+        writer = self.writer
+        if not is_literal(self.steps):
+            writer.stop_if(f"{self.steps} < 0", VALUE)
+        for x in self.outer.sequences:
+            length = writer.array(x).dims[0]
+            if length != self.steps:
+                writer.stop_if(f"{length} < {self.steps}", SHAPE)
+        for x in (*self.outer.carries, *self.outer.constants):
+            writer.value(x)
+
+    # Before the first step
+
+    def _make_stacks(self) -> None:
+        """Write the making of the results; their rows are made in their places where nodes make them."""
+        writer = self.writer
+        if self.rows:
+            wanted = f"min({self.steps}, {_ROWS})" if self.op.has_until else self.steps
+            writer.add(f"{self.capacity} = {wanted}")
+        for row, dims in zip(self.rows, self._row_lengths(), strict=True):
+            known = all(dims)
+            names = tuple(n or writer.name("n") for n in dims)
+            stack = _Stack(writer.name(), writer.scratch(1), names, writer.storage(row), known)
+            self.stacks.append(stack)
+            if known:
+                writer.add(*self._made(stack))
+            else:
+                writer.add(f"{stack.address} = 0", *(f"{n} = 0" for n, m in zip(names, dims, strict=True) if not m))
+            if known and names and row.owner is not None and row not in writer.places:
+                writer.places[row] = lambda given, stack=stack: self._place(stack, given)  # type: ignore[misc]
+
+    def _made(self, stack: _Stack) -> list[str]:
+        """Return the statements that make the memory of a result."""
+        return [
+            f"if {self.capacity} > {_MOST_BYTES} // max({stack.size}, 1):",
+            f"    return STOP({MEMORY})",
+            f"{stack.address} = new(frame, {stack.slot}, {self.capacity} * {stack.size})",
+            f"if {stack.address} == 0:",
+            f"    return STOP({MEMORY})",
+        ]
+
+    def _row_lengths(self) -> list[tuple[str, ...]]:
+        """Write what the lengths of rows follow from; return them, empty texts where only a step tells."""
+        writer, known = self.writer, self.op.row_lengths
+        fgraph = known.fgraph.unfreeze()
+        if fgraph.outputs:
+            inner = self.op.sorted(tensors(fgraph.inputs))
+            for row, x in zip(inner.sequences, self.outer.sequences, strict=True):
+                value = writer.array(x)
+                if value.ndim > 1:
+                    writer.bind(row, replace(value, dims=value.dims[1:], strides=value.strides[1:], certain=False))
+            for var, x in zip(
+                (*inner.carries, *inner.constants), (*self.outer.carries, *self.outer.constants), strict=True
+            ):
+                writer.bind(var, writer.value(x))
+            for lines in writer.statements(fgraph):
+                writer.add(*lines)
+        found = [writer.let(writer.scalar(n, "int64"), "n") for n in fgraph.outputs]
+        return [
+            tuple(found[at[0]] if isinstance(at, tuple) else "" if at is None else str(at) for at in places)
+            for places in known.places
+        ]
+
+    def _start(self) -> None:
+        """Write what the first step takes; what steps write into is copied, or changes its place."""
+        writer = self.writer
+        for carry in self.carries:
+            value, start = carry.value, writer.value(carry.start)
+            if isinstance(start, ArrayValue) and isinstance(value, ArrayValue):
+                if carry.is_written:
+                    start = self._owned(carry, start)
+                else:
+                    start = writer.packed(start)
+                    self.elsewhere.update(dict.fromkeys(start.slots))
+            _assign(writer, value, start)
+
+    def _owned(self, carry: _Carry, start: ArrayValue) -> ArrayValue:
+        """Return an array in the buffer of a carry that is equal to the one it starts with."""
+        writer = self.writer
+        if self.node.inputs.count(carry.start) == 1 and writer.may_overwrite(carry.start):
+            writer.add(f"move(frame, {carry.slot}, {start.slots[0]})")
+            return start
+        made = writer.allocate(start.dims, start.storage, carry.slot)
+        writer.copy_into(made, start)
+        return made
+
+    # In a step
+
+    def _take_inputs(self) -> None:
+        """Write what a step takes, and say what the inputs of the body are."""
+        writer, i = self.writer, self.i
+        for row, x in zip(self.inner.sequences, self.outer.sequences, strict=True):
+            value = writer.array(x)
+            storage, stride = value.storage, value.strides[0]
+            at = i if stride == "1" else f"{i} * {stride}"
+            if value.ndim == 1:
+                writer.bind_scalar(row, storage.loaded(f"as_{storage.memory}({value.address})[{at}]"))
+                continue
+            address = writer.let(f"{value.address} + {storage.itemsize} * ({at})")
+            dims = writer.known_dims(row, value.dims[1:])
+            writer.bind(row, replace(value, address=address, dims=dims, strides=value.strides[1:], certain=False))
+        for var, start in zip(self.inner.carries, self.outer.carries, strict=True):
+            storage, ndim = writer.storage(var), var.type.ndim
+            name = writer.name("c")
+            if not ndim:
+                if storage.code != "i8":
+                    writer.codes[name] = storage.code
+                carry = _Carry(start, ScalarValue(name, storage))
+            else:
+                dims = tuple(writer.name("n") if n is None else str(n) for n in var.type.shape)
+                slot = writer.scratch(1)
+                strides = writer.packed_strides(dims)
+                carry = _Carry(start, ArrayValue(name, dims, strides, storage, (slot,), packed=True), slot)
+            self.carries.append(carry)
+            writer.bind(var, carry.value)
+        for var, x in zip(self.inner.constants, self.outer.constants, strict=True):
+            writer.bind(var, writer.value(x))
+
+    def _place(self, stack: _Stack, dims: Sequence[str]) -> ArrayValue:
+        """Write where a step's row belongs; the program stops if it has other lengths than the rows before."""
+        writer = self.writer
+        for n, wanted in zip(dims, stack.dims, strict=True):
+            if n != wanted:
+                writer.stop_if(f"{n} != {wanted}", SHAPE)
+        address = writer.let(f"{stack.address} + {self.i} * {stack.size}")
+        strides = writer.packed_strides(stack.dims)
+        stack.row = ArrayValue(address, stack.dims, strides, stack.storage, (stack.slot,), packed=True, certain=False)
+        return stack.row
+
+    def _store_rows(self) -> None:
+        """Write the rows that are not in their places yet."""
+        writer = self.writer
+        for row, stack in zip(self.rows, self.stacks, strict=True):
+            value = writer.value(row)
+            if isinstance(value, ScalarValue):
+                stored = stack.storage.stored(value.text)
+                writer.add(f"as_{stack.storage.memory}({stack.address})[{self.i}] = {stored}")
+            elif value is not stack.row:
+                if not stack.is_known:
+                    lengths = (f"{n} = {m}" for n, m in zip(stack.dims, value.dims, strict=True) if not is_literal(n))
+                    writer.add(f"if {self.i} == 0:", *indented([*lengths, *self._made(stack)]))
+                writer.copy_into(self._place(stack, value.dims), value)
+
+    def _hand_on(self, own: Collection[int]) -> None:
+        """Write what the next step takes; `own` are the buffers of the loop that a step may write into."""
+        writer = self.writer
+        taken: set[int] = set()
+        arrays: list[_Carry] = []
+        for carry, var in zip(self.carries, self.new, strict=True):
+            carry.new = new = writer.value(var)
+            if isinstance(new, ArrayValue):
+                new = writer.packed(new)
+                sources = [slot for slot in new.slots if slot in own or slot > max(own)]
+                if len(sources) > 1 or taken.intersection(sources):
+                    new = self._copied(new)
+                    sources = list(new.slots)
+                taken.update(sources)
+                arrays.append(carry)
+                carry.new, carry.source = new, sources[0] if sources else 0
+                carry.is_sure = new.certain and len(new.slots) == len(sources) == 1
+        self._find_written(arrays)
+        for carry in arrays:
+            if carry.is_written and not carry.is_sure and isinstance(carry.new, ArrayValue):
+                carry.new = self._copied(carry.new)
+                carry.source, carry.is_sure = carry.new.slots[0], True
+            if isinstance(carry.new, ArrayValue):
+                self.elsewhere.update((slot, None) for slot in carry.new.slots if slot != carry.source)
+        self._exchange({carry.slot: carry.source for carry in arrays if carry.source})
+        pairs = [pair for c in self.carries if c.new is not None for pair in _pairs(c.value, c.new)]
+        changed = {name for name, _ in pairs}
+        kept = {text: writer.name() for _, text in pairs if text in changed}
+        for text, name in kept.items():
+            if text in writer.codes:
+                writer.codes[name] = writer.codes[text]
+            writer.add(f"{name} = {text}")
+        writer.add(*(f"{name} = {kept.get(text, text)}" for name, text in pairs))
+
+    def _copied(self, value: ArrayValue) -> ArrayValue:
+        made = self.writer.allocate(value.dims, value.storage)
+        self.writer.copy_into(made, value)
+        return made
+
+    def _find_written(self, arrays: Sequence[_Carry]) -> None:
+        """Find the carries that steps write into, and those whose arrays become such."""
+        by_slot = {carry.slot: carry for carry in arrays}
+        pending = [carry for carry in arrays if carry.slot in self.writer.overwritten]
+        while pending:
+            carry = pending.pop()
+            carry.is_written = True
+            before = by_slot.get(carry.source)
+            if before is not None and not before.is_written:
+                pending.append(before)
+
+    def _exchange(self, sources: dict[int, int]) -> None:
+        """Write that buffers change places: those of new carries become those of carries, in place of the old ones."""
+        moves = {slot: source for slot, source in sources.items() if slot != source}
+        left = [slot for slot in moves if slot not in moves.values()]
+        moves.update(zip([source for source in moves.values() if source not in moves], left, strict=True))
+        if len(moves) == 2 and left:
+            self.writer.add(f"move(frame, {', '.join(map(str, moves))})")
+            return
+        held = {source: self.writer.name() for source in moves.values()}
+        self.writer.add(*(f"{name} = as_i8(frame)[{source}]" for source, name in held.items()))
+        self.writer.add(*(f"as_i8(frame)[{slot}] = {held[source]}" for slot, source in moves.items()))
+
+    def _growth(self) -> list[str]:
+        """Return the statements that make room for more rows, where there is not room for all."""
+        if not self.stacks or not self.op.has_until:
+            return []
+        writer, i = self.writer, self.i
+        lines = [f"{self.capacity} = min({self.steps}, 2 * {self.capacity})"]
+        pointers = [c.value.address for c in self.carries if isinstance(c.value, ArrayValue)]
+        for stack in self.stacks:
+            made = writer.name()
+            lines += [
+                f"{made} = grow(frame, {stack.slot}, {i} * {stack.size}, {self.capacity} * {stack.size})",
+                f"if {made} == 0:",
+                f"    return STOP({MEMORY})",
+            ]
+            for p in pointers if stack.slot in self.elsewhere else ():
+                lines += [
+                    f"if {p} >= {stack.address} and {p} < {stack.address} + {i} * {stack.size}:",
+                    f"    {p} = {p} - {stack.address} + {made}",
+                ]
+            lines.append(f"{stack.address} = {made}")
+        return [f"if {i} == {self.capacity}:", *indented(lines)]
+
+    def _around(self, lines: Sequence[str], until: str) -> list[str]:
+        """Return the loop around the statements of a step, which looks now and then whether it is to end.
+
+        Steps in between are not slowed by that.
+        """
+        writer, i, steps = self.writer, self.i, self.steps
+        first, look, every, seen, asked = (writer.name(stem) for stem in ("first", "look", "every", "seen", "asked"))
+        only_scalars = not self.stacks and all(isinstance(c.value, ScalarValue) for c in self.carries)
+        head = [f"{every} = {FIRST_LOOK if only_scalars else 1}", f"{seen} = 0.0", f"{asked} = 0.0"]
+        watched = [
+            f"{every}, {seen}, {asked} = watched({writer.watch()}, {i}, {every}, {seen}, {asked})",
+            f"if {every} < 0:",
+            f"    return STOP({INTERRUPT})",
+        ]
+        if not until:
+            return [
+                *head,
+                f"{i} = 0",
+                f"while {i} < {steps}:",
+                f"    {first} = {i}",
+                f"    {look} = min({first} + {every}, {steps})",
+                f"    for {i} in range({first}, {look}):",
+                *indented(indented(lines or [f"{i} + 0"])),
+                f"    {i} = {look}",
+                f"    if {i} < {steps}:",
+                *indented(indented(watched)),
+            ]
+        end = writer.name("n")
+        return [
+            *head,
+            f"{i} = 0",
+            f"{end} = {steps}",
+            f"{look} = {every}",
+            f"while {i} < {end}:",
+            *indented([*lines, f"{i} = {i} + 1", f"if {until}:", f"    {end} = {i}"]),
+            f"    if {i} == {look} and {i} < {end}:",
+            *indented(indented([*watched, f"{look} = {i} + {every}"])),
+        ]
+
+    # After the last step
+
+    def _finish(self, lines: Sequence[str]) -> None:
+        """Write the call, and say what the outputs are."""
+        writer, op = self.writer, self.op
+        count = self.i if op.has_until else self.steps
+        arrays = [c for c in self.carries if isinstance(c.value, ArrayValue)]
+        certain = all(c.is_written and c.is_sure for c in arrays)
+        names = [name for c in self.carries for name in c.value.names()]
+        names += [name for s in self.stacks for name in (s.address, *s.dims)]
+        writer.add(*called(writer, [lines], [*names, count]))
+        for out, carry in zip(self.node.outputs, self.carries, strict=False):
+            value = carry.value
+            if isinstance(value, ArrayValue):
+                dims = writer.known_dims(out, value.dims)
+                slots = (carry.slot, *self.elsewhere)
+                strides = writer.packed_strides(dims)
+                value = replace(value, dims=dims, strides=strides, slots=slots, certain=certain)
+            writer.bind(out, value)
+        for out, stack in zip(self.node.outputs[op.n_carries :], self.stacks, strict=False):
+            dims = writer.known_dims(out, (count, *stack.dims))
+            made = ArrayValue(
+                stack.address, dims, writer.packed_strides(dims), stack.storage, (stack.slot,), packed=True
+            )
+            writer.bind(out, made)
+        if op.has_until:
+            writer.bind_scalar(self.node.outputs[-1], count)
+
+
+def _pairs(value: Value, new: Value) -> list[tuple[str, str]]:
+    """Return the local variables of a carry that change, each with what it becomes."""
+    if isinstance(value, ScalarValue) or isinstance(new, ScalarValue):
+        found = [(value.texts()[0], _typed(new.texts()[0], value.storage))]
+    else:
+        found = list(zip((value.address, *value.dims), (new.address, *new.dims), strict=True))
+    return [(name, text) for name, text in found if name != text and not is_literal(name)]
+
+
+def _typed(text: str, storage: Storage) -> str:
+    """Return an integer literal as one of a dtype."""
+    return f"{storage.code}({text})" if is_literal(text) and storage.code != "i8" else text
+
+
+def _assign(writer: GraphWriter, value: Value, start: Value) -> None:
+    writer.add(*(f"{name} = {text}" for name, text in _pairs(value, start)))

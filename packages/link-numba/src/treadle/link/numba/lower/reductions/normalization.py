@@ -1,0 +1,114 @@
+"""Softmax, LogSoftmax and LogSumExp: the largest element is taken out first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.dtypes import STORAGES, Storage
+from treadle.link.numba.library import LIBRARY
+from treadle.link.numba.loops import nest
+from treadle.link.numba.lower.reductions.reduction import bind_result
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.unit import Unit, make_kernel
+from treadle.link.numba.values import ArrayValue
+from treadle.tensor import LogSoftmax, LogSumExp, Softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+
+def _kernel(stem: str, kept: int, reduced: int, source: Storage, target: Storage) -> Unit:
+    """Return the kernel: for each kept position, the largest element, the sum of exponentials, and the result."""
+    t = source.code
+    keeps = range(kept)
+    runs = range(reduced)
+    q = {p: " + ".join(f"d{d} * {p}_s{d}" for d in keeps) or "0" for p in "xo"}
+    at = {p: f"{p}_q" + "".join(f" + j{d} * {p}_r{d}" for d in runs) for p in "xo"}
+    place = at["x"]
+    element = f"({source.loaded(f'x[{place}]')})"
+    power = f"libm_exp_{t}({element} - top)"
+
+    def over(*body: str) -> list[str]:
+        return nest(reduced, [], body, index="j", length="m")
+
+    lines = [
+        *(f"{p}_q = {text}" for p, text in q.items()),
+        f"top = {t}(-INF)",
+        *over(f"top = larger(top, {element})"),
+        f"top = pick(fabs(top) < {t}(INF), top, {t}(0))",
+        f"total = {t}(0)",
+    ]
+    if stem == "softmax":
+        if target.dtype != "float16":
+            lines += over(f"o[{at['o']}] = {power}")
+            lines += over(f"total = add_any(total, o[{at['o']}])")
+            lines += over(f"o[{at['o']}] = o[{at['o']}] / total")
+        else:
+            lines += over(f"total = total + {power}")
+            lines += over(f"o[{at['o']}] = " + target.stored(f"{power} / total"))
+    else:
+        lines += over(f"total = add_any(total, {power})")
+        if stem == "log_softmax":
+            lines.append(f"lost = libm_log_{t}(total)")
+            lines += over(f"o[{at['o']}] = " + target.stored(f"{element} - top - lost"))
+        else:
+            lines.append("o[o_q] = " + target.stored(f"libm_log_{t}(total) + top"))
+    text = [*nest(kept, [], lines), "return 0"]
+    params = [(f"n{d}", "i8") for d in keeps] + [(f"m{d}", "i8") for d in runs]
+    for p, storage in (("x", source), ("o", target)):
+        params += [
+            (p, f"*{storage.memory}"),
+            *((f"{p}_s{d}", "i8") for d in keeps),
+            *((f"{p}_r{d}", "i8") for d in runs),
+        ]
+    return make_kernel(stem, params, text, LIBRARY.used_by("\n".join(text)))
+
+
+def _run(
+    writer: GraphWriter, stem: str, axes: Sequence[int], value: ArrayValue, made: ArrayValue, strides: Sequence[str]
+) -> None:
+    kept = [d for d in range(value.ndim) if d not in axes]
+    order = [*kept, *axes]
+    unit = _kernel(stem, len(kept), len(axes), value.storage, made.storage)
+    source = [f"as_{value.storage.memory}({value.address})", *(value.strides[d] for d in order)]
+    target = [f"as_{made.storage.memory}({made.address})", *(strides[d] for d in order)]
+    writer.call(unit, [*(value.dims[d] for d in order), *source, *target])
+
+
+def _as_array(writer: GraphWriter, node: TensorNode) -> ArrayValue:
+    """Return the input; a scalar is written into an array of rank 0."""
+    value = writer.value(node.inputs[0])
+    if isinstance(value, ArrayValue):
+        return value
+    made = writer.allocate(["1"], value.storage)
+    writer.add(f"as_{value.storage.memory}({made.address})[0] = {value.storage.stored(value.text)}")
+    return ArrayValue(made.address, (), (), value.storage, made.slots)
+
+
+@TABLE.register(Softmax, LogSoftmax)
+def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWriter) -> None:
+    """Write the result element by element."""
+    stem = "softmax" if isinstance(op, Softmax) else "log_softmax"
+    value = _as_array(writer, node)
+    if value.ndim:
+        made = writer.new_output(node.outputs[0], value.dims)
+        _run(writer, stem, op.axes, value, made, made.strides)
+        return
+    cell = writer.allocate(["1"], value.storage)
+    _run(writer, stem, op.axes, value, ArrayValue(cell.address, (), (), value.storage, cell.slots), ())
+    writer.bind_scalar(node.outputs[0], value.storage.loaded(f"as_{value.storage.memory}({cell.address})[0]"))
+
+
+@TABLE.register(LogSumExp)
+def lower_log_sum_exp(op: LogSumExp, node: TensorNode, writer: GraphWriter) -> None:
+    """Write one result for each kept position."""
+    value = _as_array(writer, node)
+    kept = [value.dims[d] for d in range(value.ndim) if d not in op.axes]
+    made = writer.allocate(kept or ["1"], STORAGES[value.storage.dtype])
+    own = iter(made.strides)
+    strides = ["0" if d in op.axes else next(own) for d in range(value.ndim)]
+    _run(writer, "log_sum_exp", op.axes, value, made, strides)
+    bind_result(writer, node.outputs[0], made, value.storage.dtype)

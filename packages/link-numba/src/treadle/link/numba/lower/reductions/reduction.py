@@ -1,0 +1,226 @@
+"""Reductions over axes, and the positions of extrema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.link.numba.dtypes import STORAGES, Storage, converted
+from treadle.link.numba.library import LIBRARY
+from treadle.link.numba.loops import Array, lengths, merging, nest, offset
+from treadle.link.numba.status import VALUE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.unit import Unit, indented, make_kernel
+from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal, product
+from treadle.tensor import ArgReduction, Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode, TensorVariable
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+def identity(kind: str, storage: Storage) -> str:
+    """Return the value that a reduction starts from, as an expression."""
+    if kind in {"sum", "any"}:
+        return "False" if storage.kind == "b" else f"{storage.code}(0)"
+    if kind in {"prod", "all"}:
+        return "True" if storage.kind == "b" else f"{storage.code}(1)"
+    if storage.kind == "b":
+        return "False" if kind == "max" else "True"
+    if storage.kind == "f":
+        return f"{storage.code}({'-' if kind == 'max' else ''}INF)"
+    info = np.iinfo(storage.dtype)
+    return f"{storage.code}({info.min if kind == 'max' else info.max})"
+
+
+def combined(kind: str, storage: Storage, a: str, b: str) -> str:
+    """Return the expression of two elements combined."""
+    if kind in {"all", "any"} or storage.kind == "b":
+        return f"{a} {'|' if kind in {'any', 'sum', 'max'} else '&'} {b}"
+    if storage.kind == "c":
+        return f"{a} + {b}" if kind == "sum" else f"mul_{storage.code}({a}, {b})"
+    if storage.kind == "f":
+        return {
+            "sum": f"{a} + {b}",
+            "prod": f"mul_any({a}, {b})",
+            "max": f"larger({a}, {b})",
+            "min": f"smaller({a}, {b})",
+        }[kind]
+    text = {
+        "sum": f"{a} + {b}",
+        "prod": f"{a} * {b}",
+        "max": f"pick({a} > {b}, {a}, {b})",
+        "min": f"pick({a} < {b}, {a}, {b})",
+    }[kind]
+    return f"{storage.code}({text})"
+
+
+def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
+    """Return the kernel that combines the elements of an array into those of another, whose strides may be zero.
+
+    Two dimensions are walked in the order of the array's memory.
+    """
+    acc = STORAGES[inner]
+    x = Array("x", source, (False,) * ndim)
+    o = Array("o", acc, (False,) * ndim)
+    last = ndim - 1
+    lines: list[str] = []
+    if ndim == 2:
+        lines += [
+            "if abs(x_s0) < abs(x_s1):",
+            "    n0, n1 = n1, n0",
+            "    x_s0, x_s1 = x_s1, x_s0",
+            "    o_s0, o_s1 = o_s1, o_s0",
+        ]
+    lines += merging([x, o], ndim)
+    element = converted(source.loaded(f"x[x_q + d{last} * x_s{last}]"), source.dtype, inner)
+    place = f"o[o_q + d{last} * o_s{last}]"
+    if kind == "sum" and acc.kind in "fc" and source.dtype == inner:
+        whole = [f"row = row_sum_{acc.code}(n{last}, shifted_{acc.code}(x, x_q), x_s{last})"]
+    else:
+        step = f"add_any(row, {element})" if kind == "sum" and acc.kind == "f" else combined(kind, acc, "row", element)
+        whole = [f"row = {identity(kind, acc)}", f"for d{last} in range(n{last}):", f"    row = {step}"]
+    along = [*whole, "o[o_q] = " + acc.stored(combined(kind, acc, acc.loaded("o[o_q]"), "row"))]
+    across = [
+        f"for d{last} in range(n{last}):",
+        f"    {place} = " + acc.stored(combined(kind, acc, _grouped(acc.loaded(place)), element)),
+    ]
+    inside = [
+        f"x_q = {offset(x, range(last))}",
+        f"o_q = {offset(o, range(last))}",
+        f"if o_s{last} == 0:",
+        *indented(along),
+        "else:",
+        *indented(across),
+    ]
+    for d in range(last - 1, -1, -1):
+        inside = [f"for d{d} in range(n{d}):", *indented(inside)]
+    lines += [*inside, "return 0"]
+    params = [*lengths(ndim), *x.params(), *o.params()]
+    return make_kernel(kind, params, lines, LIBRARY.used_by("\n".join(lines)))
+
+
+def _grouped(text: str) -> str:
+    return f"({text})"
+
+
+def cleared(writer: GraphWriter, dims: Sequence[str], dtype: str, kind: str) -> ArrayValue:
+    """Write the making of an array filled with what a reduction starts from."""
+    storage = STORAGES[dtype]
+    made = writer.allocate(dims, storage)
+    writer.run_elementwise(f"start_{kind}", [], [("o", made)], [f"o_x = {identity(kind, storage)}"])
+    return made
+
+
+def accumulate(
+    writer: GraphWriter, kind: str, value: ArrayValue, made: ArrayValue, strides: Sequence[str], inner: str
+) -> None:
+    """Write that all elements of an array are combined into another; `strides` say where each goes."""
+    unit = accumulation(kind, value.ndim, value.storage, inner)
+    source = [f"as_{value.storage.memory}({value.address})", *value.strides]
+    target = [f"as_{made.storage.memory}({made.address})", *strides]
+    writer.call(unit, [*value.dims, *source, *target])
+
+
+def bind_result(writer: GraphWriter, out: TensorVariable, made: ArrayValue, inner: str) -> None:
+    """Bind an output to an array, converted, or to its only element where the rank is 0."""
+    kind = out.type
+    if kind.ndim == 0:
+        text = made.storage.loaded(f"as_{made.storage.memory}({made.address})[0]")
+        writer.bind_scalar(out, converted(writer.let(text, code=made.storage.code), inner, kind.dtype))
+    elif kind.dtype == inner:
+        writer.bind(out, made)
+    else:
+        writer.copy_into(writer.new_output(out, made.dims), made)
+
+
+@TABLE.register(Reduction)
+def lower_reduction(op: Reduction, node: TensorNode, writer: GraphWriter) -> None:
+    """Start from the identity and combine all elements into the result."""
+    (x,), (out,) = node.inputs, node.outputs
+    value = writer.value(x)
+    if isinstance(value, ScalarValue):
+        text = converted(value.text, value.storage.dtype, op.acc_dtype)
+        name = writer.let(text, code=STORAGES[op.acc_dtype].code)
+        writer.bind_scalar(out, converted(name, op.acc_dtype, op.dtype))
+        return
+    kept = [d for d in range(value.ndim) if d not in op.axes]
+    dims = [value.dims[d] for d in kept]
+    if op.kind in {"max", "min"} and op.axes:
+        refuse_empty(writer, [value.dims[d] for d in op.axes], dims)
+    # float16 sums are carried in float32 until the end.
+    inner = "float32" if op.acc_dtype == "float16" else op.acc_dtype
+    made = cleared(writer, dims or ["1"], inner, op.kind)
+    own = iter(made.strides)
+    strides = ["0" if d in op.axes else next(own) for d in range(value.ndim)]
+    accumulate(writer, op.kind, value, made, strides, inner)
+    bind_result(writer, out, made, inner)
+
+
+def refuse_empty(writer: GraphWriter, reduced: Sequence[str], kept: Sequence[str]) -> None:
+    """Write that the program stops if there are results over no elements."""
+    if all(is_literal(n) and n != "0" for n in reduced):
+        return
+    results = "" if not kept else f" and {product(list(kept))} != 0"
+    writer.stop_if(f"{product(list(reduced))} == 0{results}", VALUE)
+
+
+def search(kind: str, kept: int, reduced: int, storage: Storage) -> Unit:
+    """Return the kernel that finds the position of the first extremum for each result."""
+    x_strides = [f"s{d}" for d in range(kept)] + [f"r{d}" for d in range(reduced)]
+    sign = ">" if kind == "argmax" else "<"
+    element = storage.loaded(f"x[x_q{''.join(f' + j{d} * r{d}' for d in range(reduced))}]")
+    better = f"value {sign} best"
+    if storage.kind == "f":
+        better = f"{better} or (value != value and best == best)"
+    inner = nest(
+        reduced,
+        [],
+        [f"value = {element}", f"if at == 0 or {better}:", "    best = value", "    found = at", "at = at + 1"],
+        index="j",
+        length="m",
+    )
+    start = "False" if storage.kind == "b" else f"{storage.code}(0)"
+    q = " + ".join(f"d{d} * s{d}" for d in range(kept)) or "0"
+    body = [f"x_q = {q}", f"best = {start}", "found = 0", "at = 0", *inner, "o[place] = found", "place = place + 1"]
+    lines = ["place = 0", *nest(kept, [], body), "return 0"]
+    params = [
+        *lengths(kept),
+        *((f"m{d}", "i8") for d in range(reduced)),
+        ("x", f"*{storage.memory}"),
+        *((s, "i8") for s in x_strides),
+        ("o", "*i8"),
+    ]
+    return make_kernel(kind, params, lines, LIBRARY.used_by("\n".join(lines)))
+
+
+@TABLE.register(ArgReduction)
+def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter) -> None:
+    """Search each part of the array in C order."""
+    (x,), (out,) = node.inputs, node.outputs
+    value = writer.value(x)
+    if isinstance(value, ScalarValue):
+        writer.bind_scalar(out, "0")
+        return
+    kept = [d for d in range(value.ndim) if d not in op.axes]
+    dims = [value.dims[d] for d in kept]
+    refuse_empty(writer, [value.dims[d] for d in op.axes], [])
+    made = writer.allocate(dims or ["1"], STORAGES["int64"])
+    unit = search(op.kind, len(kept), len(op.axes), value.storage)
+    order = [*kept, *op.axes]
+    writer.call(
+        unit,
+        [
+            *(value.dims[d] for d in order),
+            f"as_{value.storage.memory}({value.address})",
+            *(value.strides[d] for d in order),
+            f"as_i8({made.address})",
+        ],
+    )
+    bind_result(writer, out, made, "int64")

@@ -1,0 +1,78 @@
+"""Alloc, and SumTo, its transpose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.lower.reductions.reduction import accumulate, bind_result, cleared
+from treadle.link.numba.status import SHAPE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal
+from treadle.tensor import Alloc, SumTo
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(Alloc)
+def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:
+    """Fill a new array with a value that broadcasts to it."""
+    del op
+    x, *wanted = node.inputs
+    (out,) = node.outputs
+    value = writer.value(x)
+    dims = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    for n in dims:
+        if not is_literal(n):
+            writer.stop_if(f"{n} < 0", SHAPE)
+    if not dims:
+        if isinstance(value, ScalarValue):
+            writer.bind(out, value)
+        return
+    if isinstance(value, ArrayValue):
+        value = padded(value, len(dims))
+        for n, m in zip(value.dims, dims, strict=True):
+            if n not in {"1", m}:
+                writer.stop_if(f"{n} != 1 and {n} != {m}", SHAPE)
+    made = writer.new_output(out, dims)
+    writer.copy_into(made, value)
+
+
+def padded(value: ArrayValue, ndim: int) -> ArrayValue:
+    """Return an array with dimensions of length 1 put in front."""
+    extra = ndim - value.ndim
+    return replace(value, dims=("1",) * extra + value.dims, strides=("0",) * extra + value.strides, packed=False)
+
+
+@TABLE.register(SumTo)
+def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
+    """Sum over what was broadcast; where nothing was, the result is the array itself."""
+    del op
+    x, *wanted = node.inputs
+    (out,) = node.outputs
+    value = writer.value(x)
+    if isinstance(value, ScalarValue):
+        writer.bind(out, value)
+        return
+    given = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    extra = value.ndim - len(given)
+    dims = list(writer.known_dims(out, given))
+    for n, m in zip(value.dims[extra:], dims, strict=True):
+        if m not in {"1", n}:
+            writer.stop_if(f"{m} != 1 and {m} != {n}", SHAPE)
+    if not extra and list(value.dims) == dims:
+        writer.bind(out, value)
+        return
+    # The result is made in any case: deciding at run time to share would tie two lifetimes together.
+    inner = "float32" if value.storage.dtype == "float16" else value.storage.dtype
+    made = cleared(writer, dims or ["1"], inner, "sum")
+    strides = ["0"] * extra
+    for n, m, s in zip(value.dims[extra:], dims, made.strides if dims else (), strict=True):
+        strides.append("0" if m == "1" else (s if m == n else writer.let(f"stride_in({s}, {m}, {n})", "s")))
+    accumulate(writer, "sum", value, made, strides, inner)
+    bind_result(writer, out, made, inner)

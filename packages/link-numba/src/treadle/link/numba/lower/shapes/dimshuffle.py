@@ -1,0 +1,46 @@
+"""DimShuffle: the same memory under other lengths and strides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.status import SHAPE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ScalarValue
+from treadle.tensor import DimShuffle
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(DimShuffle)
+def lower_dimshuffle(op: DimShuffle, node: TensorNode, writer: GraphWriter) -> None:
+    """Rearrange lengths and strides."""
+    (x,), (out,) = node.inputs, node.outputs
+    value = writer.value(x)
+    if isinstance(value, ScalarValue):
+        if not op.order:
+            writer.bind(out, value)
+            return
+        made = writer.new_output(out, ["1"] * len(op.order))
+        text = value.storage.stored(value.text)
+        writer.add(f"as_{value.storage.memory}({made.address})[0] = {text}")
+        return
+    for d in op.dropped:
+        if value.dims[d] != "1":
+            writer.stop_if(f"{value.dims[d]} != 1", SHAPE)
+    if not op.order:
+        writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]"))
+        return
+    dims = tuple(value.dims[d] if isinstance(d, int) else "1" for d in op.order)
+    strides = tuple(value.strides[d] if isinstance(d, int) else "0" for d in op.order)
+    kept = [d for d in op.order if isinstance(d, int)]
+    ordered = value.packed and kept == sorted(kept)
+    if ordered:
+        strides = writer.packed_strides(dims)
+    writer.bind(out, replace(value, dims=dims, strides=strides, packed=ordered))

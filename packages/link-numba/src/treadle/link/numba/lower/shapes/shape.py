@@ -1,0 +1,102 @@
+"""Shape, ShapeI and Reshape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.status import SHAPE
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal, product
+from treadle.tensor import Reshape, Shape, ShapeI
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(Shape)
+def lower_shape(op: Shape, node: TensorNode, writer: GraphWriter) -> None:
+    """Write the lengths into a vector."""
+    del op
+    value = writer.value(node.inputs[0])
+    dims = () if isinstance(value, ScalarValue) else value.dims
+    made = writer.new_output(node.outputs[0], [str(len(dims))])
+    writer.add(*(f"as_i8({made.address})[{d}] = {n}" for d, n in enumerate(dims)))
+
+
+@TABLE.register(ShapeI)
+def lower_shape_i(op: ShapeI, node: TensorNode, writer: GraphWriter) -> None:
+    """Read one length."""
+    n = writer.array(node.inputs[0]).dims[op.axis]
+    writer.bind(node.outputs[0], ScalarValue(n, writer.storage(node.outputs[0])))
+
+
+@TABLE.register(Reshape)
+def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
+    """Give other lengths to the array, copied into C order if it is not."""
+    del op
+    x, *wanted = node.inputs
+    (out,) = node.outputs
+    value = writer.value(x)
+    texts = [writer.scalar(n, "int64") for n in wanted]
+    size = product(value.dims) if isinstance(value, ArrayValue) else "1"
+    dims = _resolved(writer, texts, writer.let(size, "size"))
+    if isinstance(value, ScalarValue):
+        if not wanted:
+            writer.bind(out, value)
+            return
+        made = writer.new_output(out, ["1"] * len(dims))
+        writer.add(f"as_{value.storage.memory}({made.address})[0] = {value.storage.stored(value.text)}")
+        return
+    if not wanted:
+        writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]"))
+        return
+    source = writer.packed(value)
+    known = writer.known_dims(out, dims)
+    strides = writer.packed_strides(known)
+    writer.bind(out, replace(source, dims=known, strides=strides))
+
+
+def _resolved(writer: GraphWriter, wanted: Sequence[str], size: str) -> list[str]:
+    """Return the lengths with -1 worked out; the program stops if the number of elements differs."""
+    free = [d for d, n in enumerate(wanted) if n == "-1"]
+    if all(map(is_literal, wanted)) and not free:
+        writer.stop_if(f"{product(list(wanted))} != {size}", SHAPE)
+        return list(wanted)
+    dims = [writer.let(n, "n") if is_literal(n) else _named(writer, n) for n in wanted]
+    names = [n for n in dims if not is_literal(n)]
+    if not free and not names:
+        return dims
+    rest = writer.name("rest")
+    count = writer.name("free")
+    writer.add(f"{rest} = 1", f"{count} = 0")
+    for n in dims:
+        writer.stop_if(f"{n} < -1", SHAPE)
+        writer.add(f"if {n} == -1:", f"    {count} = {count} + 1", "else:", f"    {rest} = {rest} * {n}")
+    writer.stop_if(f"{count} > 1", SHAPE)
+    writer.add(f"if {count} == 1:")
+    writer.add(f"    if {rest} == 0:", f"        return STOP({SHAPE})")
+    found = writer.name("n")
+    writer.add(f"    {found} = {size} // {rest}", "else:", f"    {found} = 1")
+    result = []
+    for n in dims:
+        if n == "-1":
+            result.append(found)
+        elif is_literal(n):
+            result.append(n)
+        else:
+            chosen = writer.name("n")
+            writer.add(f"{chosen} = {n}", f"if {n} == -1:", f"    {chosen} = {found}")
+            result.append(chosen)
+    writer.stop_if(f"{product(result)} != {size}", SHAPE)
+    return result
+
+
+def _named(writer: GraphWriter, text: str) -> str:
+    return writer.let(text, "n")

@@ -1,0 +1,33 @@
+"""SpecifyShape: the same array, whose lengths are checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.status import SHAPE
+from treadle.link.numba.table import TABLE
+from treadle.tensor import SpecifyShape
+
+if TYPE_CHECKING:
+    from treadle.link.numba.writer import GraphWriter
+    from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(SpecifyShape)
+def lower_specify_shape(op: SpecifyShape, node: TensorNode, writer: GraphWriter) -> None:
+    """Write the checks."""
+    x, *wanted = node.inputs
+    (out,) = node.outputs
+    if not op.axes:
+        writer.bind(out, writer.value(x))
+        return
+    value = writer.array(x)
+    for d, n in zip(op.axes, wanted, strict=True):
+        length = writer.scalar(n, "int64")
+        if value.dims[d] != length:
+            writer.stop_if(f"{value.dims[d]} != {length}", SHAPE)
+    writer.bind(out, replace(value, dims=writer.known_dims(out, value.dims)))

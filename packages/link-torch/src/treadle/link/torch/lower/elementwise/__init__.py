@@ -1,0 +1,1 @@
+"""Rules of the PyTorch backend for ops of `treadle.tensor.elementwise`, a module for each family."""
