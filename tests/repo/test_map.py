@@ -34,6 +34,10 @@ def test_every_family_has_its_ops_where_the_map_says() -> None:
 def test_what_stands_in_a_place_of_the_map_is_of_a_family(path: str) -> None:
     # A row for C stands for the other compiling backends too.
     places = {path, *(path.replace("link-c", f"link-{x}").replace("/c/", f"/{x}/") for x in ("numba", "jax", "torch"))}
-    found = [file for place in places for file in ROOT.glob(place.replace("<family>", "*"))]
+    found = [file for place in places for file in ROOT.glob(place.replace("<room>", "*").replace("<family>", "*"))]
     assert len(found) > 4
     assert [shown(file) for file in found if file.stem not in {*FAMILIES, *SHARED}] == []
+    # Each stands in the folder of its room: those of copying, whose ops are of graphs, in that of control.
+    rooms = {family: ROOMS[family].partition(".")[0] or "control" for family in FAMILIES}
+    inside = [file for file in found if file.stem in rooms and "<room>" in path]
+    assert [shown(file) for file in inside if file.parent.name != rooms[file.stem]] == []
