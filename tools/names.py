@@ -22,10 +22,10 @@ PRIVATE = ("rewrites", "lower_vm", "loops.scan.views")
 # Modules whose names are of `treadle.tensor`, though they stand in another package or in no room.
 OF_TENSOR = (
     "linalg.norms",
-    "random.compiled_samplers",
-    "random.generator_draws",
-    "random.lanes",
-    "random.portable_draws",
+    "random.generators.compiled_samplers",
+    "random.generators.generator_draws",
+    "random.generators.lanes",
+    "random.generators.portable_draws",
 )
 STARS = "if TYPE_CHECKING:  # written by `./dev pages`"
 TITLE = '''"""Public names of `treadle.tensor`, by the modules imported when one is asked for; written by `./dev pages`.
@@ -65,7 +65,7 @@ def tables(root: Path = ROOT) -> Mapping[str, Mapping[str, str]]:
         room, _, inside = module.partition(".")
         if path.name != "__init__.py" and (inside or module in OF_TENSOR) and _is_listed(path, module, source):
             own = {name: table for table, name in PACKAGES.items()}.get(room)
-            if own is None or "." in inside or module in OF_TENSOR:
+            if own is None or inside.startswith("ops.") or module in OF_TENSOR:
                 found["LAZY"][module] = " ".join(exported(path))
             else:
                 found[own][inside] = " ".join(exported(path))

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 import numpy as np
 
-from treadle.link.c.abi import BRIDGE
+from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS
-from treadle.link.c.runtime.gamma_functions import GAMMA_BLOCKS
+from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
-from treadle.link.c.simd import simd_functions
+from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.toolchain import find_toolchain
 
 if TYPE_CHECKING:

@@ -450,7 +450,7 @@ def careless_c(monkeypatch: pytest.MonkeyPatch) -> None:
     def always(self: Any, var: Variable, _: Sequence[Variable]) -> bool:
         return var not in self.fgraph.inputs
 
-    monkeypatch.setattr("treadle.link.c.unit.Unit.dying", always)
+    monkeypatch.setattr("treadle.link.c.text.unit.Unit.dying", always)
 
 
 @pytest.mark.usefixtures("careless_c")

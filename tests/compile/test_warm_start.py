@@ -39,7 +39,7 @@ if mode in {"C", "CVM"}:
     from treadle.link.c.assembly import Assembly
     counted(Assembly, "text", "generated")
 if mode == "NUMBA":
-    from treadle.link.numba import source
+    from treadle.link.numba.text import source
     counted(source, "write_program", "generated")
     from treadle.link.numba.compiler import COMPILER
 if mode == "JAX":

@@ -16,7 +16,7 @@ from treadle.graph import FunctionGraph
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS, TYPES
-from treadle.link.c.writing import write_unit
+from treadle.link.c.text.writing import write_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

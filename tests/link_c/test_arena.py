@@ -11,11 +11,11 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
-from treadle.link.c.expression import Expression, Operation
-from treadle.link.c.kernel import Kernel
 from treadle.link.c.linker import CLinker
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
+from treadle.link.c.text.expression import Expression, Operation
+from treadle.link.c.text.kernel import Kernel
 from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:

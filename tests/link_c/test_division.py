@@ -11,8 +11,9 @@ import pytest
 import treadle.tensor as tt
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, Op
-from treadle.link.c import CFunction, c_function, division, toolchain
+from treadle.link.c import CFunction, c_function, toolchain
 from treadle.link.c.errors import CompileError
+from treadle.link.c.text import division
 from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:

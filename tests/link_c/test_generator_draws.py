@@ -15,7 +15,7 @@ from tests.tensor.random.generator_cases import KINDS, REFUSED, Chain, Draw, all
 from treadle.compile import function
 from treadle.config import config
 from treadle.link.c.errors import BackendUnavailableError
-from treadle.link.c.samplers import SamplerPointer
+from treadle.link.c.text.samplers import SamplerPointer
 from treadle.tensor.random.words import words_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ expected = np.random.Generator(np.random.SFC64(3))
 for _ in range(2):
     np.testing.assert_array_equal(f(), expected.normal(1.0, 2.0, size=(2, 3)))
 import sys
-print("treadle.link.c.writing" in sys.modules)
+print("treadle.link.c.text.writing" in sys.modules)
 """
 
 

@@ -15,7 +15,7 @@ from tests.cache.killing import in_child
 from treadle.compile import function
 from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import OptionValueError, config
-from treadle.link.c.abi import BRIDGE
+from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError
 
 

@@ -15,14 +15,14 @@ from treadle.compile import function
 from treadle.link.c import TABLE
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.lapack import routine
-from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.tensor import MatrixError, MatrixOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
     Link = Callable[[Sequence[Any], Sequence[Any]], Any]

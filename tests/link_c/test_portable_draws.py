@@ -13,8 +13,8 @@ from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS, TYPES
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 from treadle.tensor import PortableDraws, as_tensor_variable, scalar, tensor, vector
-from treadle.tensor.random.philox import State
-from treadle.tensor.random.samplers import SAMPLERS
+from treadle.tensor.random.generators.philox import State
+from treadle.tensor.random.generators.samplers import SAMPLERS
 
 PLAIN = [(name, dtype) for name, sampler in SAMPLERS.items() if not sampler.parameters for dtype in sampler.dtypes]
 LENGTHS = (0, 1, 2, 3, 7, 64, 1001, 2050)

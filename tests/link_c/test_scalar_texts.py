@@ -14,11 +14,11 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.link.c import SCALARS
-from treadle.link.c.dtypes import CTYPES
+from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.scalars import scalar_helpers
-from treadle.link.c.runtime.special_functions import SPECIAL
+from treadle.link.c.runtime.functions.scalars import scalar_helpers
+from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 
 CALLED = re.compile(r"([A-Za-z_][\w{}]*)\(")

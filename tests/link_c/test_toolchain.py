@@ -21,7 +21,7 @@ from treadle.compile import function
 from treadle.config import config
 from treadle.link.c import BACKEND
 from treadle.link.c.errors import BackendUnavailableError, CompileError
-from treadle.link.c.simd import simd_functions
+from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.toolchain import Toolchain, c_driver, find_toolchain
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from treadle.link.jax.linker import JAXLinker
 from treadle.link.vm import PythonLinker, PythonStepWarning
 from treadle.tensor import LoopParts
 from treadle.tensor.random import PortableGenerator, RandomStreamWarning, shared_rng
-from treadle.tensor.random.portable_keys import NOTICE
+from treadle.tensor.random.generators.portable_keys import NOTICE
 
 X = np.linspace(0.5, 1.5, 5)
 

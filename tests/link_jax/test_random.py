@@ -17,7 +17,7 @@ from treadle.graph import FunctionGraph
 from treadle.link.jax.linker import JAXLinker
 from treadle.link.jax.philox import Stream
 from treadle.link.vm import Program, PythonLinker
-from treadle.tensor.random import portable_keys
+from treadle.tensor.random.generators import portable_keys
 
 
 def keyed(rng: np.random.Generator) -> tr.PortableGenerator:

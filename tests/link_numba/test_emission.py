@@ -12,9 +12,9 @@ import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.numba import NumbaLinker
 from treadle.link.numba.compiler import COMPILER
-from treadle.link.numba.emission import _lasting
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.unit import Unit, make_kernel
+from treadle.link.numba.text.emission import _lasting
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.unit import Unit, make_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,9 @@ import treadle.tensor as tt
 from tests.link_torch.programs import check, link, reference
 from treadle.config import OptionValueError, config
 from treadle.graph import FunctionGraph
-from treadle.link.torch import BACKEND, PyTorchWarning, compilation, linker
+from treadle.link.torch import BACKEND, PyTorchWarning, linker
 from treadle.link.torch.linker import TorchLinker
+from treadle.link.torch.programs import compilation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

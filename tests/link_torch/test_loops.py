@@ -13,11 +13,11 @@ from tests.link_torch.programs import check, link, reference, sample, tensor
 from treadle.compile import function
 from treadle.config import config
 from treadle.graph import Apply, LoweringError, Op
-from treadle.link.torch import steps
-from treadle.link.torch.program import TorchProgram
+from treadle.link.torch.programs import steps
+from treadle.link.torch.programs.program import TorchProgram
 from treadle.link.vm import PythonStepWarning
 from treadle.tensor.random import PortableGenerator, shared_rng
-from treadle.tensor.random.portable_keys import NOTICE
+from treadle.tensor.random.generators.portable_keys import NOTICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from tests.link_torch.programs import link, reference
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
 from treadle.compile import function
 from treadle.config import config
-from treadle.tensor.random import portable_keys
+from treadle.tensor.random.generators import portable_keys
 
 if TYPE_CHECKING:
     import pytest

@@ -292,7 +292,7 @@ def test_failing_rule_raises_when_asked() -> None:
 
 def test_failing_rule_starts_the_debugger_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     traces: list[object] = []
-    monkeypatch.setattr("treadle.rewrite.run.pdb.post_mortem", traces.append)
+    monkeypatch.setattr("treadle.rewrite.engine.run.pdb.post_mortem", traces.append)
     a = number("a")
     with config.change_flags(on_opt_error="pdb"):
         run(graph([a], inc(a)), one_rule(failing, inc))

@@ -10,8 +10,8 @@ import pytest
 from tests.rewrite.toys import Number, P, add, graph, inc, neg, number, split, text
 from treadle.graph import Apply, Op, Variable, explicit_graph_inputs, static_op
 from treadle.rewrite import RuleDefinitionError
+from treadle.rewrite.engine.run import replacements
 from treadle.rewrite.pattern import Law
-from treadle.rewrite.run import replacements
 from treadle.surface.rewriters import PatternNodeRewriter, SubstitutionNodeRewriter, in2out
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from scipy import special, stats
 from treadle.compile import function
 from treadle.tensor import PortableDraws, constant, shared
 from treadle.tensor.random import PortableGenerator
-from treadle.tensor.random.philox import State, philox
-from treadle.tensor.random.rejection import gamma_shift, search, stirling
-from treadle.tensor.random.samplers import SAMPLERS
+from treadle.tensor.random.generators.philox import State, philox
+from treadle.tensor.random.generators.rejection import gamma_shift, search, stirling
+from treadle.tensor.random.generators.samplers import SAMPLERS
 
 COUNT = 20_000
 LEAST = 1e-4

@@ -8,6 +8,10 @@ from treadle.rewrite.compound import EquilibriumGraphRewriter, SequentialGraphRe
 from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import RewriteDatabase
 from treadle.rewrite.default import DefaultDatabase, PhasedDatabase, default_database, optdb
+from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter, Rewriter, looks_at
+from treadle.rewrite.engine.merging import MergeFeature, MergeOptimizer
+from treadle.rewrite.engine.report import Change, Firing, Report, RuleCost
+from treadle.rewrite.engine.run import Run, current_run, feature_of
 from treadle.rewrite.errors import (
     AmbiguousTagError,
     MissingTraceError,
@@ -29,14 +33,10 @@ from treadle.rewrite.explanation import (
 from treadle.rewrite.graphs import rewrite_graph
 from treadle.rewrite.inner import rewrite_inner_graphs
 from treadle.rewrite.inplace import IN_PLACE, overwrite
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter, Rewriter, looks_at
-from treadle.rewrite.merging import MergeFeature, MergeOptimizer
 from treadle.rewrite.pattern import Law, Pattern, same_number
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
-from treadle.rewrite.report import Change, Firing, Report, RuleCost
 from treadle.rewrite.rules import GraphPass, Rule, RuleSet
-from treadle.rewrite.run import Run, current_run, feature_of
 from treadle.rewrite.tags import DOCUMENTED_TAGS
 
 __all__ = [

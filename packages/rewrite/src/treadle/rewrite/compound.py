@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from treadle.config import config
 from treadle.graph import CycleError, io_toposort
+from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
+from treadle.rewrite.engine.run import running
 from treadle.rewrite.errors import require_kind
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.rules import GraphPass, Rule
-from treadle.rewrite.run import running
 from treadle.rewrite.worklist import RuleIndex, Worklist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from treadle.graph import Apply, Feature, FunctionGraph
-    from treadle.rewrite.run import Callback, Run
+    from treadle.rewrite.engine.run import Callback, Run
 
 # Rewriters of whole graphs that go on changing something are stopped after so many rounds.
 MOST_ROUNDS = 100

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from treadle.config import config
 from treadle.rewrite.compound import EquilibriumGraphRewriter, SequentialGraphRewriter
 from treadle.rewrite.database import Entry, RewriteDatabase
+from treadle.rewrite.engine.interface import NodeRewriter
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
-from treadle.rewrite.interface import NodeRewriter
 from treadle.rewrite.ordering import in_order
 from treadle.rewrite.query import as_position
 
 if TYPE_CHECKING:
     from treadle.rewrite.database import Member, Selected, Traits
-    from treadle.rewrite.interface import Rewriter
+    from treadle.rewrite.engine.interface import Rewriter
     from treadle.rewrite.query import RewriteDatabaseQuery
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from treadle.config import config, discover, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
+from treadle.rewrite.engine.interface import Rewriter
 from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, UnknownTagError
-from treadle.rewrite.interface import Rewriter
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.rules import GraphPass, Rule
 from treadle.rewrite.tags import DOCUMENTED_TAGS

@@ -8,10 +8,10 @@ from treadle.config import discover
 from treadle.rewrite.builtin import RULES as CORE
 from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import Entry, RewriteDatabase
+from treadle.rewrite.engine.interface import Rewriter
+from treadle.rewrite.engine.merging import MergeOptimizer
 from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
 from treadle.rewrite.inplace import RULES as INPLACE
-from treadle.rewrite.interface import Rewriter
-from treadle.rewrite.merging import MergeOptimizer
 from treadle.rewrite.ordering import in_order
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.rules import GraphPass, Rule, RuleSet

@@ -10,14 +10,14 @@ from treadle.config import lazy_module
 from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.default import optdb
+from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter, looks_at
+from treadle.rewrite.engine.report import Report
+from treadle.rewrite.engine.run import replacements
+from treadle.rewrite.engine.tracked import Tracked, class_of, is_among, is_tracked, name_of
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter, looks_at
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
-from treadle.rewrite.report import Report
 from treadle.rewrite.rules import Rule
-from treadle.rewrite.run import replacements
-from treadle.rewrite.tracked import Tracked, class_of, is_among, is_tracked, name_of
 
 if TYPE_CHECKING:
     import difflib

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import FunctionGraph, Variable
 from treadle.rewrite.compound import EquilibriumGraphRewriter
 from treadle.rewrite.default import optdb
+from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.errors import RewriterTypeError
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.query import RewriteDatabaseQuery
 
 if TYPE_CHECKING:

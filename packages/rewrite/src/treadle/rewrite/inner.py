@@ -8,8 +8,8 @@ from treadle.graph import Apply, HasInnerGraph
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Op
-    from treadle.rewrite.interface import GraphRewriter
-    from treadle.rewrite.report import Report
+    from treadle.rewrite.engine.interface import GraphRewriter
+    from treadle.rewrite.engine.report import Report
 
 
 def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter, report: Report | None = None) -> int:

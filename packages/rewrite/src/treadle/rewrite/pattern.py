@@ -13,8 +13,8 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from treadle.graph import Apply, Constant, Op, Variable
+from treadle.rewrite.engine.tracked import Tracked
 from treadle.rewrite.errors import RuleDefinitionError
-from treadle.rewrite.tracked import Tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

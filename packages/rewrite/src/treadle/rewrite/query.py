@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from treadle.rewrite.engine.interface import GraphRewriter
 from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError
-from treadle.rewrite.interface import GraphRewriter
 from treadle.rewrite.tags import NOT_IEEE, STRICT_IEEE
 
 

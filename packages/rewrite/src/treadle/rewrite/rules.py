@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.graph import DuplicateRegistrationError, Op
+from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
+from treadle.rewrite.engine.tracked import Tracked, check_tracked
 from treadle.rewrite.errors import RuleDefinitionError
-from treadle.rewrite.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.tags import NOT_IEEE
-from treadle.rewrite.tracked import Tracked, check_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

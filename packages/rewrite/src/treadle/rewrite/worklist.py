@@ -7,17 +7,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.graph import Op
+from treadle.rewrite.engine.tracked import class_of
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.rules import Rule
-from treadle.rewrite.tracked import class_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.rewrite.interface import NodeRewriter
-    from treadle.rewrite.report import RuleCost
-    from treadle.rewrite.run import Callback, Run
+    from treadle.rewrite.engine.interface import NodeRewriter
+    from treadle.rewrite.engine.report import RuleCost
+    from treadle.rewrite.engine.run import Callback, Run
 
 # For small graphs, a rule may change this many times the ratio (option optdb__max_use_ratio) before it is stopped.
 FEWEST_NODES = 25

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from treadle.tensor import fft as fft
     from treadle.tensor import linalg as linalg
     from treadle.tensor import optimize as optimize
+    from treadle.tensor import random as random
     from treadle.tensor import signal as signal
 
 if TYPE_CHECKING:  # written by `./dev pages`
@@ -182,10 +183,10 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.products.contraction import *  # noqa: F403
     from treadle.tensor.products.einstein import *  # noqa: F403
     from treadle.tensor.products.product import *  # noqa: F403
-    from treadle.tensor.random.compiled_samplers import *  # noqa: F403
-    from treadle.tensor.random.generator_draws import *  # noqa: F403
-    from treadle.tensor.random.lanes import *  # noqa: F403
-    from treadle.tensor.random.portable_draws import *  # noqa: F403
+    from treadle.tensor.random.generators.compiled_samplers import *  # noqa: F403
+    from treadle.tensor.random.generators.generator_draws import *  # noqa: F403
+    from treadle.tensor.random.generators.lanes import *  # noqa: F403
+    from treadle.tensor.random.generators.portable_draws import *  # noqa: F403
     from treadle.tensor.reductions.accumulation import *  # noqa: F403
     from treadle.tensor.reductions.fused_reduction import *  # noqa: F403
     from treadle.tensor.reductions.normalization import *  # noqa: F403

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from treadle.tensor.differentiation import products
     from treadle.tensor.joins import joining
     from treadle.tensor.numpy_protocol import functions as numpy_functions
-    from treadle.tensor.random import types as random_types
+    from treadle.tensor.random.generators import types as random_types
     from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.shapes import shape_specification
 else:
     products = lazy_module("treadle.tensor.differentiation.products")
     joining = lazy_module("treadle.tensor.joins.joining")
     numpy_functions = lazy_module("treadle.tensor.numpy_protocol.functions")
-    random_types = lazy_module("treadle.tensor.random.types")
+    random_types = lazy_module("treadle.tensor.random.generators.types")
     facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
     shape_specification = lazy_module("treadle.tensor.shapes.shape_specification")
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
-    from treadle.link.c.requirements import CFunction
-    from treadle.link.c.scalars import SCALARS
     from treadle.link.c.table import TABLE
+    from treadle.link.c.text.requirements import CFunction
+    from treadle.link.c.text.scalars import SCALARS
     from treadle.link.c.userops import c_function
 
 __all__ = [
@@ -29,8 +29,8 @@ __getattr__ = versioned_names(
     __name__,
     "link-c",
     {
-        "treadle.link.c.requirements": "CFunction",
-        "treadle.link.c.scalars": "SCALARS",
+        "treadle.link.c.text.requirements": "CFunction",
+        "treadle.link.c.text.scalars": "SCALARS",
         "treadle.link.c.linker": "CLinker",
         "treadle.link.c.capsules": "CPointer",
         "treadle.link.c.opwise": "OpWiseCLinker",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
-from treadle.link.c.abi import object_layout
-from treadle.link.c.convention import FIXED, MANY, MANY_STEPS, MOST_ARGUMENTS
-from treadle.link.c.division import MACRO, divided
-from treadle.link.c.dtypes import ctype
+from treadle.link.c.conventions.abi import object_layout
+from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS, MOST_ARGUMENTS
+from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.runtime.core import HEADERS, TYPES
-from treadle.link.c.unit import mark
+from treadle.link.c.text.division import MACRO, divided
+from treadle.link.c.text.unit import mark
 from treadle.tensor import tensors
 
 if TYPE_CHECKING:
     from treadle.link.c.runtime import Library
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
 
 # Above this many bytes, the arrays' descriptions stand in memory of their own, not on the stack.
 MOST_ON_STACK = 1 << 16

@@ -30,7 +30,7 @@ def _version() -> str:
 
 
 def _unavailable() -> str | None:
-    from treadle.link.c.abi import unsupported_interpreter
+    from treadle.link.c.conventions.abi import unsupported_interpreter
     from treadle.link.c.toolchain import find_toolchain
 
     found = find_toolchain()

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Unsupported, expand
-from treadle.link.c.dtypes import CTYPES
-from treadle.link.c.expression import check_texts
+from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.expression import check_texts
 from treadle.tensor import Elemwise, FusedReduction, MatrixOp, Scan, TensorType
 
 if TYPE_CHECKING:

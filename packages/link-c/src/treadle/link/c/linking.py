@@ -11,12 +11,12 @@ from treadle.link.c.checking import has_type
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
-from treadle.link.c.scalars import SCALARS
-from treadle.link.c.simd import simd_functions
 from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.text.scalars import SCALARS
+from treadle.link.c.text.simd import simd_functions
+from treadle.link.c.text.unit import NO_NODE, marked_node
+from treadle.link.c.text.writing import write_unit
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.c.unit import NO_NODE, marked_node
-from treadle.link.c.writing import write_unit
 from treadle.link.vm import Later, ProgramGraph, PythonLinker, in_segments, link_in_segments, passes_by
 from treadle.tensor import Elemwise, FusedReduction, tensors
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.link.c.abi import SharedLibrary
+    from treadle.link.c.conventions.abi import SharedLibrary
+    from treadle.link.c.text.unit import Unit
     from treadle.link.c.toolchain import Toolchain
-    from treadle.link.c.unit import Unit
     from treadle.link.vm import Program, RuleLinker
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from treadle.cache import default_cache
 from treadle.config import new_lock, span
-from treadle.link.c.abi import BRIDGE
 from treadle.link.c.blas import blas_pointers
-from treadle.link.c.convention import FIXED, MOST_ARGUMENTS
+from treadle.link.c.conventions.abi import BRIDGE
+from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS
+from treadle.link.c.conventions.sorts import sorts_table
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
-from treadle.link.c.sorts import sorts_table
 from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Later
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply
-    from treadle.link.c.abi import SharedLibrary
     from treadle.link.c.capsules import CPointer
+    from treadle.link.c.conventions.abi import SharedLibrary
     from treadle.link.vm import ProgramGraph
     from treadle.tensor import TensorConstant
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from treadle.graph import NodeError, node_error
-from treadle.link.c.abi import BRIDGE
-from treadle.link.c.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status
+from treadle.link.c.conventions.abi import BRIDGE
+from treadle.link.c.conventions.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status
 from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from treadle.graph import Apply, FunctionGraph
-    from treadle.link.c.abi import SharedLibrary
+    from treadle.link.c.conventions.abi import SharedLibrary
     from treadle.link.c.loading import Recipe
     from treadle.link.vm import ProgramGraph
     from treadle.tensor import TensorType

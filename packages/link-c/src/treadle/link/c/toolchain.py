@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 
 from treadle.cache import default_cache, digest, processor
 from treadle.config import config, lazy_module, new_lock, span
-from treadle.link.c.abi import BRIDGE
-from treadle.link.c.division import MACRO, RUNS
+from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
+from treadle.link.c.text.division import MACRO, RUNS
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Sequence
 
-    from treadle.link.c.abi import SharedLibrary
+    from treadle.link.c.conventions.abi import SharedLibrary
 else:
     # Programs that are loaded run no compiler.
     subprocess = lazy_module("subprocess")

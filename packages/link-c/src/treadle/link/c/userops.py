@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from treadle.link.c.dtypes import ctype
+from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.errors import CFunctionError
 from treadle.link.c.table import TABLE
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply, Op
-    from treadle.link.c.requirements import CFunction
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.requirements import CFunction
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
     Described = Callable[[Any, Apply], CFunction]

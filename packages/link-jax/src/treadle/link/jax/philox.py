@@ -1,4 +1,4 @@
-"""Philox 4x32-10 on JAX's arrays, as `treadle.tensor.random.philox` defines it."""
+"""Philox 4x32-10 on JAX's arrays, as `treadle.tensor.random.generators.philox` defines it."""
 
 from __future__ import annotations
 

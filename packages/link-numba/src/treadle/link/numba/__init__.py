@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from treadle.link.numba.linker import NumbaLinker
     from treadle.link.numba.scalars import SCALARS
     from treadle.link.numba.table import TABLE
-    from treadle.link.numba.values import ArrayValue, ScalarValue
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.values import ArrayValue, ScalarValue
+    from treadle.link.numba.text.writer import GraphWriter
 
     __version__: str
 else:
@@ -18,8 +18,8 @@ else:
         __name__,
         "link-numba",
         {
-            "treadle.link.numba.values": "ArrayValue ScalarValue",
-            "treadle.link.numba.writer": "GraphWriter",
+            "treadle.link.numba.text.values": "ArrayValue ScalarValue",
+            "treadle.link.numba.text.writer": "GraphWriter",
             "treadle.link.numba.linker": "NumbaLinker",
             "treadle.link.numba.scalars": "SCALARS",
             "treadle.link.numba.table": "TABLE",

@@ -22,12 +22,12 @@ from numba.core.serialize import dumps
 from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, span
 from treadle.link.numba.dispatcher import dispatcher
-from treadle.link.numba.vector_math import VECTOR_MATH
+from treadle.link.numba.routines.vector_math import VECTOR_MATH
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
 
-    from treadle.link.numba.unit import Unit
+    from treadle.link.numba.text.unit import Unit
 
 CAPACITY = 4096
 
@@ -70,7 +70,7 @@ class UnitCompiler:
             folder = Path(__file__).parent
             own = [
                 (folder / name).read_bytes()
-                for name in ("primitives.py", "compiler.py", "emission.py", "translation.py")
+                for name in ("primitives.py", "compiler.py", "text/emission.py", "text/translation.py")
             ]
             machine = repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
             versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
@@ -136,7 +136,7 @@ class UnitCompiler:
         return fresh[0] if fresh else self._load(unit, payload, entry)
 
     def _compile(self, unit: Unit, entry: bool) -> tuple[Dispatcher, CompileResult]:
-        from treadle.link.numba.translation import compile_unit
+        from treadle.link.numba.text.translation import compile_unit
 
         function, result, analysed = compile_unit(unit, entry, {u.name: self.get(u) for u in unit.uses})
         self._count("compiled")

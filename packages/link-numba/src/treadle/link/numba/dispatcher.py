@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numba.core.dispatcher import Dispatcher
 
-    from treadle.link.numba.unit import Unit
+    from treadle.link.numba.text.unit import Unit
 
 
 def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Dispatcher:

@@ -9,7 +9,7 @@ from treadle.config import config, span
 from treadle.graph import HasInnerGraph, IfElse, Unsupported, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import Unit
+from treadle.link.numba.text.unit import Unit
 from treadle.link.vm import ProgramGraph, TableLinker
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class NumbaLinker(TableLinker):
         with span("import"):
             from treadle.link.numba.compiler import COMPILER
             from treadle.link.numba.program import NumbaProgram, Recipe
-            from treadle.link.numba.source import write_program
+            from treadle.link.numba.text.source import write_program
 
         with span("code generation"):
             written = write_program(fgraph)
@@ -143,9 +143,9 @@ def _refused_type(kind: Type) -> str:
 
 def _install_routines(source: str) -> None:
     """Make functions of SciPy and NumPy that a text calls known to LLVM, which resolves them as it loads the code."""
-    from treadle.link.numba.lapack import ROUTINES
-    from treadle.link.numba.samplers import SAMPLERS
-    from treadle.link.numba.special import SPECIAL
+    from treadle.link.numba.routines.lapack import ROUTINES
+    from treadle.link.numba.routines.samplers import SAMPLERS
+    from treadle.link.numba.routines.special import SPECIAL
 
     SAMPLERS.install(source)
     SPECIAL.install(source)
@@ -160,9 +160,9 @@ def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple
     import numpy as np
 
     from treadle.link.numba import interrupts
-    from treadle.link.numba.blas import BLAS, ROUTINES
-    from treadle.link.numba.samplers import FIXED_WORDS, FUNCTIONS
-    from treadle.link.numba.transforms import CALL, LOOPS, loop_addresses
+    from treadle.link.numba.routines.blas import BLAS, ROUTINES
+    from treadle.link.numba.routines.samplers import FIXED_WORDS, FUNCTIONS
+    from treadle.link.numba.routines.transforms import CALL, LOOPS, loop_addresses
 
     first = len(ROUTINES) + 2 * len(LOOPS)
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)

@@ -10,17 +10,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import nest
 from treadle.link.numba.status import MATRIX, MEMORY, SHAPE
-from treadle.link.numba.unit import Unit, indented, make_kernel
-from treadle.link.numba.values import is_literal
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import nest
+from treadle.link.numba.text.unit import Unit, indented, make_kernel
+from treadle.link.numba.text.values import is_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import MatrixOp, TensorNode
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -76,7 +76,7 @@ class Made:
 class MatrixBody:
     """What is done to one matrix of each operand.
 
-    `text` and `query` are statements of the small part of Python that `treadle.link.numba.emission` writes: every
+    `text` and `query` are statements of the small part of Python that `treadle.link.numba.text.emission` writes: every
     variable of one type, no ``break``. Dimensions stand in variables of the names that the op's signature gives them,
     operands and results in those of `takes` and `makes`. ``$T`` is the type code of the first operand's elements,
     ``$R`` that of real numbers of this precision. ``$conj``, ``$re``, ``$abs`` and ``$cabs1`` take the conjugate, the

@@ -16,10 +16,10 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
-from treadle.link.numba.lapack import ROUTINES
-from treadle.link.numba.samplers import SAMPLERS
-from treadle.link.numba.special import SPECIAL
-from treadle.link.numba.vector_math import VECTOR_MATH
+from treadle.link.numba.routines.lapack import ROUTINES
+from treadle.link.numba.routines.samplers import SAMPLERS
+from treadle.link.numba.routines.special import SPECIAL
+from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.tensor import QUADRATURE
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _WORD = ir.IntType(64)
 
 
 def type_of(code: str) -> NumbaType:
-    """Return the Numba type of a code of `treadle.link.numba.unit.Unit.signature`."""
+    """Return the Numba type of a code of `treadle.link.numba.text.unit.Unit.signature`."""
     made: NumbaType
     if code.startswith("array:"):
         _, element, ndim = code.split(":")
@@ -219,7 +219,7 @@ def _libm(name: str, code: str) -> Intrinsic:
 
 
 def _special(name: str, code: str) -> Intrinsic:
-    """A function that SciPy has compiled, by a symbol that `treadle.link.numba.special` gives its address to."""
+    """A function that SciPy has compiled, by a symbol: `treadle.link.numba.routines.special`."""
     symbol, used, nin = SPECIAL.find(name, code)
     kind, computed = TYPES[code], TYPES[used]
 
@@ -404,7 +404,7 @@ def _gemv(code: str) -> Intrinsic:
 
 
 def _routine(library: str, name: str) -> Intrinsic:
-    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.lapack` gives its address to.
+    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.routines.lapack` gives its address to.
 
     Pointers are passed as they are, the addresses of places that hold them are passed for numbers; letters are numbers
     too. What a routine of LAPACK says in its last parameter, ``info``, is returned; 0 by one of BLAS.

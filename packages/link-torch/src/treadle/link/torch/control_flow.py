@@ -14,7 +14,7 @@ import torch
 
 from treadle.graph import FunctionGraph, IfElse
 from treadle.link.torch.loops import Loop
-from treadle.link.torch.storage import from_host, to_native
+from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
 from treadle.tensor import Scan
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Compute, Type, Value
     from treadle.link.torch.loops import StepLinker
-    from treadle.link.torch.program import TorchProgram
+    from treadle.link.torch.programs.program import TorchProgram
 
     class StretchLinker(StepLinker, Protocol):
         """What links the stretches and the bodies of loops."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import GraphTypeError
-from treadle.link.torch.compilation import PROCESS
-from treadle.link.torch.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
+from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ExternalOp, TensorType, wrap_external
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.link.torch.philox import Stream, unit64
-from treadle.link.torch.storage import SIGN_BIT
+from treadle.link.torch.programs.storage import SIGN_BIT
 from treadle.tensor import DrawLanes
 
 if TYPE_CHECKING:

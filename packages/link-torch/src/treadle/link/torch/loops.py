@@ -28,18 +28,18 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 
 from treadle.graph import Constant, FunctionGraph, NodeError
-from treadle.link.torch.compilation import PROCESS
 from treadle.link.torch.device import device
-from treadle.link.torch.generation import either
-from treadle.link.torch.program import explained, invalid, loader, no_grad, owned
-from treadle.link.torch.steps import CalledSteps, StraightSteps
-from treadle.link.torch.storage import from_host, to_host
+from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.generation import either
+from treadle.link.torch.programs.program import explained, invalid, loader, no_grad, owned
+from treadle.link.torch.programs.steps import CalledSteps, StraightSteps
+from treadle.link.torch.programs.storage import from_host, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Value
-    from treadle.link.torch.steps import Step
+    from treadle.link.torch.programs.steps import Step
     from treadle.link.torch.table import Flag
     from treadle.link.vm import Program
     from treadle.tensor import LoopInputs, Scan, TensorNode

@@ -1,4 +1,4 @@
-"""Philox 4x32-10 on PyTorch's tensors, as `treadle.tensor.random.philox` defines it.
+"""Philox 4x32-10 on PyTorch's tensors, as `treadle.tensor.random.generators.philox` defines it.
 
 PyTorch has no arithmetic of unsigned integers: numbers of 32 bits stand in int64.
 """

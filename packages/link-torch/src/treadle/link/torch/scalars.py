@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch.storage import kind, working
+from treadle.link.torch.programs.storage import kind, working
 from treadle.link.torch.table import Checked
 from treadle.tensor import ScalarTable
 
 if TYPE_CHECKING:
     from treadle.tensor import ScalarOp
 
-# A function of stored tensors of the dtypes computed with (see `treadle.link.torch.storage`).
+# A function of stored tensors of the dtypes computed with (see `treadle.link.torch.programs.storage`).
 TensorFunction: TypeAlias = Callable[..., torch.Tensor]
 Kernel: TypeAlias = TensorFunction | Checked
 
@@ -35,7 +35,7 @@ def _of_ufunc(name: str, kind: str) -> Kernel | None:
     return found if callable(found) else None
 
 
-# The kind is that of the last operand's dtype, see `treadle.link.torch.storage.kind`.
+# The kind is that of the last operand's dtype, see `treadle.link.torch.programs.storage.kind`.
 SCALARS: ScalarTable[Kernel | ByDtypes] = ScalarTable(
     "pytorch", "treadle.link.torch.lower.elementwise.scalar", _of_ufunc
 )

@@ -28,7 +28,7 @@ def _load() -> None:
 
 # A rule ``rule(op, node)`` returns a function of tensors, one for each input of the node (Python integers at the
 # positions of ``op.static_inputs``), to one tensor, or a tuple of tensors for several outputs; or it returns that
-# function wrapped in `Checked`. Tensors are stored as `treadle.link.torch.storage` says.
+# function wrapped in `Checked`. Tensors are stored as `treadle.link.torch.programs.storage` says.
 TORCH = LoweringTable("pytorch", _load)
 
 

@@ -13,7 +13,7 @@ from treadle.surface.rewriters.walking import SequentialNodeRewriter, WalkingGra
 if TYPE_CHECKING:
     from treadle.rewrite import DefaultDatabase, RewriteDatabaseQuery, Rewriter
     from treadle.rewrite.database import Member, Selected, Traits
-    from treadle.rewrite.run import Callback
+    from treadle.rewrite.engine.run import Callback
     from treadle.surface.rewriters.walking import Order
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import DestroyHandler, Feature, Op
 from treadle.rewrite import GraphRewriter, NodeRewriter, RewriterTypeError
-from treadle.rewrite.tracked import check_tracked
+from treadle.rewrite.engine.tracked import check_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

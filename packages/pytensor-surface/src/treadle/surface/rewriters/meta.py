@@ -11,7 +11,7 @@ from treadle.config import config
 from treadle.graph import Constant, FunctionGraph
 from treadle.link import vm
 from treadle.rewrite import NodeRewriter, looks_at
-from treadle.rewrite.run import replacements
+from treadle.rewrite.engine.run import replacements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

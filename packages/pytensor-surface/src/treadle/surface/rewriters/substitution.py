@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import Constant, Op, Variable
 from treadle.rewrite import Law, NodeRewriter, Pattern, RuleDefinitionError
+from treadle.rewrite.engine.run import replacements
+from treadle.rewrite.engine.tracked import is_among, is_tracked
 from treadle.rewrite.errors import require_kind
 from treadle.rewrite.pattern import placed, standing_for
-from treadle.rewrite.run import replacements
-from treadle.rewrite.tracked import is_among, is_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

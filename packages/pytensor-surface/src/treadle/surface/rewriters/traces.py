@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from treadle.graph import Apply, FunctionGraph, Op, Variable
 from treadle.rewrite import MissingTraceError, RewriterTypeError, RewriteWarning
-from treadle.rewrite.tracked import is_among
+from treadle.rewrite.engine.tracked import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,15 +8,15 @@ from treadle.config import config
 from treadle.graph import Variable
 from treadle.rewrite import NodeRewriter, RewriterTypeError, looks_at
 from treadle.rewrite.compound import RewriterOfNodes, nodes_in_order
+from treadle.rewrite.engine.run import replacements, running
 from treadle.rewrite.errors import require_kind
-from treadle.rewrite.run import replacements, running
 from treadle.rewrite.worklist import Worklist
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op
-    from treadle.rewrite.run import Callback
+    from treadle.rewrite.engine.run import Callback
 
 
 class SequentialNodeRewriter(NodeRewriter):

@@ -10,10 +10,16 @@ import numpy as np
 from treadle.graph import FunctionGraph
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
-from treadle.tensor.random.portable import PortableGenerator
-from treadle.tensor.random.portable_keys import KeyedGenerator, PortableSource, are_portable
-from treadle.tensor.random.states import GeneratorInState, choice_of_states, chooses_generators, origin_of, state_of
-from treadle.tensor.random.types import (
+from treadle.tensor.random.generators.portable import PortableGenerator
+from treadle.tensor.random.generators.portable_keys import KeyedGenerator, PortableSource, are_portable
+from treadle.tensor.random.generators.states import (
+    GeneratorInState,
+    choice_of_states,
+    chooses_generators,
+    origin_of,
+    state_of,
+)
+from treadle.tensor.random.generators.types import (
     PortableGeneratorType,
     RandomGeneratorConstant,
     RandomType,

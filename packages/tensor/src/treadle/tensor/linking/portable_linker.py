@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
 from treadle.tensor.linking.generator_states import expand_generators
-from treadle.tensor.random.portable_keys import NOTICE, portable_draws
+from treadle.tensor.random.generators.portable_keys import NOTICE, portable_draws
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import numpy as np
 from treadle.graph import Variable
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.linalg.ops.matrix_op import cores_of
-from treadle.tensor.random.generator_draws import GENERATOR_SAMPLERS, of_each
+from treadle.tensor.random.generators.generator_draws import GENERATOR_SAMPLERS, of_each
 
 if TYPE_CHECKING:
-    from treadle.tensor.random.methods import Generator, Operand, Size
+    from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 
 def draw_vectors(rng: Generator, name: str, size: Size, *parameters: Operand) -> Operand:

@@ -14,7 +14,7 @@ from treadle.tensor.elementwise.arithmetic import maximum, minimum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.exponential import exp, log, sqrt
 from treadle.tensor.elementwise.trigonometric import arccos, cos, sin
-from treadle.tensor.random.conditions import in_double
+from treadle.tensor.random.methods.conditions import in_double
 from treadle.tensor.special_functions.bessel_functions import i0e, i1e
 from treadle.tensor.special_functions.densities import beta_density, gamma_density
 from treadle.tensor.special_functions.gamma_functions import digamma
@@ -22,7 +22,7 @@ from treadle.tensor.special_functions.incomplete_beta import betainc_by_shape
 from treadle.tensor.special_functions.incomplete_gamma import gammainc_by_shape
 
 if TYPE_CHECKING:
-    from treadle.tensor.random.methods import Operand
+    from treadle.tensor.random.methods.generator_methods import Operand
 
 
 # Where g is so small that its distribution function is g**a / Gamma(a + 1).

@@ -16,13 +16,13 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
 from treadle.tensor.random.consumer import RNGConsumerOp
-from treadle.tensor.random.portable import PortableGenerator
-from treadle.tensor.random.portable_keys import PortableSource, are_portable
+from treadle.tensor.random.generators.portable import PortableGenerator
+from treadle.tensor.random.generators.portable_keys import PortableSource, are_portable
+from treadle.tensor.random.generators.states import GeneratorInState, generator_type, origin_of, state_of
+from treadle.tensor.random.generators.stream import as_generator
+from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
+from treadle.tensor.random.generators.types import PortableGeneratorType
 from treadle.tensor.random.size import batch_lengths, joined_lengths, normalize_size_param, static_batch
-from treadle.tensor.random.states import GeneratorInState, generator_type, origin_of, state_of
-from treadle.tensor.random.stream import as_generator
-from treadle.tensor.random.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
-from treadle.tensor.random.types import PortableGeneratorType
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.shape import as_lengths, static_lengths
@@ -306,7 +306,7 @@ class RandomVariable(RNGConsumerOp):
         """Return the draw in terms of a generator's methods and of NumPy's functions.
 
         It is called with values, and a generator of NumPy's or a `PortableGenerator`, and with variables and a
-        generator of a graph (see `treadle.tensor.random.symbolic`).
+        generator of a graph (see `treadle.tensor.random.generators.symbolic`).
 
         Parameters
         ----------

@@ -584,5 +584,5 @@ CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     "__array__": tensor_type_of,
     "numpy.random._generator.Generator": _generator_type_of,
     "numpy.random.mtrand.RandomState": _generator_type_of,
-    "treadle.tensor.random.portable.PortableGenerator": _generator_type_of,
+    "treadle.tensor.random.generators.portable.PortableGenerator": _generator_type_of,
 }

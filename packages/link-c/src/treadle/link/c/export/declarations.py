@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.convention import USER, Status
+from treadle.link.c.conventions.convention import USER, Status
 
 # The version of what follows; it changes with every change that a compiled host would notice.
 ABI_VERSION = 1

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.c.assembly import Assembly
-from treadle.link.c.convention import FIXED, NODES, USER
-from treadle.link.c.dtypes import CTYPES, CType, ctype
+from treadle.link.c.conventions.convention import FIXED, NODES, USER
+from treadle.link.c.conventions.dtypes import CTYPES, CType, ctype
 from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
-from treadle.link.c.unit import NO_NODE, mark
+from treadle.link.c.text.unit import NO_NODE, mark
 from treadle.tensor import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorVariable
 
 # DLPack's codes of kinds of dtypes.

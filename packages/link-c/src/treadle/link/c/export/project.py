@@ -16,18 +16,18 @@ from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
 from treadle.link.c.export.entry import ExportAssembly, initial_values
 from treadle.link.c.runtime import Library
-from treadle.link.c.simd import simd_functions
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.simd import simd_functions
+from treadle.link.c.text.writing import write_unit
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.c.writing import write_unit
 from treadle.tensor import shape_i, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
+    from treadle.link.c.text.unit import Unit
     from treadle.link.c.toolchain import Toolchain
-    from treadle.link.c.unit import Unit
     from treadle.link.vm import ExportRequest
     from treadle.tensor import TensorVariable
 

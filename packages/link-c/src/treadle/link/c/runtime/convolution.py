@@ -11,7 +11,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.link.c.dtypes import CType
+    from treadle.link.c.conventions.dtypes import CType
 
 CONVOLUTION = {
     "tr_conv_dim tr_conv_axis tr_floor tr_conv_read tr_conv_length": """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.convention import FIXED, LARGE, Status
+from treadle.link.c.conventions.convention import FIXED, LARGE, Status
 
 _CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
 HEADERS = f"""\

@@ -6,7 +6,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.link.c.dtypes import CType
+    from treadle.link.c.conventions.dtypes import CType
 
 INDEXING = {
     # Positions count from the end if negative.

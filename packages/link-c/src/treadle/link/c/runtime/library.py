@@ -6,31 +6,31 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES, CType
-from treadle.link.c.runtime.accumulation import ACCUMULATIONS, accumulation, recurrence
+from treadle.link.c.conventions.dtypes import CTYPES, CType
+from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.convolution import CONVOLUTION, convolution
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.fourier import FOURIER
-from treadle.link.c.runtime.fused_reduction import FUSED
-from treadle.link.c.runtime.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
-from treadle.link.c.runtime.generators import GENERATORS
+from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
+from treadle.link.c.runtime.functions.scalars import scalar_helpers
+from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.matrices import MATRICES
-from treadle.link.c.runtime.normalization import NORMALIZATION, normalizer
-from treadle.link.c.runtime.portable_draws import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
-from treadle.link.c.runtime.portable_rejection import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
-from treadle.link.c.runtime.reduction import DRIVER, KINDS, arg_reducer, reducer
-from treadle.link.c.runtime.scalars import scalar_helpers
+from treadle.link.c.runtime.random.generators import GENERATORS
+from treadle.link.c.runtime.random.portable_draws import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
+from treadle.link.c.runtime.random.portable_rejection import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
+from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
+from treadle.link.c.runtime.reductions.fused_reduction import FUSED
+from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
+from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.searching import SEARCHING, row_order, search
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
-from treadle.link.c.runtime.special_functions import SPECIAL
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
-from treadle.link.c.special import special_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

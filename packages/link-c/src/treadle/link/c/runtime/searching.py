@@ -5,10 +5,10 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import loaded
+from treadle.link.c.conventions.dtypes import loaded
 
 if TYPE_CHECKING:
-    from treadle.link.c.dtypes import CType
+    from treadle.link.c.conventions.dtypes import CType
 
 SEARCHING = {
     # A mask fits if in each of its last dimensions it is as long as wanted.

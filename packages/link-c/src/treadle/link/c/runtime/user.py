@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.convention import MOST_ERRORS, USER
+from treadle.link.c.conventions.convention import MOST_ERRORS, USER
 
 # What a user's function is given for each operand and result. It is documented: its fields stay as they are.
 ARRAY = """\

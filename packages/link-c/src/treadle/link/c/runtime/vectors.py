@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from treadle.link.c.dtypes import CType
+    from treadle.link.c.conventions.dtypes import CType
 
 # C's name of each function that may be called on whole blocks, and how many operands it has.
 BLOCK_FUNCTIONS = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
     "asin": 1, "acos": 1, "atan": 1, "sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
     "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2,
-    # Written in `treadle.link.c.runtime.gamma_functions`.
+    # Written in `treadle.link.c.runtime.functions.gamma_functions`.
     "digamma": 1, "gammaln": 1,
 }  # fmt: skip
 

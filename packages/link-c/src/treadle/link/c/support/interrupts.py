@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from treadle.config import new_lock
-from treadle.link.c.abi import BRIDGE
+from treadle.link.c.conventions.abi import BRIDGE
 
 # What loops find in the watch: the function to ask, the main thread, whether all are to end.
 _ASKED, _THREAD, _ENDING = range(3)

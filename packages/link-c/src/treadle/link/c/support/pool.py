@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
-from treadle.link.c.abi import BRIDGE
+from treadle.link.c.conventions.abi import BRIDGE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from treadle.link.c.abi import Function
+    from treadle.link.c.conventions.abi import Function
 
 # The pool holds a sixteenth of the machine's memory at most, and not more than this.
 MOST_BYTES = 1 << 28

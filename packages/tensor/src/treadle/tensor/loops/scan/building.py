@@ -37,7 +37,7 @@ from treadle.tensor.loops.scan.arguments import (
     read_states,
 )
 from treadle.tensor.loops.scan.results import StepResults, Updates, as_output, read_results
-from treadle.tensor.random.types import RandomType
+from treadle.tensor.random.generators.types import RandomType
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType

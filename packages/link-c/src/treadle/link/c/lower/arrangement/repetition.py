@@ -8,7 +8,7 @@ from treadle.link.c.table import TABLE
 from treadle.tensor import RepeatedPositions
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

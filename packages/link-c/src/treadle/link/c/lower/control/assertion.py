@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import ctype, loaded
+from treadle.link.c.conventions.dtypes import ctype, loaded
 from treadle.link.c.lower.control.copying import view
 from treadle.link.c.table import TABLE
 from treadle.tensor import CheckAndRaise
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES, converted, ctype
-from treadle.link.c.expression import Expression, Operation, expression
-from treadle.link.c.kernel import Kernel
+from treadle.link.c.conventions.dtypes import CTYPES, converted, ctype
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.expression import Expression, Operation, expression
+from treadle.link.c.text.kernel import Kernel
 from treadle.tensor import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
 # The rules take complex numbers too.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.scalars import SCALARS
+from treadle.link.c.text.scalars import SCALARS
 from treadle.tensor import CASTS
 
 for _name, _texts in {
@@ -27,7 +27,7 @@ for _name, _texts in {
     "real": {"fiub": "{0}"},
     "imag": {"fiub": "0"},
     "conj": {"fiu": "{0}"},
-    # Comparisons; those of int64 with uint64 are written in `treadle.link.c.expression`.
+    # Comparisons; those of int64 with uint64 are written in `treadle.link.c.text.expression`.
     "eq": {"fiub": "{0} == {1}"},
     "neq": {"fiub": "{0} != {1}"},
     "lt": {"fiub": "{0} < {1}"},
@@ -84,7 +84,7 @@ for _name in (
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"a{_name}{{s}}({{0}})"})
 
-# Functions that SciPy has compiled, by the names that cython_special gives them; see `treadle.link.c.special`.
+# Functions that SciPy has compiled, by cython_special's names; see `treadle.link.c.conventions.special`.
 for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
@@ -108,11 +108,11 @@ for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1
 for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
     SCALARS.register(_name, {"f": f"tr_special_{_name}_{{t}}({{0}}, {{1}})"})
 
-# Functions on blocks that are written here: see `treadle.link.c.runtime.gamma_functions`.
+# Functions on blocks that are written here: see `treadle.link.c.runtime.functions.gamma_functions`.
 for _name in ("digamma", "gammaln"):
     SCALARS.register(_name, {"f": f"tr_v_{_name}_{{t}}({{0}})"})
 
-# Functions that are written here, in double: see `treadle.link.c.runtime.special_functions`.
+# Functions that are written here, in double: see `treadle.link.c.runtime.functions.special_functions`.
 for _name, _text in {
     "beta_tail_moment": "tr_beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "tr_gamma_tail_moment({0}, {1}, {2})",

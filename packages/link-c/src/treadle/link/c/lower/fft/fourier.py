@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import ctype
-from treadle.link.c.loops import LoopPointer
+from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.loops import LoopPointer
 from treadle.tensor import FourierTransform
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

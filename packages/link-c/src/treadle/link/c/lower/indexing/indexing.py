@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES, ctype
+from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
 from treadle.tensor import (
     AdvancedIncSubtensor,
@@ -21,7 +21,7 @@ from treadle.tensor import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
     Split = tuple[list[TensorVariable], list[TensorVariable]]

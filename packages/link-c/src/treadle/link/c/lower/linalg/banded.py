@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.tensor import LUFactorTridiagonal, SolveBanded, SolveHermitianBanded, SolveLUFactorTridiagonal
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # Only the places inside of the matrix are read.

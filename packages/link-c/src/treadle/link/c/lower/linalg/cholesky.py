@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c import small_matrices
-from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
+from treadle.link.c.text import small_matrices
+from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # Rows that the factorisation is gone back through together.

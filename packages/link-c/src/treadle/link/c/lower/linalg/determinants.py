@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c import small_matrices
-from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.table import TABLE
+from treadle.link.c.text import small_matrices
+from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.tensor import Det, SLogDet
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 _FACTOR = """\

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
-from treadle.link.c.small_matrices import JACOBI, diagonalised
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.small_matrices import JACOBI, diagonalised
 from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # Only one triangle is there: the other is 0. What LAPACK makes of numbers that are not finite is anything.

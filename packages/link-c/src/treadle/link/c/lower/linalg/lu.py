@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.link.c.substitution import EXCHANGE, ROUTINES, substituted
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
 from treadle.tensor import LUFactor, LUSolve, PivotToPermutations
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # Rows must be told from columns here: the factors of the transpose are others. A pivot of 0 is no failure.

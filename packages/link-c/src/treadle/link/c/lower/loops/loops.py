@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.checking import body_of
-from treadle.link.c.dtypes import ctype
-from treadle.link.c.scalar_loops import ScalarLoop, is_of_numbers
+from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.unit import Unit
+from treadle.link.c.text.scalar_loops import ScalarLoop, is_of_numbers
+from treadle.link.c.text.unit import Unit
 from treadle.tensor import Scan, tensors
 
 if TYPE_CHECKING:

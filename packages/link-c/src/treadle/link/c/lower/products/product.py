@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import CTYPES, ctype
+from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.lower.elementwise.elemwise import cast_to
 from treadle.link.c.runtime.product import BLAS_LETTERS
 from treadle.link.c.table import TABLE
 from treadle.tensor import Gemm, MatMul
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

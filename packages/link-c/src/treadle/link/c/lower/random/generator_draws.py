@@ -6,15 +6,15 @@ import re
 from string import Template
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import ctype
-from treadle.link.c.samplers import bit_generators, with_samplers
+from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.samplers import bit_generators, with_samplers
 from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
 # One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.c.dtypes import ctype
+from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
 from treadle.tensor import ConvND
 
 if TYPE_CHECKING:
-    from treadle.link.c.unit import Unit
+    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
 

@@ -1,4 +1,4 @@
-"""PortableDraws on JAX: the definitions of `treadle.tensor.random.philox` in JAX's own arithmetic."""
+"""PortableDraws on JAX: the definitions of `treadle.tensor.random.generators.philox` in JAX's own arithmetic."""
 
 from __future__ import annotations
 

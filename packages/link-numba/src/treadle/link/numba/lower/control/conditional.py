@@ -1,15 +1,15 @@
-"""Choices between branches, where both were computed before: those of `treadle.link.numba.source` are lazy."""
+"""Choices between branches, where both were computed before: those of `treadle.link.numba.text.source` are lazy."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
-from treadle.link.numba.choices import Arm, write_choice
 from treadle.link.numba.table import TABLE
+from treadle.link.numba.text.choices import Arm, write_choice
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -12,14 +12,14 @@ from treadle.link.numba.dtypes import STORAGES, converted, is_name
 from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ArrayValue, ScalarValue, Value
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
 from treadle.tensor import Composite, Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Variable
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode, TensorVariable
 
 # The rules take complex numbers too.

@@ -86,7 +86,7 @@ for _name in (
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
 
-# Functions that SciPy has compiled, by the names that cython_special gives them; see `treadle.link.numba.special`.
+# Functions that SciPy has compiled, by cython_special's names; see `treadle.link.numba.routines.special`.
 for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
@@ -111,7 +111,7 @@ for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1
 for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
     SCALARS.register(_name, {"f": f"special_{_name}_{{t}}({{0}}, {{1}})"})
 
-# Functions that are written here, in double: see `treadle.link.numba.special_functions`.
+# Functions that are written here, in double: see `treadle.link.numba.routines.special_functions`.
 for _name, _text in {
     "beta_tail_moment": "beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "gamma_tail_moment({0}, {1}, {2})",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import nest
+from treadle.link.numba.routines.transforms import CALL
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.transforms import CALL
-from treadle.link.numba.unit import Unit, make_kernel
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import nest
+from treadle.link.numba.text.unit import Unit, make_kernel
 from treadle.tensor import FourierTransform
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

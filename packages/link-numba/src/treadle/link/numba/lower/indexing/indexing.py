@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import Array, lengths, nest
 from treadle.link.numba.lower.reductions.reduction import combined
 from treadle.link.numba.lower.shapes.broadcasting import padded
 from treadle.link.numba.status import INDEX, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import Unit, indented, make_kernel
-from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import Array, lengths, nest
+from treadle.link.numba.text.unit import Unit, indented, make_kernel
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import Entry, Gather, TensorNode, TensorVariable
 
 # The rules take complex numbers too.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from treadle.link.numba.dtypes import STORAGES, converted
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ArrayValue
+from treadle.link.numba.text.values import ArrayValue
 from treadle.tensor import ARange, Join
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

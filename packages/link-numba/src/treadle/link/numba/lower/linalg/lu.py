@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from treadle.link.numba.lower.linalg.triangular import substitution
 from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import indented
+from treadle.link.numba.text.unit import indented
 from treadle.tensor import LUFactor, LUSolve, PivotToPermutations
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -11,7 +11,7 @@ from treadle.tensor import Expm, MatrixSign
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -9,7 +9,7 @@ from treadle.link.numba.table import TABLE
 from treadle.tensor import SVD
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.interrupts import FIRST_LOOK
-from treadle.link.numba.parts import called
 from treadle.link.numba.status import INTERRUPT, MEMORY, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import indented
-from treadle.link.numba.values import ArrayValue, ScalarValue, Value, is_literal, product
+from treadle.link.numba.text.parts import called
+from treadle.link.numba.text.unit import indented
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.tensor import Scan, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode, TensorVariable
 
 # The rules take complex numbers too.

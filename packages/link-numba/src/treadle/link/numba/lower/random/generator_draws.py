@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.generators import BLOCK
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import Array, lengths, nest, offset
+from treadle.link.numba.routines.generators import BLOCK
 from treadle.link.numba.status import SHAPE, VALUE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import indented, make_kernel
-from treadle.link.numba.values import ArrayValue, ScalarValue, product
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import Array, lengths, nest, offset
+from treadle.link.numba.text.unit import indented, make_kernel
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, product
 from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.values import Value
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.values import Value
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.link.numba.dtypes import converted
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import Array, lengths, nest, offset, still_where
 from treadle.link.numba.lower.elementwise.elemwise import as_operand
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import Unit, indented, make_kernel
-from treadle.link.numba.values import ArrayValue, ScalarValue, Value, product
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import Array, lengths, nest, offset, still_where
+from treadle.link.numba.text.unit import Unit, indented, make_kernel
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, product
 from treadle.tensor import PortableDraws
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 _STATE = [("key", "i8"), ("stream", "i8"), ("at", "i8")]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import Array, lengths, offset
 from treadle.link.numba.lower.reductions.reduction import combined
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import Unit, indented, make_kernel
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import Array, lengths, offset
+from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.tensor import Accumulation, LinearRecurrence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.values import ArrayValue
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.values import ArrayValue
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

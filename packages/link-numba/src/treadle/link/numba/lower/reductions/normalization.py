@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES, Storage
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import nest
 from treadle.link.numba.lower.reductions.reduction import bind_result
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import Unit, make_kernel
-from treadle.link.numba.values import ArrayValue
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import nest
+from treadle.link.numba.text.unit import Unit, make_kernel
+from treadle.link.numba.text.values import ArrayValue
 from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 

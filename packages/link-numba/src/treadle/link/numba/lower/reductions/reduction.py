@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.library import LIBRARY
-from treadle.link.numba.loops import Array, lengths, merging, nest, offset
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.unit import Unit, indented, make_kernel
-from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal, product
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.loops import Array, lengths, merging, nest, offset
+from treadle.link.numba.text.unit import Unit, indented, make_kernel
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal, product
 from treadle.tensor import ArgReduction, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode, TensorVariable
 
 # The rules take complex numbers too.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from treadle.link.numba.lower.reductions.reduction import accumulate, bind_result, cleared
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal
 from treadle.tensor import Alloc, SumTo
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ScalarValue
+from treadle.link.numba.text.values import ScalarValue
 from treadle.tensor import DimShuffle
 
 if TYPE_CHECKING:
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.values import ArrayValue, ScalarValue, is_literal, product
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal, product
 from treadle.tensor import Reshape, Shape, ShapeI
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.writer import GraphWriter
+    from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from treadle.link.torch.programs.storage import converter, from_host, to_output_dtype, working
 from treadle.link.torch.scalars import kernel_of, takes
-from treadle.link.torch.storage import converter, from_host, to_output_dtype, working
 from treadle.link.torch.table import TORCH, Checked
 from treadle.tensor import CASTS, Composite, Elemwise, tensors
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.storage import wrapped
+from treadle.link.torch.programs.storage import wrapped
 from treadle.link.torch.table import TORCH, Checked
 from treadle.tensor import (
     AdvancedIncSubtensor,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.storage import SIGN_BIT
+from treadle.link.torch.programs.storage import SIGN_BIT
 from treadle.link.torch.table import TORCH, Checked
 from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from treadle.link.torch.device import device
-from treadle.link.torch.storage import converter
+from treadle.link.torch.programs.storage import converter
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ARange, Join
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.storage import converter, kind, to_output_dtype, working
+from treadle.link.torch.programs.storage import converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import MatMul
 

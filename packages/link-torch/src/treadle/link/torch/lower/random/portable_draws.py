@@ -1,4 +1,4 @@
-"""PortableDraws on PyTorch: the definitions of `treadle.tensor.random.philox` in PyTorch's own arithmetic."""
+"""PortableDraws on PyTorch: the definitions of `treadle.tensor.random.generators.philox` in PyTorch's arithmetic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from treadle.graph import Unsupported
 from treadle.link.torch.lanes import TorchLanes
 from treadle.link.torch.philox import Stream, bits32, interleaved, unit32, unit64
-from treadle.link.torch.storage import STORAGE_DTYPES
+from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import TORCH
 from treadle.tensor import LANE_SAMPLERS, PortableDraws
 

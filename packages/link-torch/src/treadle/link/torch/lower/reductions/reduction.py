@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch.storage import SIGN_BIT, converter, kind, to_output_dtype, working
+from treadle.link.torch.programs.storage import SIGN_BIT, converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ArgReduction, Reduction, tensors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.torch.lower.reductions.reduction import total
-from treadle.link.torch.storage import to_output_dtype
+from treadle.link.torch.programs.storage import to_output_dtype
 from treadle.link.torch.table import TORCH
 from treadle.tensor import Alloc, SumTo
 

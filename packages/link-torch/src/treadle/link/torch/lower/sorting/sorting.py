@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.storage import SIGN_BIT, kind
+from treadle.link.torch.programs.storage import SIGN_BIT, kind
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ArgSort, Sort, tensors
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from treadle.link.torch.programs.storage import SIGN_BIT
 from treadle.link.torch.scalars import SCALARS, ByDtypes
-from treadle.link.torch.storage import SIGN_BIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

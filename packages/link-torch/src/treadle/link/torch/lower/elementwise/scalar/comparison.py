@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from treadle.link.torch.lower.elementwise.scalar.arithmetic import unsigned_less
+from treadle.link.torch.programs.storage import kind
 from treadle.link.torch.scalars import SCALARS, ByDtypes
-from treadle.link.torch.storage import kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

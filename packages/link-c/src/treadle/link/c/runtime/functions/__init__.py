@@ -1,0 +1,1 @@
+"""C functions of numbers: complex ones, gamma functions, further special functions."""

@@ -1,0 +1,1 @@
+"""C functions that go along axes: reductions, cumulative functions, softmax."""

@@ -1,0 +1,460 @@
+"""C text of reductions: the walk over kept and reduced dimensions, and the typed inner loops."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.link.c.conventions.dtypes import CType
+
+# row: combines a run of elements into one accumulator (of two parts: the value and what rounding lost).
+# rows: combines m runs of n elements into n accumulators, side by side.
+DRIVER = {
+    "tr_reducer": """\
+typedef struct {
+  int64_t size, out_size;
+  void (*start)(int64_t n, char *acc);
+  void (*row)(int64_t n, const char *p, int64_t s, char *acc);
+  void (*rows)(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc);
+  void (*finish)(int64_t n, const char *acc, char *out);
+  void (*settle)(char *acc);
+  int empty;
+} tr_reducer;
+""",
+    # The kept dimensions of an operand, nk of them with lengths kn and strides ks, and the reduced ones, nr with rn and
+    # rs; kept and reduced: how many elements they have; p: where the walk begins.
+    "tr_split tr_dims": """\
+typedef struct {
+  int nk, nr;
+  int64_t kn[TR_ND], ks[TR_ND], rn[TR_ND], rs[TR_ND], kept, reduced;
+  const char *p;
+} tr_dims;
+/* Split dimensions into kept and reduced ones, the innermost first, neighbours that run evenly joined. Where the order
+   over the reduced ones does not matter, they are sorted by stride and walked forwards. */
+static void tr_split(const tr_var *x, int nd, uint64_t mask, int ordered, tr_dims *t) {
+  t->nk = t->nr = 0;
+  t->kept = t->reduced = 1;
+  t->p = x->p;
+  for (int d = nd - 1; d >= 0; d--) {
+    int64_t n = x->n[d], s = x->s[d];
+    if (mask >> d & 1) {
+      int at = t->nr;
+      t->reduced *= n;
+      if (n == 1) continue;
+      if (!ordered) {
+        if (s < 0 && n > 0) { t->p += s * (n - 1); s = -s; }
+        while (at > 0 && t->rs[at - 1] > s) { t->rn[at] = t->rn[at - 1]; t->rs[at] = t->rs[at - 1]; at--; }
+      }
+      t->rn[at] = n;
+      t->rs[at] = s;
+      t->nr++;
+    } else {
+      t->kept *= n;
+      if (n == 1) continue;
+      if (t->nk && s == t->ks[t->nk - 1] * t->kn[t->nk - 1]) { t->kn[t->nk - 1] *= n; continue; }
+      t->kn[t->nk] = n;
+      t->ks[t->nk++] = s;
+    }
+  }
+  if (t->nr > 1) {
+    int m = 0;
+    for (int d = 1; d < t->nr; d++) {
+      if (t->rs[d] == t->rs[m] * t->rn[m]) { t->rn[m] *= t->rn[d]; continue; }
+      m++;
+      t->rn[m] = t->rn[d];
+      t->rs[m] = t->rs[d];
+    }
+    t->nr = m + 1;
+  }
+  if (t->nr == 0) { t->nr = 1; t->rn[0] = t->reduced; t->rs[0] = 0; }
+  if (t->nk == 0) { t->nk = 1; t->kn[0] = t->kept; t->ks[0] = 0; }
+}
+""",
+    "tr_next": """\
+/* Step to the next index over dimensions first..nd-1; 0 when all were visited. */
+static int tr_next(int first, int nd, const int64_t *n, const int64_t *s, int64_t *i, const char **p) {
+  for (int d = first; d < nd; d++) {
+    if (++i[d] < n[d]) { *p += s[d]; return 1; }
+    *p -= s[d] * (n[d] - 1);
+    i[d] = 0;
+  }
+  return 0;
+}
+""",
+    "tr_reduce": """\
+static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr_reducer *r) {
+  tr_dims t;
+  int64_t ki[TR_ND] = {0}, ri[TR_ND] = {0};
+  char *out = o->p;
+  const char *p;
+  tr_split(x, nd, mask, 0, &t);
+  if (t.kept == 0) return 0;
+  if (t.reduced == 0) {
+    int64_t acc[2];
+    if (r->empty) return TR_EMPTY;
+    for (int64_t j = 0; j < t.kept; j++) {
+      r->start(1, (char *)acc);
+      r->finish(1, (char *)acc, out + j * r->out_size);
+    }
+    return 0;
+  }
+  p = t.p;
+  if (t.kept == 1 || llabs(t.rs[0]) <= llabs(t.ks[0])) {
+    do {
+      int64_t acc[2] = {0, 0};
+      const char *q = p;
+      r->start(1, (char *)acc);
+      do r->row(t.rn[0], q, t.rs[0], (char *)acc);
+      while (tr_next(1, t.nr, t.rn, t.rs, ri, &q));
+      if (r->settle) r->settle((char *)acc);
+      r->finish(1, (char *)acc, out);
+      out += r->out_size;
+    } while (tr_next(0, t.nk, t.kn, t.ks, ki, &p));
+    return 0;
+  }
+  do {
+    int64_t acc[2048];
+    const int64_t most = (int64_t)sizeof acc / r->size;
+    for (int64_t at = 0; at < t.kn[0]; at += most) {
+      const int64_t m = t.kn[0] - at < most ? t.kn[0] - at : most;
+      const char *q = p + at * t.ks[0];
+      r->start(m, (char *)acc);
+      do r->rows(t.rn[0], t.rs[0], m, q, t.ks[0], (char *)acc);
+      while (tr_next(1, t.nr, t.rn, t.rs, ri, &q));
+      r->finish(m, (char *)acc, out);
+      out += m * r->out_size;
+    }
+  } while (tr_next(1, t.nk, t.kn, t.ks, ki, &p));
+  return 0;
+}
+""",
+    "tr_keep": """\
+/* Lengths of a reduction's result: those that are not reduced. */
+static void tr_keep(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
+  for (int d = 0, e = 0; d < nd; d++) if (!(mask >> d & 1)) o->n[e++] = x->n[d];
+}
+""",
+}
+
+# $Acc: C type of the accumulator, $Elem: of an element in memory, $Out: of a result. $lanes fill one vector of $Acc.
+_VECTORS = """\
+typedef $Acc ${name}_v __attribute__((vector_size(64)));
+typedef $Elem ${name}_x __attribute__((vector_size($lanes * sizeof($Elem))));
+static inline ${name}_v ${name}_load(const $Elem *p) {
+  ${name}_x x;
+  memcpy(&x, p, sizeof x);
+  return __builtin_convertvector(x, ${name}_v);
+}
+static inline ${name}_v ${name}_join(${name}_v a, ${name}_v x) { $join_vectors }
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  int64_t i = 0;
+  $Acc t = $start;
+  if (n > 2048) {
+    const int64_t h = n / 2 & ~(int64_t)255;
+    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
+    return JOIN(a, b);
+  }
+  if (n >= $lanes) {
+    ${name}_v a = ${name}_load(x);
+    i = $lanes;
+    if (n >= 4 * $lanes) {
+      ${name}_v b = ${name}_load(x + $lanes), c = ${name}_load(x + 2 * $lanes), d = ${name}_load(x + 3 * $lanes);
+      for (i = 4 * $lanes; i + 4 * $lanes <= n; i += 4 * $lanes) {
+        a = ${name}_join(a, ${name}_load(x + i));
+        b = ${name}_join(b, ${name}_load(x + i + $lanes));
+        c = ${name}_join(c, ${name}_load(x + i + 2 * $lanes));
+        d = ${name}_join(d, ${name}_load(x + i + 3 * $lanes));
+      }
+      a = ${name}_join(${name}_join(a, b), ${name}_join(c, d));
+    }
+    for (; i + $lanes <= n; i += $lanes) a = ${name}_join(a, ${name}_load(x + i));
+    for (int k = 0; k < $lanes; k++) t = JOIN(t, a[k]);
+  }
+  for (; i < n; i++) { const $Acc y = ($Acc)x[i]; t = JOIN(t, y); }
+  return t;
+}
+"""
+
+_SCALARS = """\
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  $Acc t[8] = {$start, $start, $start, $start, $start, $start, $start, $start};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) for (int k = 0; k < 8; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
+  for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
+  for (int k = 4; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
+  return t[0];
+}
+"""
+
+# Pairwise, like that of vectors.
+_COMPLEX = """\
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  $Acc t[4] = {$start, $start, $start, $start};
+  int64_t i = 0;
+  if (n > 512) {
+    const int64_t h = n / 2 & ~(int64_t)63;
+    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
+    return JOIN(a, b);
+  }
+  for (; i + 4 <= n; i += 4) for (int k = 0; k < 4; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
+  for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
+  for (int k = 2; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
+  return t[0];
+}
+"""
+
+# Parts are added up side by side.
+_COMPLEX_SUM = """\
+typedef $Real ${name}_v __attribute__((vector_size(64)));
+static $Acc ${name}_run(const $Elem *x, int64_t n) {
+  enum { L = 64 / sizeof($Real) };
+  const $Real *p = (const $Real *)x;
+  $Real re = 0, im = 0;
+  int64_t i = 0;
+  if (n > 2048) {
+    const int64_t h = n / 2 & ~(int64_t)255;
+    return ${name}_run(x, h) + ${name}_run(x + h, n - h);
+  }
+  if (2 * n >= 4 * L) {
+    ${name}_v t[4], y;
+    memcpy(t, p, sizeof t);
+    for (i = 4 * L; i + 4 * L <= 2 * n; i += 4 * L)
+      for (int k = 0; k < 4; k++) { memcpy(&y, p + i + k * L, sizeof y); t[k] += y; }
+    t[0] = (t[0] + t[1]) + (t[2] + t[3]);
+    for (int k = 0; k < L; k += 2) { re += t[0][k]; im += t[0][k + 1]; }
+  }
+  for (; i < 2 * n; i += 2) { re += p[i]; im += p[i + 1]; }
+  return __builtin_complex(re, im);
+}
+"""
+
+_LOOPS = """\
+static void ${name}_start(int64_t n, char *acc) { for (int64_t j = 0; j < n; j++) (($Acc *)acc)[j] = $start; }
+static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
+  $Acc *a = ($Acc *)acc;
+  if (s == sizeof($Elem)) {
+    const $Acc y = ${name}_run((const $Elem *)p, n);
+    $merge
+    return;
+  }
+  for (int64_t i = 0; i < n; i += 256) {
+    $Elem b[256];
+    const int64_t m = n - i < 256 ? n - i : 256;
+    for (int64_t j = 0; j < m; j++, p += s) b[j] = *(const $Elem *)p;
+    { const $Acc y = ${name}_run(b, m); $merge }
+  }
+}
+static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
+  $Acc *restrict a = ($Acc *)acc;
+  int64_t i = 0;
+  if (s == sizeof($Elem)) {
+    for (; i + 4 <= m; i += 4, p += 4 * rs) {
+      const $Elem *x0 = (const $Elem *)p, *x1 = (const $Elem *)(p + rs);
+      const $Elem *x2 = (const $Elem *)(p + 2 * rs), *x3 = (const $Elem *)(p + 3 * rs);
+#pragma omp simd
+      for (int64_t j = 0; j < n; j++) {
+        const $Acc y0 = LOAD(x0[j]), y1 = LOAD(x1[j]), y2 = LOAD(x2[j]), y3 = LOAD(x3[j]);
+        const $Acc l = JOIN(y0, y1), r = JOIN(y2, y3), t = JOIN(l, r), b = a[j];
+        a[j] = JOIN(b, t);
+      }
+    }
+    for (; i < m; i++, p += rs) {
+      const $Elem *x = (const $Elem *)p;
+#pragma omp simd
+      for (int64_t j = 0; j < n; j++) { const $Acc y = LOAD(x[j]), b = a[j]; a[j] = JOIN(b, y); }
+    }
+    return;
+  }
+  for (; i < m; i++, p += rs) {
+    const char *q = p;
+    for (int64_t j = 0; j < n; j++, q += s) { const $Acc y = LOAD(*(const $Elem *)q), b = a[j]; a[j] = JOIN(b, y); }
+  }
+}
+static void ${name}_finish(int64_t n, const char *acc, char *out) {
+  for (int64_t j = 0; j < n; j++) { const $Acc y = ((const $Acc *)acc)[j]; (($Out *)out)[j] = $store; }
+}
+"""
+
+# The error of each addition of partial sums is kept and added at the end (Neumaier 1974), unless a sum is not finite.
+_SETTLE = """\
+static void ${name}_settle(char *acc) {
+  $Acc *a = ($Acc *)acc;
+  const $Acc t = a[0] + a[1];
+  if (t - t == 0) a[0] = t;
+}
+"""
+_MERGE_SUM = (
+    "{ const $Acc u = a[0], t = u + y; "
+    "a[1] += (u < 0 ? -u : u) >= (y < 0 ? -y : y) ? (u - t) + y : (y - t) + u; a[0] = t; }"
+)
+_MERGED = """\
+static void ${name}_merge(char *acc, const char *other) {
+  $Acc *a = ($Acc *)acc;
+  const $Acc y = *(const $Acc *)other;
+  $merge
+  $rest
+}
+"""
+_MERGE = "{ const $Acc u = a[0]; a[0] = JOIN(u, y); }"
+
+# How two values are combined: {a} and {x}.
+_JOIN = {
+    "sum": "($Acc)({a} + {x})",
+    "prod": "($Acc)({a} * {x})",
+    "max": "(({x} > {a}) | ({x} != {x}) ? {x} : {a})",
+    "min": "(({x} < {a}) | ({x} != {x}) ? {x} : {a})",
+    "all": "($Acc)({a} & {x})",
+    "any": "($Acc)({a} | {x})",
+}
+KINDS = tuple(_JOIN)
+_SELECT = (
+    "typedef __typeof__(a < x) mask; const mask m = (x {} a) | (x != x); "
+    "return (${{name}}_v)(((mask)x & m) | ((mask)a & ~m));"
+)
+_JOIN_VECTORS = {
+    "sum": "return a + x;",
+    "prod": "return a * x;",
+    "max": _SELECT.format(">"),
+    "min": _SELECT.format("<"),
+    "all": "return a & x;",
+    "any": "return a | x;",
+}
+
+
+def _expand_macro(text: str, name: str, by: str) -> str:
+    """Replace ``NAME(a, x)`` or ``NAME(x)``, whose arguments hold no commas of their own, by an expression."""
+    pieces = text.split(f"{name}(")
+    made = [pieces[0]]
+    for piece in pieces[1:]:
+        depth, end = 1, 0
+        while depth:
+            depth += {"(": 1, ")": -1}.get(piece[end], 0)
+            end += 1
+        arguments = [part.strip() for part in piece[: end - 1].split(",")]
+        made.append(by.format(a=arguments[0], x=arguments[-1]) + piece[end:])
+    return "".join(made)
+
+
+def _start(kind: str, acc: CType) -> str:
+    if kind in {"sum", "any"}:
+        return "0"
+    if kind in {"prod", "all"}:
+        return "1"
+    largest = kind == "min"
+    if acc.kind == "f":
+        return f"({acc.computed}){'' if largest else '-'}INFINITY"
+    bits = acc.size * 8
+    if acc.kind == "i":
+        return f"INT{bits}_{'MAX' if largest else 'MIN'}"
+    return f"UINT{bits}_MAX" if largest else "0"
+
+
+def _combining_kind(kind: str, acc: CType) -> str:
+    """Return the kind that a reduction of truth values amounts to: a sum of them is ``any``, a product ``all``."""
+    return {"sum": "any", "max": "any", "prod": "all", "min": "all"}.get(kind, kind) if acc.kind == "b" else kind
+
+
+def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = False) -> str:
+    """Return the text of the reducer of a kind: for elements, accumulation and result of these types.
+
+    With `merged`, it has a function that combines accumulators.
+    """
+    how = _combining_kind(kind, acc)
+    name = f"tr_{kind}_{source.short}_{acc.short}_{out.short}"
+    number = acc.kind == "c"
+    vector = not {"f16", "c64", "c128"} & {source.short, acc.short} and (acc.short != "b" or source.short == "b")
+    compensated = how == "sum" and acc.kind == "f"
+    store = "y" if acc.short != "f16" else "tr_f32_round_f16(y)"
+    if out.short == "f16":
+        store = "tr_f64_to_f16(y)" if acc.short == "f64" else "tr_f32_to_f16(y)"
+    elif out.short == "b" and acc.short != "b":
+        store = "(y != 0)"
+    real = "float" if acc.suffix else "double"
+    types = {"Acc": acc.computed, "Elem": source.stored, "Out": out.stored, "name": name, "Real": real}
+    run = _VECTORS if vector else _COMPLEX if number else _SCALARS
+    if number and how == "sum" and source.short == acc.short:
+        run = _COMPLEX_SUM
+    parts = [run, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
+    body = Template("".join(parts)).substitute(
+        types,
+        merge=Template(_MERGE_SUM if compensated else _MERGE).substitute(types),
+        join_vectors=Template(_JOIN_VECTORS[how]).substitute(types) if vector else "",
+        rest=f"a[1] += ((const {acc.computed} *)other)[1];" if compensated else "",
+        start=_start(how, acc),
+        store=store,
+        lanes=64 // _width(acc),
+    )
+    join = "tr_mul_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
+    body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
+    load = "tr_f16_to_f32({x})" if source.short == "f16" else "({x} != 0)" if acc.short == "b" else "($Acc){x}"
+    body = _expand_macro(body, "LOAD", Template(load).substitute(types))
+    empty = int(kind in {"max", "min"})
+    settle = f"{name}_settle" if compensated else "0"
+    table = (
+        f"static const tr_reducer {name} = {{{_width(acc)}, {out.size}, {name}_start, {name}_row, {name}_rows, "
+        f"{name}_finish, {settle}, {empty}{f', {name}_merge' if merged else ''}}};\n"
+    )
+    return body + table
+
+
+def _width(ctype: CType) -> int:
+    return 4 if ctype.short == "f16" else ctype.size
+
+
+# First extremum, counted in C order over the reduced dimensions; the first NaN wins.
+_ARG = """\
+static int $name(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
+  tr_dims t;
+  int64_t ki[TR_ND] = {0}, ri[TR_ND] = {0}, *out = (int64_t *)o->p;
+  const char *p;
+  tr_split(x, nd, mask, 1, &t);
+  if (t.kept == 0) return 0;
+  if (t.reduced == 0) return TR_EMPTY;
+  p = t.p;
+  do {
+    const char *q = p;
+    $Acc best = LOAD(*(const $Elem *)q);
+    int64_t at = 0, base = 0;
+    do {
+      const int64_t n = t.rn[0], s = t.rs[0];
+      if (best != best) break;
+      if ($is_run) {
+        const $Elem *y = (const $Elem *)q;
+        const $Acc top = $run_top;
+        if (top $cmp best || top != top) {
+          int64_t j = 0;
+          if (top == top) while (($Acc)y[j] != top) j++;
+          else while (y[j] == y[j]) j++;
+          best = top;
+          at = base + j;
+        }
+      } else {
+        for (int64_t j = 0; j < n; j++) {
+          const $Acc y = LOAD(*(const $Elem *)(q + j * s));
+          if (y $cmp best || y != y) { best = y; at = base + j; if (y != y) break; }
+        }
+      }
+      base += n;
+    } while (tr_next(1, t.nr, t.rn, t.rs, ri, &q));
+    for (int d = 0; d < t.nr; d++) ri[d] = 0;
+    *out++ = at;
+  } while (tr_next(0, t.nk, t.kn, t.ks, ki, &p));
+  return 0;
+}
+"""
+
+
+def arg_reducer(kind: str, source: CType) -> str:
+    """Return the text of the function that finds the first extremum; `kind` is ``argmax`` or ``argmin``."""
+    short = source.short
+    vector = short not in {"f16", "b"}
+    text = Template(_ARG).substitute(
+        name=f"tr_{kind}_{short}",
+        Acc=source.computed,
+        Elem=source.stored,
+        cmp=">" if kind == "argmax" else "<",
+        is_run=f"s == sizeof({source.stored})" if vector else "0",
+        run_top=f"tr_{kind[3:]}_{short}_{short}_{short}_run(y, n)" if vector else "best",
+    )
+    return _expand_macro(text, "LOAD", "tr_f16_to_f32({x})" if short == "f16" else f"({source.computed}){{x}}")

@@ -1,0 +1,203 @@
+"""From scalar functions to operations that C has: one expression on numbers, or one function on whole blocks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.graph import Unsupported
+from treadle.link.c.conventions.dtypes import CTYPES, converted
+from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
+from treadle.link.c.text.scalars import SCALARS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.graph import Apply
+    from treadle.tensor import Elemwise, ScalarOp, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: operands are numbers of values, inputs first, then results in order.
+
+    Attributes
+    ----------
+    args
+        The operands.
+    dtype
+        Dtype of the result.
+    text
+        C expression with the operands as ``{0}``, ``{1}`` …, for one number at a time.
+    block
+        C's name of a function of whole blocks, instead of a text.
+    check
+        C condition on the operands that makes the node fail: an integer to a negative power.
+    """
+
+    args: tuple[int, ...]
+    dtype: str
+    text: str = ""
+    block: str = ""
+    check: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Operations on inputs: what one elementwise node computes for each element."""
+
+    inputs: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    outputs: tuple[int, ...]
+
+    def dtype(self, value: int) -> str:
+        """Return the dtype of a value."""
+        count = len(self.inputs)
+        return self.inputs[value] if value < count else self.operations[value - count].dtype
+
+
+_PLACE = re.compile(r"\{(\d)\}")
+_CALL = re.compile(r"(?:tr_v_)?(\w+?)(?:\{s\}|_\{t\})\(\{0\}(?:, \{1\})?\)")
+
+# Comparisons of int64 with uint64, which C would both make uint64.
+_MIXED: Mapping[str, str] = MappingProxyType(
+    {
+        "eq": "({i} >= 0 && (uint64_t){i} == {u})",
+        "neq": "({i} < 0 || (uint64_t){i} != {u})",
+        "lt": "({i} < 0 || (uint64_t){i} < {u})",
+        "le": "({i} < 0 || (uint64_t){i} <= {u})",
+        "gt": "({i} >= 0 && (uint64_t){i} > {u})",
+        "ge": "({i} >= 0 && (uint64_t){i} >= {u})",
+    }
+)
+
+
+# A number of the value that an operation makes, or the text of a constant.
+Value = int | str
+
+
+class _Builder:
+    """Appends the operations of scalar ops."""
+
+    def __init__(self, inputs: Sequence[str]) -> None:
+        self.inputs = tuple(inputs)
+        self.operations: list[Operation] = []
+        self._converted: dict[tuple[int, str], int] = {}
+
+    def dtype(self, value: int) -> str:
+        count = len(self.inputs)
+        return self.inputs[value] if value < count else self.operations[value - count].dtype
+
+    def add(self, operation: Operation) -> int:
+        self.operations.append(operation)
+        return len(self.inputs) + len(self.operations) - 1
+
+    def convert(self, value: Value, dtype: str) -> Value:
+        """Return the value in a dtype."""
+        if isinstance(value, str):
+            return f"(({CTYPES[dtype].computed}){value})"
+        if self.dtype(value) == dtype:
+            return value
+        key = (value, dtype)
+        if key not in self._converted:
+            text = converted(self.dtype(value), dtype, "{0}")
+            self._converted[key] = self.add(Operation((value,), dtype, text))
+        return self._converted[key]
+
+    def written(self, operands: Sequence[Value], dtype: str, text: str, check: str = "") -> int:
+        """Append an operation; constants among the operands become part of its text."""
+        args = [x for x in operands if isinstance(x, int)]
+        places = iter(range(len(args)))
+        filled = [f"{{{next(places)}}}" if isinstance(x, int) else x for x in operands]
+
+        def fill(part: str) -> str:
+            return _PLACE.sub(lambda match: filled[int(match[1])], part)
+
+        return self.add(Operation(tuple(args), dtype, fill(text), check=fill(check)))
+
+    def computed(self, value: Value, dtype: str) -> int:
+        """Return the number of a value: a constant is made an operation."""
+        return value if isinstance(value, int) else self.add(Operation((), dtype, value))
+
+    def step(self, step: Step, args: Sequence[Value]) -> int:
+        """Append a scalar op's operations and return its result, in the step's dtype."""
+        operands = [self.convert(a, d) for a, d in zip(args, step.loops, strict=True)]
+        first = CTYPES[step.loops[0]]
+        text = SCALARS.find(step.scalar_op, first.kind) or ""
+        call = _CALL.fullmatch(text)
+        if call and call[1] in BLOCK_FUNCTIONS and step.loops[0] == step.out:
+            return self._block(call[1], operands, step.loops[0])
+        if set(step.loops) == {"int64", "uint64"} and step.scalar_op.name in _MIXED:
+            text = self._mixed(step)
+        text = text.replace("{s}", first.suffix).replace("{t}", first.math)
+        check = "{1} < 0" if step.scalar_op.name == "pow" and first.kind == "i" else ""
+        if step.out == "float16":
+            text = f"tr_f32_round_f16({text})"
+        return self.written(operands, step.out, text, check)
+
+    @staticmethod
+    def _mixed(step: Step) -> str:
+        signed_first = step.loops[0] == "int64"
+        name = step.scalar_op.name if signed_first else step.scalar_op.converse or ""
+        i, u = ("{0}", "{1}") if signed_first else ("{1}", "{0}")
+        return _MIXED[name].replace("{i}", i).replace("{u}", u)
+
+    def _block(self, function: str, operands: Sequence[Value], dtype: str) -> int:
+        """Append a function on blocks; float16 goes by way of float32."""
+        wide = "float32" if dtype == "float16" else dtype
+        given = tuple(self.computed(self.convert(x, wide), wide) for x in operands)
+        return self.computed(self.convert(self.add(Operation(given, wide, block=function)), dtype), dtype)
+
+
+def _literal(number: complex, dtype: str) -> str:
+    """Return a constant as C text."""
+    value = np.asarray(number, dtype).item()
+    if isinstance(value, complex):
+        real, imaginary = (_literal(part, "float64") for part in (value.real, value.imag))
+        return f"__builtin_complex((double){real}, (double){imaginary})"
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int):
+        return (
+            f"UINT64_C({value})"
+            if value > 2**63 - 1
+            else f"(-INT64_C({-value - 1}) - 1)"
+            if value < 0
+            else f"INT64_C({value})"
+        )
+    if value != value:
+        return "NAN"
+    return repr(value).replace("inf", "INFINITY")
+
+
+def _takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
+    return loops[0] in CTYPES and SCALARS.find(scalar_op, CTYPES[loops[0]].kind) is not None
+
+
+def expression(op: Elemwise, node: Apply) -> Expression:
+    """Return what an elementwise node computes."""
+    dtypes = [x.type.dtype for x in node.inputs]  # type: ignore[attr-defined]  # tensors
+    builder = _Builder(dtypes)
+    composite = op.expanded(node, _takes)
+    values: list[Value] = [builder.convert(i, d) for i, d in enumerate(composite.dtypes)]
+    values += [_literal(number, dtype) for number, dtype in composite.constants]
+    for step in composite.steps:
+        values.append(builder.step(step, [values[a] for a in step.args]))
+    dtypes_out = composite.value_dtypes
+    outputs = tuple(builder.computed(values[i], dtypes_out[i]) for i in composite.outputs)
+    return Expression(tuple(dtypes), tuple(builder.operations), outputs)
+
+
+def check_texts(op: Elemwise, node: Apply) -> None:
+    """Refuse an elementwise node that C has no text for."""
+    for step in op.expanded(node, _takes).steps:
+        if any(d not in CTYPES for d in step.loops):
+            msg = f"C has no {next(d for d in step.loops if d not in CTYPES)}"
+            raise Unsupported(msg)
+        if not _takes(step.scalar_op, step.loops):
+            msg = f"the scalar op {step.scalar_op.name} has no C text for {step.loops[0]}"
+            raise Unsupported(msg, "register its text in treadle.link.c.SCALARS")

@@ -1,0 +1,1 @@
+"""Compiled routines that programs call: BLAS, LAPACK, special functions, transforms, generators."""

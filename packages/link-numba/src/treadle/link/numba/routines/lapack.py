@@ -1,0 +1,78 @@
+"""Routines of LAPACK and BLAS, called by name from machine code, which then holds no address and can be kept."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import llvmlite.binding as llvm
+
+from treadle.config import new_lock
+from treadle.link.numba.routines.blas import BlasError, capsule_name, capsule_pointer, extension
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What kernels call: ``lapack_dpotrf(...)``, ``blas_dtrsm(...)``.
+_CALL = re.compile(r"\b(lapack|blas)_([sdcz]\w+)\(")
+_KINDS = {"char *": "c", "int *": "i"}
+
+
+class Routine(NamedTuple):
+    """A routine as machine code calls it.
+
+    Attributes
+    ----------
+    symbol
+        Its name there.
+    kinds
+        A letter for each parameter: c for a character, i for an integer, s for a function that selects eigenvalues,
+        x for numbers. All are passed by their addresses.
+    """
+
+    symbol: str
+    kinds: str
+
+
+class Routines:
+    """The routines by library and name, each found at its first use and made known to LLVM."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._known: dict[tuple[str, str], Routine] = {}
+        self._capsules: dict[str, Mapping[str, object]] = {}
+
+    def find(self, library: str, name: str) -> Routine:
+        """Return a routine of ``lapack`` or ``blas``.
+
+        Raises
+        ------
+        BlasError
+            If SciPy does not have it.
+        """
+        with self._lock:
+            if (library, name) not in self._known:
+                self._known[library, name] = self._install(library, name)
+            return self._known[library, name]
+
+    def install(self, source: str) -> None:
+        """Make the routines that a text calls known to LLVM, before machine code of that text is loaded."""
+        for library, name in _CALL.findall(source):
+            self.find(library, name)
+
+    def _install(self, library: str, name: str) -> Routine:
+        if library not in self._capsules:
+            self._capsules[library] = extension(f"cython_{library}").__pyx_capi__
+        capsule = self._capsules[library].get(name)
+        signature = b"" if capsule is None else capsule_name(capsule)
+        found = re.fullmatch(r"void \((.*)\)", signature.decode())
+        if capsule is None or found is None:
+            msg = f"numba: scipy.linalg.cython_{library} has no routine {name}. Install another version of SciPy."
+            raise BlasError(msg)
+        symbol = f"treadle_{library}_{name}"
+        llvm.add_symbol(symbol, capsule_pointer(capsule, signature))
+        kinds = "".join(_KINDS.get(p, "s" if "select" in p else "x") for p in found[1].split(", "))
+        return Routine(symbol, kinds)
+
+
+ROUTINES = Routines()

@@ -1,0 +1,88 @@
+"""SciPy's compiled special functions, called by name from machine code, which then holds no address and can be kept."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+import llvmlite.binding as llvm
+
+from treadle.config import new_lock
+from treadle.config.errors import TreadleError
+from treadle.link.numba.routines.blas import capsule_name, capsule_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MODULE = "scipy.special.cython_special"
+# What a scalar op's text calls: ``special_gammainc_{t}({0}, {1})``, by the function's name in the module.
+_CALL = re.compile(r"\bspecial_(\w+?)_(f4|f8)\b")
+
+
+class SpecialFunctionError(TreadleError, ImportError):
+    """SciPy lacks a special function."""
+
+
+class Special(NamedTuple):
+    """A function as machine code calls it.
+
+    Attributes
+    ----------
+    symbol
+        Its name there.
+    code
+        Type code of its operands and result.
+    nin
+        How many operands it has.
+    """
+
+    symbol: str
+    code: str
+    nin: int
+
+
+class SpecialFunctions:
+    """The functions by name, each found at its first use and made known to LLVM."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._known: dict[tuple[str, str], Special] = {}
+
+    def find(self, name: str, code: str) -> Special:
+        """Return a function for operands of a type code.
+
+        One that SciPy has for float as well is called so for f4, any other with f8.
+
+        Raises
+        ------
+        SpecialFunctionError
+            If SciPy does not have it.
+        """
+        with self._lock:
+            if (name, code) not in self._known:
+                self._known[name, code] = _install(name, code)
+            return self._known[name, code]
+
+    def install(self, source: str) -> None:
+        """Make the functions that a text calls known to LLVM, before machine code of that text is loaded."""
+        for name, code in _CALL.findall(source):
+            self.find(name, code)
+
+
+def _install(name: str, code: str) -> Special:
+    capsules: Mapping[str, object] = import_module(_MODULE).__pyx_capi__
+    # Functions with more than one variant have several capsules, __pyx_fuse_0name and so on.
+    variants = [c for own, c in capsules.items() if re.fullmatch(rf"(__pyx_fuse_\d+(_\d)?)?{name}", own)]
+    for kind, used in (("float", "f4"), ("double", "f8")) if code == "f4" else (("double", "f8"),):
+        for capsule in variants:
+            signature = capsule_name(capsule)
+            if re.fullmatch(rf"{kind} \(({kind}, )+int __pyx_skip_dispatch\)", signature.decode()):
+                symbol = f"treadle_special_{name}_{used}"
+                llvm.add_symbol(symbol, capsule_pointer(capsule, signature))
+                return Special(symbol, used, signature.count(b","))
+    msg = f"numba: SciPy's cython_special has no {name} of real numbers. Install a version of SciPy that has it."
+    raise SpecialFunctionError(msg)
+
+
+SPECIAL = SpecialFunctions()

@@ -1,0 +1,82 @@
+"""Writing a choice: a test, and in each branch the call of its function and what the results then are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.text.unit import indented
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
+    from treadle.link.numba.text.writer import GraphWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One branch: the statements that run it, and the values it results in."""
+
+    lines: list[str]
+    values: list[Value]
+
+
+def write_choice(writer: GraphWriter, node: Apply, arms: Sequence[Arm]) -> None:
+    """Write a test of the condition; in each branch its statements, then what the node's outputs are."""
+    first, second = (list(arm.lines) for arm in arms)
+    held = _held(writer, arms)
+    for out, a, b in zip(node.outputs, arms[0].values, arms[1].values, strict=True):
+        made = _either(writer, out, a, b)
+        moved = all(_is_own(value, held) for value in (a, b))
+        if moved and isinstance(made, ArrayValue):
+            # One of two buffers that nothing else needs: the output gets a buffer of its own.
+            made = replace(made, slots=(writer.scratch(1),))
+        for lines, value in ((first, a), (second, b)):
+            lines += [f"{name} = {text}" for name, text in zip(made.texts(), value.texts(), strict=True)]
+            if moved and isinstance(made, ArrayValue) and isinstance(value, ArrayValue):
+                lines.append(f"move(frame, {made.slots[0]}, {value.slots[0]})")
+        writer.bind(out, _with_known_lengths(writer, out, made))
+    condition = writer.scalar(node.inputs[0])
+    writer.add(f"if {condition} != 0:", *indented(first), "else:", *indented(second))
+
+
+def _held(writer: GraphWriter, arms: Sequence[Arm]) -> Counter[int]:
+    """Return how many values use each buffer: those known around the choice, and each result of a branch."""
+    values = [*writer.values.values(), *(value for arm in arms for value in arm.values)]
+    return Counter(slot for value in values if isinstance(value, ArrayValue) for slot in value.slots)
+
+
+def _is_own(value: Value, held: Counter[int]) -> bool:
+    """Whether a result of a branch is one buffer that nothing else uses."""
+    return isinstance(value, ArrayValue) and value.fills_one_buffer and held[value.slots[0]] == 1
+
+
+def _either(writer: GraphWriter, out: Variable, a: Value, b: Value) -> Value:
+    """Return new names for a value that is one of two."""
+    storage = writer.storage(out)
+    if isinstance(a, ScalarValue) or isinstance(b, ScalarValue):
+        name = writer.name()
+        if storage.code != "i8":
+            writer.codes[name] = storage.code
+        return ScalarValue(name, storage)
+    return ArrayValue(
+        writer.name(),
+        tuple(writer.name("n") for _ in a.dims),
+        tuple(writer.name("s") for _ in a.dims),
+        storage,
+        tuple(dict.fromkeys((*a.slots, *b.slots))),
+        packed=a.packed and b.packed,
+        certain=a.certain and b.certain and bool(a.slots) == bool(b.slots),
+    )
+
+
+def _with_known_lengths(writer: GraphWriter, out: Variable, value: Value) -> Value:
+    if isinstance(value, ScalarValue):
+        return value
+    dims = writer.known_dims(out, value.dims)
+    return ArrayValue(
+        value.address, dims, value.strides, value.storage, value.slots, packed=value.packed, certain=value.certain
+    )

@@ -1,0 +1,600 @@
+"""From generated text to LLVM at once, without Numba's analysis of Python functions.
+
+Generated text is a small part of Python: numbers and pointers, every variable of one type, loops over ranges. What an
+operator or a primitive means is still Numba's: types are resolved by its typing context and code is written by its own
+implementations, each looked up once. Numba's frontend takes some milliseconds for each line of text, this one a few
+hundredths of that. Text beyond this part of Python is left to Numba's frontend.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import TYPE_CHECKING, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, funcdesc, typing
+from numba.extending import _Intrinsic
+
+from treadle.link.numba.primitives import PRIMITIVES, TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numba.core.base import BaseContext
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompileResult
+    from numba.core.types import Type as NumbaType
+    from numba.core.typing import BaseContext as TypingContext
+    from numba.core.typing.templates import Signature
+
+    from treadle.link.numba.text.unit import Unit
+
+    Write = Callable[[ir.IRBuilder], ir.Value]
+    Statement = Callable[[ir.IRBuilder], None]
+    Callees = Mapping[str, CompileResult]
+
+_BINARY: dict[type, Callable[..., object]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+}  # fmt: skip
+_UNARY: dict[type, Callable[..., object]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
+}  # fmt: skip
+_COMPARISONS: dict[type, Callable[..., object]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+_OF_COMPLEX: dict[type, str] = {ast.Mult: "times", ast.Div: "over"}
+_REAL = {types.complex64: types.float32, types.complex128: types.float64}
+_BLOCKS = (ast.If, ast.For, ast.While)
+# Where Numba's result for a unit keeps the name of the function that takes and returns plain values.
+_PLAIN = "treadle_plain"
+_EXTREMES = {"max": ">", "min": "<"}
+
+
+class BeyondError(Exception):
+    """The text is beyond the part of Python that is written at once."""
+
+
+class Value(NamedTuple):
+    """A typed expression: its Numba type, and what writes it."""
+
+    kind: NumbaType
+    write: Write
+
+
+class Resolved(NamedTuple):
+    """What Numba makes of an operator for some types: its signature, and what writes the call."""
+
+    signature: Signature
+    write: Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
+
+
+class Target:
+    """Numba's contexts for one setting of the compiler, with what was resolved in them.
+
+    Parameters
+    ----------
+    typing_context, context
+        Numba's; the second is made for the flags.
+    """
+
+    def __init__(self, typing_context: TypingContext, context: BaseContext) -> None:
+        self.typing = typing_context
+        self.context = context
+        self._resolved: dict[tuple[object, tuple[NumbaType, ...]], Resolved] = {}
+
+    def resolve(self, function: Callable[..., object], kinds: tuple[NumbaType, ...]) -> Resolved:
+        """Return Numba's implementation of an operator or builtin function for types."""
+        key = (function, kinds)
+        found = self._resolved.get(key)
+        if found is None:
+            kind = self.typing.resolve_value_type(function)
+            signature = self.typing.resolve_function_type(kind, kinds, {})
+            if signature is None:
+                msg = f"{function} of {kinds}"
+                raise BeyondError(msg)
+            found = self._resolved[key] = Resolved(signature, self.context.get_function(kind, signature))
+        return found
+
+    def primitive(self, primitive: _Intrinsic, kinds: tuple[NumbaType, ...]) -> Resolved:
+        """Return one of treadle's primitives for types."""
+        key = (primitive, kinds)
+        found = self._resolved.get(key)
+        if found is None:
+            signature, generate = primitive._defn(self.typing, *kinds)
+            context = self.context
+
+            def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+                return generate(context, builder, signature, args)
+
+            found = self._resolved[key] = Resolved(signature, write)
+        return found
+
+    def call(self, resolved: Resolved, arguments: Sequence[Value]) -> Value:
+        """Return the call of what was resolved."""
+        cast, wanted = self.context.cast, resolved.signature.args
+        # A tuple of types for variable arguments stands for any number.
+        kinds = wanted if len(wanted) == len(arguments) else [a.kind for a in arguments]
+
+        def write(builder: ir.IRBuilder) -> ir.Value:
+            args = [
+                value if a.kind == kind else cast(builder, value, a.kind, kind)
+                for a, kind in zip(arguments, kinds, strict=True)
+                for value in (a.write(builder),)
+            ]
+            return resolved.write(builder, args)
+
+        return Value(resolved.signature.return_type, write)
+
+    def as_boolean(self, value: Value) -> Value:
+        """Return the truth of a value."""
+        if value.kind == types.boolean:
+            return value
+        return Value(types.boolean, lambda builder: self.context.is_true(builder, value.kind, value.write(builder)))
+
+
+class Emitter:
+    """Types a unit's text, then writes it.
+
+    Parameters
+    ----------
+    target
+        Numba's contexts.
+    unit
+        The unit.
+    kinds
+        Types of its parameters.
+    callees
+        Numba's results for the units that it calls.
+    """
+
+    def __init__(self, target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees) -> None:
+        (function,) = ast.parse(unit.source).body
+        if not isinstance(function, ast.FunctionDef):
+            raise BeyondError(unit.name)
+        self.target = target
+        self.callees = callees
+        names = [a.arg for a in function.args.args]
+        self._lasting = _lasting(function)
+        self._kinds: dict[str, NumbaType] = dict(zip(names, kinds, strict=True))
+        self._values: dict[str, ir.Value] = {}
+        self._places: dict[str, ir.Value] = {}
+        self.returned: NumbaType | None = None
+        self.parameters = names
+        self._body = self._block(function.body)
+        if self.returned is None:
+            raise BeyondError(unit.name)
+
+    def write(self, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> None:
+        """Write the function's body; the builder stands in its entry."""
+        context = self.target.context
+        for name, kind in self._kinds.items():
+            if name in self._lasting:
+                self._places[name] = cgutils.alloca_once(builder, context.get_value_type(kind), name=name)
+        for name, value in zip(self.parameters, arguments, strict=True):
+            self._store(builder, name, value)
+        self._body(builder)
+        if not builder.block.is_terminated:
+            builder.unreachable()
+
+    def _store(self, builder: ir.IRBuilder, name: str, value: ir.Value) -> None:
+        place = self._places.get(name)
+        if place is None:
+            self._values[name] = value
+        else:
+            builder.store(value, place)
+
+    # Statements
+
+    def _block(self, body: Sequence[ast.stmt]) -> Statement:
+        statements = [self._statement(s) for s in body]
+
+        def write(builder: ir.IRBuilder) -> None:
+            for statement in statements:
+                if builder.block.is_terminated:
+                    break
+                statement(builder)
+
+        return write
+
+    def _statement(self, node: ast.stmt) -> Statement:
+        maker = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if maker is None:
+            raise BeyondError(ast.dump(node))
+        made: Statement = maker(node)
+        return made
+
+    def _expr(self, node: ast.Expr) -> Statement:
+        if isinstance(node.value, ast.Constant):
+            return lambda _: None
+        value = self.value(node.value)
+
+        def write(builder: ir.IRBuilder) -> None:
+            value.write(builder)
+
+        return write
+
+    def _declare(self, name: str, kind: NumbaType) -> None:
+        if self._kinds.setdefault(name, kind) != kind:
+            msg = f"{name} is of several types"
+            raise BeyondError(msg)
+
+    def _assign(self, node: ast.Assign) -> Statement:
+        (target,) = node.targets
+        if isinstance(target, ast.Subscript):
+            parts = [self.value(target.value), self.value(target.slice), self.value(node.value)]
+            resolved = self.target.resolve(operator.setitem, tuple(p.kind for p in parts))
+            call = self.target.call(resolved, parts)
+            return lambda builder: call.write(builder) and None
+        value = self.value(node.value)
+        if isinstance(target, ast.Tuple):
+            return self._assign_tuple([_name(t) for t in target.elts], value)
+        name = _name(target)
+        self._declare(name, value.kind)
+        return lambda builder: self._store(builder, name, value.write(builder))
+
+    def _assign_tuple(self, names: Sequence[str], value: Value) -> Statement:
+        if not isinstance(value.kind, types.BaseTuple) or len(value.kind) != len(names):
+            msg = f"{value.kind} is no tuple of {len(names)}"
+            raise BeyondError(msg)
+        for name, kind in zip(names, value.kind, strict=True):
+            self._declare(name, kind)
+
+        def write(builder: ir.IRBuilder) -> None:
+            made = cgutils.unpack_tuple(builder, value.write(builder), len(names))
+            for name, part in zip(names, made, strict=True):
+                self._store(builder, name, part)
+
+        return write
+
+    def _return(self, node: ast.Return) -> Statement:
+        if node.value is None:
+            msg = "a return without a value"
+            raise BeyondError(msg)
+        value = self.value(node.value)
+        if self.returned not in {None, value.kind}:
+            msg = f"{self.returned} and {value.kind} are returned"
+            raise BeyondError(msg)
+        self.returned = value.kind
+
+        def write(builder: ir.IRBuilder) -> None:
+            builder.ret(value.write(builder))
+
+        return write
+
+    def _if(self, node: ast.If) -> Statement:
+        test = self.target.as_boolean(self.value(node.test))
+        first, second = self._block(node.body), self._block(node.orelse)
+
+        def write(builder: ir.IRBuilder) -> None:
+            yes, after = builder.append_basic_block("then"), builder.append_basic_block("after")
+            no = builder.append_basic_block("else") if node.orelse else after
+            builder.cbranch(test.write(builder), yes, no)
+            for block, part in ((yes, first), *(((no, second),) if node.orelse else ())):
+                builder.position_at_end(block)
+                part(builder)
+                if not builder.block.is_terminated:
+                    builder.branch(after)
+            builder.position_at_end(after)
+
+        return write
+
+    def _while(self, node: ast.While) -> Statement:
+        if node.orelse:
+            raise BeyondError(ast.dump(node))
+        test = self.target.as_boolean(self.value(node.test))
+        return self._loop(test.write, self._block(node.body))
+
+    def _for(self, node: ast.For) -> Statement:
+        call, name = node.iter, _name(node.target)
+        if not (isinstance(call, ast.Call) and _name(call.func) == "range" and 1 <= len(call.args) <= 2) or node.orelse:
+            raise BeyondError(ast.dump(node))
+        bounds = [self.value(a) for a in call.args]
+        if any(b.kind != types.int64 for b in bounds):
+            msg = "a range of other numbers than int64"
+            raise BeyondError(msg)
+        self._declare(name, types.int64)
+        body = self._block(node.body)
+        word = ir.IntType(64)
+
+        def write(builder: ir.IRBuilder) -> None:
+            start = bounds[0].write(builder) if len(bounds) == 2 else ir.Constant(word, 0)
+            stop = bounds[-1].write(builder)
+            place = cgutils.alloca_once(builder, word, name=f"{name}.next")
+            builder.store(start, place)
+
+            def test(builder: ir.IRBuilder) -> ir.Value:
+                return builder.icmp_signed("<", builder.load(place), stop)
+
+            def run(builder: ir.IRBuilder) -> None:
+                at = builder.load(place)
+                builder.store(builder.add(at, ir.Constant(word, 1), flags=("nsw",)), place)
+                self._store(builder, name, at)
+                body(builder)
+
+            self._loop(test, run)(builder)
+
+        return write
+
+    @staticmethod
+    def _loop(test: Write, body: Statement) -> Statement:
+        def write(builder: ir.IRBuilder) -> None:
+            head, inside, after = (builder.append_basic_block(n) for n in ("head", "body", "after"))
+            builder.branch(head)
+            builder.position_at_end(head)
+            builder.cbranch(test(builder), inside, after)
+            builder.position_at_end(inside)
+            body(builder)
+            if not builder.block.is_terminated:
+                builder.branch(head)
+            builder.position_at_end(after)
+
+        return write
+
+    # Expressions
+
+    def value(self, node: ast.expr) -> Value:
+        """Return a typed expression."""
+        maker = getattr(self, f"_value_{type(node).__name__.lower()}", None)
+        if maker is None:
+            raise BeyondError(ast.dump(node))
+        made: Value = maker(node)
+        return made
+
+    def _constant(self, kind: NumbaType, value: object) -> Value:
+        made = self.target.context.get_constant(kind, value)
+        return Value(kind, lambda _: made)
+
+    def _value_constant(self, node: ast.Constant) -> Value:
+        kinds = {bool: types.boolean, int: types.int64, float: types.float64}
+        kind = kinds.get(type(node.value))
+        if kind is None or (kind is types.int64 and not -(2**63) <= int(node.value) < 2**63):  # type: ignore[arg-type]
+            raise BeyondError(ast.dump(node))
+        return self._constant(kind, node.value)
+
+    def _value_name(self, node: ast.Name) -> Value:
+        name = node.id
+        kind = self._kinds.get(name)
+        if kind is None:
+            number = PRIMITIVES.find(name)
+            if not isinstance(number, float):
+                raise BeyondError(name)
+            return self._constant(types.float64, number)
+
+        def read(builder: ir.IRBuilder) -> ir.Value:
+            place = self._places.get(name)
+            return self._values[name] if place is None else builder.load(place)
+
+        return Value(kind, read)
+
+    def _operation(self, function: Callable[..., object] | None, *arguments: Value) -> Value:
+        if function is None:
+            msg = "an operator that generated text has no need of"
+            raise BeyondError(msg)
+        resolved = self.target.resolve(function, tuple(a.kind for a in arguments))
+        return self.target.call(resolved, arguments)
+
+    def _value_binop(self, node: ast.BinOp) -> Value:
+        left, right = self.value(node.left), self.value(node.right)
+        name = _OF_COMPLEX.get(type(node.op))
+        if name is not None and types.Complex in {type(left.kind), type(right.kind)}:
+            return self._of_complex(name, left, right)
+        return self._operation(_BINARY.get(type(node.op)), left, right)
+
+    def _of_complex(self, name: str, left: Value, right: Value) -> Value:
+        """Return a product or quotient of complex numbers; Numba's own are functions of its frontend's convention."""
+        if name == "times" and not isinstance(left.kind, types.Complex):
+            left, right = right, left
+        kind = left.kind if isinstance(left.kind, types.Complex) else right.kind
+        left = self._cast(kind, left)
+        right = self._cast(kind if isinstance(right.kind, types.Complex) else _REAL[kind], right)
+        primitive = PRIMITIVES.find(name)
+        return self.target.call(self.target.primitive(primitive, (kind, right.kind)), [left, right])
+
+    def _value_unaryop(self, node: ast.UnaryOp) -> Value:
+        operand = node.operand
+        if isinstance(node.op, ast.USub) and isinstance(operand, ast.Constant):
+            return self._value_constant(ast.Constant(-operand.value))  # type: ignore[operator]  # a number
+        return self._operation(_UNARY.get(type(node.op)), self.value(operand))
+
+    def _value_compare(self, node: ast.Compare) -> Value:
+        operands = [self.value(x) for x in (node.left, *node.comparators)]
+        tests = [
+            self._operation(_COMPARISONS.get(type(op)), a, b)
+            for op, a, b in zip(node.ops, operands, operands[1:], strict=False)
+        ]
+        return tests[0] if len(tests) == 1 else self._shortcut(tests, stops_at=False)
+
+    def _value_boolop(self, node: ast.BoolOp) -> Value:
+        parts = [self.value(x) for x in node.values]
+        if any(p.kind != types.boolean for p in parts):
+            raise BeyondError(ast.dump(node))
+        return self._shortcut(parts, stops_at=isinstance(node.op, ast.Or))
+
+    def _shortcut(self, parts: Sequence[Value], stops_at: bool) -> Value:
+        """Return the first of some truths that decides, or the last."""
+
+        def write(builder: ir.IRBuilder) -> ir.Value:
+            end = builder.append_basic_block("decided")
+            incoming = []
+            for part in parts[:-1]:
+                found = part.write(builder)
+                incoming.append((ir.Constant(ir.IntType(1), stops_at), builder.block))
+                more = builder.append_basic_block("more")
+                builder.cbranch(found, *((end, more) if stops_at else (more, end)))
+                builder.position_at_end(more)
+            incoming.append((parts[-1].write(builder), builder.block))
+            builder.branch(end)
+            builder.position_at_end(end)
+            made = builder.phi(ir.IntType(1))
+            for value, block in incoming:
+                made.add_incoming(value, block)
+            return made
+
+        return Value(types.boolean, write)
+
+    def _value_ifexp(self, node: ast.IfExp) -> Value:
+        test = self.target.as_boolean(self.value(node.test))
+        first, second = self.value(node.body), self.value(node.orelse)
+        if first.kind != second.kind:
+            raise BeyondError(ast.dump(node))
+
+        def write(builder: ir.IRBuilder) -> ir.Value:
+            yes, no, end = (builder.append_basic_block(n) for n in ("yes", "no", "end"))
+            builder.cbranch(test.write(builder), yes, no)
+            incoming = []
+            for block, part in ((yes, first), (no, second)):
+                builder.position_at_end(block)
+                incoming.append((part.write(builder), builder.block))
+                builder.branch(end)
+            builder.position_at_end(end)
+            made = builder.phi(incoming[0][0].type)
+            for value, block in incoming:
+                made.add_incoming(value, block)
+            return made
+
+        return Value(first.kind, write)
+
+    def _value_subscript(self, node: ast.Subscript) -> Value:
+        return self._operation(operator.getitem, self.value(node.value), self.value(node.slice))
+
+    def _value_tuple(self, node: ast.Tuple) -> Value:
+        parts = [self.value(x) for x in node.elts]
+        kind = types.BaseTuple.from_types([p.kind for p in parts])
+        context = self.target.context
+        return Value(kind, lambda builder: context.make_tuple(builder, kind, [p.write(builder) for p in parts]))
+
+    def _value_call(self, node: ast.Call) -> Value:
+        name = _name(node.func)
+        if node.keywords or name in self._kinds:
+            raise BeyondError(ast.dump(node))
+        arguments = [self.value(a) for a in node.args]
+        if name in TYPES:
+            return self._cast(TYPES[name], *arguments)
+        if name in self.callees:
+            return self._unit_call(self.callees[name], arguments)
+        if name in _EXTREMES:
+            return self._extreme(_EXTREMES[name], arguments)
+        kinds = tuple(a.kind for a in arguments)
+        if name == "abs":
+            return self._operation(abs, *arguments)
+        primitive = PRIMITIVES.find(name)
+        if not isinstance(primitive, _Intrinsic):
+            raise BeyondError(name)
+        return self.target.call(self.target.primitive(primitive, kinds), arguments)
+
+    def _cast(self, kind: NumbaType, value: Value) -> Value:
+        cast = self.target.context.cast
+        return value if value.kind == kind else Value(kind, lambda b: cast(b, value.write(b), value.kind, kind))
+
+    @staticmethod
+    def _extreme(sign: str, arguments: Sequence[Value]) -> Value:
+        if any(a.kind != types.int64 for a in arguments):
+            msg = "an extreme of other numbers than int64"
+            raise BeyondError(msg)
+
+        def write(builder: ir.IRBuilder) -> ir.Value:
+            made, *others = [a.write(builder) for a in arguments]
+            for other in others:
+                made = builder.select(builder.icmp_signed(sign, made, other), made, other)
+            return made
+
+        return Value(types.int64, write)
+
+    def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
+        context = self.target.context
+        signature = callee.signature
+        plain = (callee.metadata or {}).get(_PLAIN)
+        if plain is None:
+            msg = f"{callee.fndesc} was left to Numba's frontend, and may raise"
+            raise BeyondError(msg)
+
+        def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+            context.add_linking_libs([callee.library])
+            return builder.call(_declared(builder.module, plain, context, signature), args)
+
+        return self.target.call(Resolved(signature, write), arguments)
+
+
+def _declared(module: ir.Module, name: str, context: BaseContext, signature: Signature) -> ir.Function:
+    """Return the function of a unit in a module: it takes and returns plain values, and raises nothing."""
+    kinds = [context.get_value_type(kind) for kind in signature.args]
+    kind = ir.FunctionType(context.get_value_type(signature.return_type), kinds)
+    return cgutils.get_or_insert_function(module, kind, name)
+
+
+def _name(node: ast.expr) -> str:
+    if not isinstance(node, ast.Name):
+        raise BeyondError(ast.dump(node))
+    return node.id
+
+
+def _lasting(function: ast.FunctionDef) -> set[str]:
+    """Return the names that stand for a place in memory: assigned twice, or read outside the block that makes them."""
+    made: dict[str, tuple[int, ...]] = {a.arg: () for a in function.args.args}
+    found: set[str] = set()
+    reads: list[tuple[str, tuple[int, ...]]] = []
+    pending: list[tuple[ast.AST, tuple[int, ...]]] = [(s, ()) for s in function.body]
+    while pending:
+        node, block = pending.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            reads.append((node.id, block))
+        elif isinstance(node, ast.Name):
+            if node.id in made:
+                found.add(node.id)
+            made[node.id] = block
+        for field, value in ast.iter_fields(node):
+            inner = block
+            if isinstance(node, _BLOCKS) and field in {"body", "orelse", "target"}:
+                inner = (*block, id(node.orelse if field == "orelse" else node.body))
+            pending += [(x, inner) for x in (value if isinstance(value, list) else [value]) if isinstance(x, ast.AST)]
+    found.update(name for name, block in reads if name in made and block[: len(made[name])] != made[name])
+    return found
+
+
+def emit(
+    target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees, library: JITCodeLibrary
+) -> dict[str, object]:
+    """Write a unit into a library; return what Numba's result for it consists of.
+
+    Units call each other with plain values. Callers that Numba compiles find a function of Numba's convention beside.
+    """
+    emitter = Emitter(target, unit, kinds, callees)
+    context = target.context
+    signature = typing.signature(emitter.returned, *kinds)
+    name = f"{unit.name}_{unit.key[:16]}"
+    described = funcdesc.FunctionDescriptor(
+        native=True, modname="treadle", qualname=unit.name, unique_name=name, doc="", typemap={},
+        restype=emitter.returned, calltypes={}, args=emitter.parameters, kws=(), mangler=context.mangler,
+        argtypes=tuple(kinds), uid=unit.key[:16],
+    )  # fmt: skip
+    module = library.create_ir_module(name)
+    plain = _declared(module, name, context, signature)
+    # A kernel is a function of its own in machine code: the effort of optimising grows with their number only.
+    if unit.is_kernel or unit.is_inlined:
+        plain.attributes.add("noinline" if unit.is_kernel else "alwaysinline")
+    for argument in plain.args:
+        if isinstance(argument.type, ir.PointerType):
+            argument.add_attribute("noalias")
+    with context.push_code_library(library):
+        emitter.write(_entered(plain), plain.args)
+        outer = context.declare_function(module, described)
+        builder = _entered(outer)
+        made = builder.call(plain, context.call_conv.decode_arguments(builder, described.argtypes, outer))
+        context.call_conv.return_value(builder, context.get_return_value(builder, emitter.returned, made))
+    context.post_lowering(module, library)
+    library.add_ir_module(module)
+    return {"signature": signature, "fndesc": described, "metadata": {_PLAIN: name}}
+
+
+def _entered(function: ir.Function) -> ir.IRBuilder:
+    """Return a builder at the start of a function, behind the block that variables in memory are made in."""
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    start = builder.append_basic_block("start")
+    builder.branch(start)
+    builder.position_at_end(start)
+    return builder

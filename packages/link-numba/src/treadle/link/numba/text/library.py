@@ -1,0 +1,543 @@
+"""Functions of generated code that no graph changes: lengths, slices, float16, integer arithmetic, BLAS."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from treadle.config import new_lock
+from treadle.link.numba.buffers import BUFFERS
+from treadle.link.numba.interrupts import WATCHED
+from treadle.link.numba.routines.generators import GENERATORS
+from treadle.link.numba.routines.philox import PHILOX
+from treadle.link.numba.routines.special_functions import SPECIAL
+from treadle.link.numba.text.unit import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+# Each function, by the name it is called by, without the type code that may follow. {t} stands for that code. The
+# comment on the first line holds the types of the parameters, and whether the function is always inlined.
+_LENGTHS = """
+def joined(a, b):  # i8 i8
+    # The length that two lengths broadcast to, -1 if they do not.
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    return -1
+
+def stride_in(stride, n, wanted):  # i8 i8 i8
+    # The stride of a dimension of length n that is broadcast.
+    if n == wanted:
+        return stride
+    return 0
+
+def position(i, n):  # i8 i8
+    # A position counted from the start, -1 if it is out of bounds.
+    if i < 0:
+        i = i + n
+    if i < 0 or i >= n:
+        return -1
+    return i
+
+def span(n, start, stop, step, given):  # i8 i8 i8 i8 i8
+    # First position and length of a slice; given: 1 if there is a start, plus 2 if there is a stop. Length -1 if
+    # the step is 0.
+    if step == 0:
+        return 0, -1
+    low = 0
+    high = n
+    if step < 0:
+        low = -1
+        high = n - 1
+    first = low
+    last = high
+    if step < 0:
+        first = high
+        last = low
+    if given & 1:
+        first = start
+        if first < 0:
+            first = first + n
+        first = min(max(first, low), high)
+    if given & 2:
+        last = stop
+        if last < 0:
+            last = last + n
+        last = min(max(last, low), high)
+    if step > 0:
+        if last <= first:
+            return 0, 0
+        return first, (last - first - 1) // step + 1
+    if last >= first:
+        return 0, 0
+    return first, (first - last - 1) // -max(step, -9223372036854775807) + 1
+"""
+
+_HALF = """
+def narrow_f2(x):  # f4
+    # To the nearest float16, ties to even.
+    u = bits_f4_u4(x)
+    sign = (u >> 16) & 0x8000
+    a = u & 0x7FFFFFFF
+    if a > 0x7F800000:
+        return u2(sign | 0x7E00)
+    if a >= 0x477FF000:
+        return u2(sign | 0x7C00)
+    if a >= 0x38800000:
+        return u2(sign | ((a + 0xFFF + ((a >> 13) & 1) - 0x38000000) >> 13))
+    # Adding a half rounds to its last place, which is that of the subnormal float16 numbers.
+    return u2(sign | (i8(bits_f4_u4(bits_u4_f4(u4(a)) + f4(0.5))) - 0x3F000000))
+
+def widen_f2(h):  # u2
+    sign = (i8(h) & 0x8000) << 16
+    a = i8(h) & 0x7FFF
+    if a >= 0x7C00:
+        return bits_u4_f4(u4(sign | (a << 13) | 0x7F800000))
+    if a >= 0x0400:
+        return bits_u4_f4(u4(sign | ((a << 13) + 0x38000000)))
+    return copysign(f4(a) * f4(5.9604644775390625e-08), bits_u4_f4(u4(sign)))
+
+def half_f4(x):  # f4
+    return widen_f2(narrow_f2(x))
+
+def half_f8(x):  # f8
+    # Rounded to odd at float32 first, so that rounding twice is rounding once.
+    y = f4(x)
+    z = f8(y)
+    if z != x and z == z:
+        u = i8(bits_f4_u4(y))
+        if fabs(z) > fabs(x):
+            u = u - 1
+        y = bits_u4_f4(u4(u | 1))
+    return widen_f2(narrow_f2(y))
+"""
+
+_UNSIGNED = """
+def u8_of_{t}(x):  # {t}
+    if x < {t}(9223372036854775808.0):
+        return u8(i8(x))
+    return u8(x)
+"""
+
+_SIGNED_INTEGERS = """
+def floor_div_{t}(a, b):  # {t} {t}
+    if b == 0:
+        return {t}(0)
+    if b == -1:
+        return {t}(-a)
+    return {t}(a // b)
+
+def mod_{t}(a, b):  # {t} {t}
+    if b == 0 or b == -1:
+        return {t}(0)
+    return {t}(a % b)
+
+def right_shift_{t}(a, b):  # {t} {t}
+    if b < 0 or b >= {bits}:
+        return {t}(-1) if a < 0 else {t}(0)
+    return {t}(a >> b)
+"""
+
+_UNSIGNED_INTEGERS = """
+def floor_div_{t}(a, b):  # {t} {t}
+    if b == 0:
+        return {t}(0)
+    return {t}(a // b)
+
+def mod_{t}(a, b):  # {t} {t}
+    if b == 0:
+        return {t}(0)
+    return {t}(a % b)
+
+def right_shift_{t}(a, b):  # {t} {t}
+    if b >= {bits}:
+        return {t}(0)
+    return {t}(a >> b)
+"""
+
+_INTEGERS = """
+def gcd_{t}(a, b):  # {t} {t}
+    # Of absolute values: the least integer stays what it is, and is taken for its absolute value in the end.
+    x = u8({unsigned}({t}(abs(a))))
+    y = u8({unsigned}({t}(abs(b))))
+    while y != 0:
+        rest = u8(x % y)
+        x = y
+        y = rest
+    return {t}(x)
+
+def left_shift_{t}(a, b):  # {t} {t}
+    if b < 0 or b >= {bits}:
+        return {t}(0)
+    return {t}(a << b)
+
+def pow_{t}(a, b):  # {t} {t}
+    power = {t}(1)
+    factor = a
+    n = b
+    while n > 0:
+        if n & 1:
+            power = {t}(power * factor)
+        factor = {t}(factor * factor)
+        n = {t}(n >> 1)
+    return power
+"""
+
+_BLAS = """
+def leading(rows, columns, s0, s1):  # i8 i8 i8 i8
+    # How BLAS can read a matrix: distance between rows, 0; or between columns, 1; or not at all, 0 0.
+    if (s1 == 1 or columns == 1) and (rows == 1 or s0 >= max(columns, 1)):
+        return max(columns, 1) if rows == 1 else s0, 0
+    if (s0 == 1 or rows == 1) and (columns == 1 or s1 >= max(rows, 1)):
+        return max(rows, 1) if columns == 1 else s1, 1
+    return 0, 0
+
+def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8
+    # c = a b for one pair of matrices, c in C order. BLAS counts by columns: it computes the transpose, b' a'.
+    if m == 0 or n == 0:
+        return 0
+    if k == 0:
+        out = as_{t}(c)
+        for i in range(m * n):
+            out[i] = {t}(0)
+        return 0
+    if max(m, n, k) > 2147483647:
+        return 3
+    if n == 1 and (k == 1 or b0 > 0):
+        la, ta = leading(m, k, a0, a1)
+        if 0 < la <= 2147483647 and b0 <= 2147483647:
+            if ta == 0:
+                gemv_{t}(gemv, 84, k, m, a, la, b, max(b0, 1), c, 1)
+            else:
+                gemv_{t}(gemv, 78, m, k, a, la, b, max(b0, 1), c, 1)
+            return 0
+    if m == 1 and (k == 1 or a1 > 0):
+        lb, tb = leading(k, n, b0, b1)
+        if 0 < lb <= 2147483647 and a1 <= 2147483647:
+            if tb == 0:
+                gemv_{t}(gemv, 78, n, k, b, lb, a, max(a1, 1), c, 1)
+            else:
+                gemv_{t}(gemv, 84, k, n, b, lb, a, max(a1, 1), c, 1)
+            return 0
+    la, ta = leading(m, k, a0, a1)
+    if la <= 0 or la > 2147483647:
+        a = in_order_{t}(frame, slot, m, k, a, a0, a1)
+        if a == 0:
+            return 4
+        la = k
+        ta = 0
+    lb, tb = leading(k, n, b0, b1)
+    if lb <= 0 or lb > 2147483647:
+        b = in_order_{t}(frame, slot + 1, k, n, b, b0, b1)
+        if b == 0:
+            return 4
+        lb = n
+        tb = 0
+    gemm_{t}(gemm, 84 if tb == 1 else 78, 84 if ta == 1 else 78, n, m, k, b, lb, a, la, c, n)
+    return 0
+
+def in_order_{t}(frame, slot, rows, columns, x, s0, s1):  # i8 i8 i8 i8 i8 i8 i8
+    # A copy of a matrix in C order.
+    made = new(frame, slot, {size} * rows * columns)
+    if made == 0:
+        return 0
+    source = as_{t}(x)
+    target = as_{t}(made)
+    for i in range(rows):
+        for j in range(columns):
+            target[i * columns + j] = source[i * s0 + j * s1]
+    return made
+"""
+
+_FLOATS = """
+def divided_{t}(a, b):  # {t} {t}
+    # Quotient rounded down, and remainder with the divisor's sign (Python's divmod).
+    rest = libm_fmod_{t}(a, b)
+    if b == 0:
+        return a / b, rest
+    quotient = (a - rest) / b
+    if rest != 0:
+        if (b < 0) != (rest < 0):
+            rest = rest + b
+            quotient = quotient - {t}(1)
+    else:
+        rest = copysign({t}(0), b)
+    if quotient != 0:
+        whole = floor(quotient)
+        if quotient - whole > {t}(0.5):
+            whole = whole + {t}(1)
+        return whole, rest
+    return copysign({t}(0), a / b), rest
+
+def floor_div_{t}(a, b):  # {t} {t}
+    quotient, rest = divided_{t}(a, b)
+    return quotient
+
+def mod_{t}(a, b):  # {t} {t}
+    quotient, rest = divided_{t}(a, b)
+    return rest
+
+def power_of_two_{t}(n):  # i8
+    return bits_{bits}_{t}({bits}((n + {bias}) << {mantissa}))
+
+def ldexp_{t}(x, n):  # {t} i8
+    # A number scaled down stays normal, with all its bits, until the last step.
+    left = min(max(n, -4 * {bias}), 4 * {bias})
+    for step in range(2):
+        part = 0
+        if left > {bias}:
+            part = {bias}
+        if left < 1 - {bias}:
+            part = {mantissa} + 2 - {bias}
+        x = x * power_of_two_{t}(part)
+        left = left - part
+    return x * power_of_two_{t}(min(max(left, 1 - {bias}), {bias}))
+
+def exponent_{t}(x):  # {t}
+    # That of the number as a mantissa in [0.5, 1) times a power of two; 0 where there is none.
+    if x == 0 or not fabs(x) < {t}(INF):
+        return 0
+    lifted = 0
+    if fabs(x) < power_of_two_{t}(1 - {bias}):
+        lifted = {mantissa}
+        x = x * power_of_two_{t}({mantissa})
+    return (i8(bits_{t}_{bits}(fabs(x))) >> {mantissa}) - {bias} + 1 - lifted
+
+def row_sum_{t}(n, x, stride):  # i8 *{t} i8
+    # Blocks, in several partial sums each, put together with compensation (Neumaier 1974): no less accurate than
+    # pairwise summation.
+    total = {t}(0)
+    lost = {t}(0)
+    start = 0
+    while start < n:
+        stop = min(n, start + 512)
+        block = {t}(0)
+        for i in range(start, stop):
+            block = add_any(block, x[i * stride])
+        moved = total + block
+        lost = lost + pick(fabs(total) >= fabs(block), (total - moved) + block, (block - moved) + total)
+        total = moved
+        start = stop
+    return pick(fabs(total) < {t}(INF), total + lost, total)
+"""
+
+
+_COMPLEX = """
+def truth_{t}(a):  # {t}
+    return re_{t}(a) != 0 or im_{t}(a) != 0
+
+def mul_{t}(a, b):  # {t} {t}
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    br = re_{t}(b)
+    bi = im_{t}(b)
+    return compose_{r}(ar * br - ai * bi, ar * bi + ai * br)
+
+def div_{t}(a, b):  # {t} {t}
+    # Smith's algorithm (1962), as in NumPy.
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    br = re_{t}(b)
+    bi = im_{t}(b)
+    if fabs(br) >= fabs(bi):
+        if br == 0 and bi == 0:
+            return compose_{r}(ar / fabs(br), ai / fabs(br))
+        low = bi / br
+        unit = {r}(1) / (br + bi * low)
+        return compose_{r}((ar + ai * low) * unit, (ai - ar * low) * unit)
+    high = br / bi
+    scale = {r}(1) / (bi + br * high)
+    return compose_{r}((ar * high + ai) * scale, (ai * high - ar) * scale)
+
+def reciprocal_{t}(a):  # {t}
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    if fabs(ai) <= fabs(ar):
+        low = ai / ar
+        size = ar + ai * low
+        return compose_{r}({r}(1) / size, -low / size)
+    high = ar / ai
+    other = ar * high + ai
+    return compose_{r}(high / other, {r}(-1) / other)
+
+def pow_{t}(a, b):  # {t} {t}
+    # Whole exponents by squaring.
+    br = re_{t}(b)
+    bi = im_{t}(b)
+    one = compose_{r}({r}(1), {r}(0))
+    if br == 0 and bi == 0:
+        return one
+    if re_{t}(a) == 0 and im_{t}(a) == 0:
+        if br > 0:
+            return compose_{r}({r}(0), {r}(0))
+        return compose_{r}({r}(INF - INF), {r}(INF - INF))
+    if bi == 0 and fabs(br) < 100 and floor(br) == br:
+        if br == 1:
+            return a
+        if br == 2:
+            return mul_{t}(a, a)
+        if br == 3:
+            return mul_{t}(a, mul_{t}(a, a))
+        power = one
+        factor = a
+        n = i8(fabs(br))
+        while n > 0:
+            if n & 1:
+                power = mul_{t}(power, factor)
+            n = n >> 1
+            if n > 0:
+                factor = mul_{t}(factor, factor)
+        if br < 0:
+            return div_{t}(one, power)
+        return power
+    return {t}(libmc_pow(c16(a), c16(b)))
+
+def size_{t}(a):  # {t}
+    return libm_hypot_{r}(re_{t}(a), im_{t}(a))
+
+def cabs1_{t}(a):  # {t}
+    return fabs(re_{t}(a)) + fabs(im_{t}(a))
+
+def sign_{t}(a):  # {t}
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    size = libm_hypot_{r}(ar, ai)
+    if size == {r}(INF):
+        x = pick(fabs(ar) == {r}(INF), copysign({r}(1), ar), {r}(0))
+        y = pick(fabs(ai) == {r}(INF), copysign({r}(1), ai), {r}(0))
+        if x != 0 and y != 0:
+            return compose_{r}({r}(INF - INF), {r}(INF - INF))
+        return compose_{r}(x, y)
+    if size == 0:
+        return compose_{r}({r}(0), {r}(0))
+    if size != size:
+        return compose_{r}(size, size)
+    return compose_{r}(ar / size, ai / size)
+
+def neg_{t}(a):  # {t}
+    return compose_{r}(-re_{t}(a), -im_{t}(a))
+
+def conj_{t}(a):  # {t}
+    return compose_{r}(re_{t}(a), -im_{t}(a))
+
+def rint_{t}(a):  # {t}
+    return compose_{r}(rint(re_{t}(a)), rint(im_{t}(a)))
+
+def scaled_{t}(a, scale):  # {t} f8
+    return compose_{r}(re_{t}(a) * {r}(scale), im_{t}(a) * {r}(scale))
+
+def log1p_{t}(a):  # {t}
+    ar = re_{t}(a) + {r}(1)
+    ai = im_{t}(a)
+    return compose_{r}(libm_log_{r}(libm_hypot_{r}(ar, ai)), libm_atan2_{r}(ai, ar))
+
+def expm1_{t}(a):  # {t}
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    half = libm_sin_{r}(ai / {r}(2))
+    return compose_{r}(
+        libm_expm1_{r}(ar) * libm_cos_{r}(ai) - {r}(2) * half * half, libm_exp_{r}(ar) * libm_sin_{r}(ai)
+    )
+
+def above_{t}(a, b):  # {t} {t}
+    # In the order of the real parts, then of the imaginary ones; nothing is larger than what has a NaN, nor smaller.
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    br = re_{t}(b)
+    bi = im_{t}(b)
+    return (ar > br and ai == ai and bi == bi) or (ar == br and ai > bi)
+
+def reaches_{t}(a, b):  # {t} {t}
+    ar = re_{t}(a)
+    ai = im_{t}(a)
+    br = re_{t}(b)
+    bi = im_{t}(b)
+    return (ar > br and ai == ai and bi == bi) or (ar == br and ai >= bi)
+
+def larger_{t}(a, b):  # {t} {t}
+    if a != a or reaches_{t}(a, b):
+        return a
+    return b
+
+def smaller_{t}(a, b):  # {t} {t}
+    if a != a or reaches_{t}(b, a):
+        return a
+    return b
+
+def row_sum_{t}(n, x, stride):  # i8 *{t} i8
+    # Sums of blocks, added up.
+    total = compose_{r}({r}(0), {r}(0))
+    start = 0
+    while start < n:
+        stop = min(n, start + 512)
+        block = compose_{r}({r}(0), {r}(0))
+        for i in range(start, stop):
+            block = block + x[i * stride]
+        total = total + block
+        start = stop
+    return total
+"""
+
+
+def _texts() -> Iterable[str]:
+    yield from (BUFFERS, _LENGTHS, _HALF, SPECIAL, GENERATORS, PHILOX, WATCHED)
+    for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
+        yield _UNSIGNED.replace("{t}", t)
+        layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
+        yield (layout + _BLAS).replace("{t}", t).replace("{size}", t[1:])
+    for t, r in (("c8", "f4"), ("c16", "f8")):
+        yield (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r).replace("{size}", t[1:])
+    for size in (1, 2, 4, 8):
+        for kind, text in (("i", _SIGNED_INTEGERS), ("u", _UNSIGNED_INTEGERS)):
+            made = (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")
+            yield made.replace("{bits}", str(8 * size))
+
+
+class Library:
+    """The functions by name, each with those that it calls."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._texts: dict[str, str] = {}
+        self._units: dict[str, Unit] = {}
+
+    def find(self, name: str) -> Unit | None:
+        """Return the function of a name, or None."""
+        with self._lock:
+            if not self._texts:
+                self._split()
+            text = self._texts.get(name)
+            if text is None:
+                return None
+            if name not in self._units:
+                head, _, body = text.partition("\n")
+                declaration, _, types = head.partition("  # ")
+                source = f"{declaration}\n{body}\n"
+                inner = self.used_by(source, but=name)
+                codes = types.split()
+                self._units[name] = Unit(
+                    name, source, tuple(c for c in codes if c != "inlined"), inner, is_inlined="inlined" in codes
+                )
+            return self._units[name]
+
+    def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
+        """Return the functions that a text names."""
+        names = dict.fromkeys(_NAME.findall(source))
+        found = (self.find(name) for name in names if name != but)
+        return tuple(unit for unit in found if unit is not None)
+
+    def _split(self) -> None:
+        for text in _texts():
+            for part in textwrap.dedent(text).strip().split("\n\n"):
+                head = _HEAD.match(part)
+                if head is not None:
+                    self._texts[head.group(1)] = part
+
+
+LIBRARY = Library()

@@ -1,0 +1,136 @@
+"""Loop nests: the text of kernels that visit every element of arrays broadcast together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.unit import Unit, indented, make_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.numba.dtypes import Storage
+    from treadle.link.numba.text.values import ArrayValue
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array parameter of a kernel.
+
+    Attributes
+    ----------
+    name
+        Its name; strides are called ``<name>_s0`` and so on.
+    storage
+        Its dtype.
+    still
+        For each dimension, whether the stride is known to be zero.
+    """
+
+    name: str
+    storage: Storage
+    still: tuple[bool, ...]
+
+    def stride(self, d: int) -> str:
+        """Return the stride along a dimension."""
+        return "0" if self.still[d] else f"{self.name}_s{d}"
+
+    def params(self) -> list[tuple[str, str]]:
+        """Return the parameters: address, then the strides that are not known to be zero."""
+        strides = [(self.stride(d), "i8") for d, zero in enumerate(self.still) if not zero]
+        return [(self.name, f"*{self.storage.memory}"), *strides]
+
+    def arguments(self, address: str, strides: Sequence[str]) -> list[str]:
+        """Return the arguments that belong to `params`."""
+        rest = [s for s, zero in zip(strides, self.still, strict=True) if not zero]
+        return [f"as_{self.storage.memory}({address})", *rest]
+
+
+def lengths(ndim: int) -> list[tuple[str, str]]:
+    """Return the parameters for the lengths of a nest: ``n0``, ``n1`` and so on."""
+    return [(f"n{d}", "i8") for d in range(ndim)]
+
+
+def offset(array: Array, dims: Sequence[int], index: str = "d") -> str:
+    """Return the expression of an element's offset; `dims` are the dimensions whose index counts."""
+    terms = [f"{index}{d} * {array.stride(d)}" for d in dims if not array.still[d]]
+    return " + ".join(terms) or "0"
+
+
+def merging(arrays: Sequence[Array], ndim: int) -> list[str]:
+    """Return statements that join dimensions, from the last on, wherever all arrays can be walked in one loop."""
+    lines: list[str] = []
+    last = ndim - 1
+    for d in range(ndim - 2, -1, -1):
+        if any(a.still[d] != a.still[last] for a in arrays):
+            break
+        conditions = [f"n{e} == 1" for e in range(d + 1, last)]
+        conditions += [f"{a.stride(d)} == n{last} * {a.stride(last)}" for a in arrays if not a.still[last]]
+        joining = [f"n{last} = n{d} * n{last}", f"n{d} = 1"]
+        lines += [f"if {' and '.join(conditions)}:", *indented(joining)] if conditions else joining
+    return lines
+
+
+def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str = "d", length: str = "n") -> list[str]:
+    """Return loops over `ndim` dimensions; `before_last` runs once for each pass of the innermost loop."""
+    lines: list[str] = []
+    for d in range(ndim - 1):
+        lines += indented([f"for {index}{d} in range({length}{d}):"], d)
+    depth = max(ndim - 1, 0)
+    lines += indented(before_last, depth)
+    if ndim:
+        lines += indented([f"for {index}{ndim - 1} in range({length}{ndim - 1}):"], depth)
+    return lines + indented(body, ndim)
+
+
+def elementwise(
+    stem: str,
+    ndim: int,
+    arrays: Sequence[Array],
+    scalars: Sequence[tuple[str, str]],
+    outputs: Sequence[Array],
+    body: Sequence[str],
+    checks: bool = False,
+) -> Unit:
+    """Return the kernel that runs statements for every element.
+
+    Parameters
+    ----------
+    stem
+        Start of its name.
+    ndim
+        Rank of the nest.
+    arrays, scalars
+        What is read: arrays, and name and type code of scalars. The body finds the elements under the names of the
+        arrays followed by ``_x``.
+    outputs
+        What is written: the body sets the names followed by ``_x``.
+    body
+        The statements.
+    checks
+        Whether the body sets ``bad`` where values are refused; the kernel returns it.
+    """
+    every = [*arrays, *outputs]
+    last = ndim - 1
+    before = [f"{a.name}_q = {offset(a, range(last))}" for a in every]
+    loads: list[str] = []
+    for a in arrays:
+        load = f"{a.name}_x = " + a.storage.loaded(f"{a.name}[{_at(a, last)}]")
+        (before if a.still[last] else loads).append(load)
+    stores = [f"{o.name}[{_at(o, last)}] = " + o.storage.stored(f"{o.name}_x") for o in outputs]
+    lines = [*(["bad = 0"] if checks else []), *merging(every, ndim)]
+    lines += nest(ndim, before, [*loads, *body, *stores])
+    lines.append("return bad" if checks else "return 0")
+    params = [*lengths(ndim), *(p for a in every for p in a.params()), *scalars]
+    return make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines)))
+
+
+def _at(a: Array, last: int) -> str:
+    return f"{a.name}_q" if a.still[last] else f"{a.name}_q + d{last} * {a.stride(last)}"
+
+
+def still_where(value: ArrayValue, dims: Sequence[str]) -> tuple[bool, ...]:
+    """Return for each dimension whether an operand stands still along it while the result does not."""
+    return tuple(n == "1" and m != "1" for n, m in zip(value.dims, dims, strict=True))

@@ -1,0 +1,99 @@
+"""Statements as functions, which take what they use and do not assign, and return what is used later."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.unit import Unit, make_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.numba.text.writer import GraphWriter
+
+_ASSIGNED = re.compile(r"^\s*(?:for )?(\w+(?:, \w+)*) (?:=|in) ", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_STOP = re.compile(r"STOP\((\w+)\)")
+
+
+def _zero(code: str) -> str:
+    return {"i8": "0", "b1": "False"}.get(code, f"{code}(0)")
+
+
+def _assigned_in(text: str) -> set[str]:
+    return {name for group in _ASSIGNED.findall(text) for name in group.split(", ")}
+
+
+# A function, the names it takes and those it returns.
+_Part = tuple[Unit, list[str], list[str]]
+
+
+def called(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence[str]) -> list[str]:
+    """Make parts of statements a function; return the statements that call it.
+
+    Of the names `wanted`, it returns those that the statements assign.
+    """
+    if not any(texts):
+        return []
+    assigned = _assigned_in("\n".join(line for lines in texts for line in lines))
+    leaves = [name for name in dict.fromkeys(wanted) if name in assigned]
+    parts = _parts(writer, texts, leaves)
+    unit, enters = parts[0][:2] if len(parts) == 1 else _joined(writer, parts, None, leaves)
+    writer.units[unit.name] = unit
+    status = writer.name("status")
+    call = f"{', '.join([status, *leaves])} = {unit.name}({', '.join(enters)})"
+    return [call, f"if {status} != 0:", f"    return STOP({status})"]
+
+
+def whole(writer: GraphWriter, texts: Sequence[Sequence[str]], given: Sequence[str], wanted: Sequence[str]) -> Unit:
+    """Return the function of all parts of statements, which takes all that is given."""
+    return _joined(writer, _parts(writer, texts, wanted), given, wanted)[0]
+
+
+def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence[str]) -> list[_Part]:
+    """Return a function for each part of the statements."""
+    given = {name for names in writer.input_names for name in names}
+    codes = writer.codes
+    parts: list[_Part] = []
+    needed = list(wanted)
+    for lines in reversed(texts):
+        text = "\n".join(lines)
+        assigned = _assigned_in(text)
+        leaves = [name for name in dict.fromkeys(needed) if name in assigned]
+        used = dict.fromkeys(_NAME.findall("\n".join(line for line in lines if not line.lstrip().startswith("#"))))
+        known = [name for name in used if name not in assigned and (name in given or name in writer.made)]
+        enters = ["table", "frame", *(n for n in known if n not in {"table", "frame"})]
+        stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in leaves)])
+        body = [_STOP.sub(stop, line) for line in lines]
+        body.append(f"return {', '.join(['0', *leaves])}" if leaves else "return 0")
+        params = [(name, codes.get(name, "i8")) for name in enters]
+        uses = (*(u for n, u in writer.units.items() if n in used), *LIBRARY.used_by(text))
+        parts.append((make_kernel("part", params, body, uses), enters, leaves))
+        needed = [*(n for n in needed if n not in assigned), *enters]
+    parts.reverse()
+    return parts
+
+
+def _joined(
+    writer: GraphWriter, parts: Sequence[_Part], given: Sequence[str] | None, wanted: Sequence[str]
+) -> tuple[Unit, list[str]]:
+    """Return the function that calls parts one after another, and the names it takes: those needed if not given."""
+    codes = writer.codes
+    lines = []
+    made: set[str] = set()
+    needed: dict[str, None] = {}
+    for unit, enters, leaves in parts:
+        needed.update((name, None) for name in enters if name not in made)
+        made.update(leaves)
+        targets = ", ".join(["status", *leaves])
+        stop = ["status", *(_zero(codes.get(n, "i8")) for n in wanted)]
+        lines += [
+            f"{targets} = {unit.name}({', '.join(enters)})",
+            "if status != 0:",
+            f"    return {', '.join(stop)}",
+        ]
+    lines.append(f"return {', '.join(['0', *wanted])}")
+    names = list(needed) if given is None else list(given)
+    return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names

@@ -1,0 +1,229 @@
+"""The text of a whole program: the graph's statements in functions of bounded size, and the entry around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from treadle.config import text_of
+from treadle.graph import Apply, Block, Branching, LoweringError
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.text.choices import Arm, write_choice
+from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.parts import called, whole
+from treadle.link.numba.text.unit import Unit, make_kernel
+from treadle.link.numba.text.values import ArrayValue, ScalarValue
+from treadle.link.numba.text.writer import GraphWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Constant, FunctionGraph, Variable
+    from treadle.link.numba.text.values import Value
+
+PART = 60  # statements grow faster than linearly costly to compile in one function
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A program's text.
+
+    Attributes
+    ----------
+    entry
+        The function to call from Python.
+    constants
+        The constants that its table holds.
+    uses_blas
+        Whether its table holds the addresses of BLAS routines.
+    """
+
+    entry: Unit
+    constants: tuple[Constant, ...]
+    uses_blas: bool
+
+
+def write_program(fgraph: FunctionGraph) -> Written:
+    """Write the program of a graph."""
+
+    def statements(inner: FunctionGraph) -> list[list[str]]:
+        around, writer.lines = writer.lines, []
+        blocks = _Blocks(writer, inner)
+        blocks.write()
+        writer.lines = around
+        return blocks.texts()
+
+    writer = GraphWriter(fgraph, statements)
+    blocks = _Blocks(writer, fgraph)
+    blocks.write()
+    results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
+    given = ["table", "frame", *(name for names in writer.input_names for name in names)]
+    wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.made))
+    graph = whole(writer, blocks.texts(), given, wanted)
+    return Written(_entry(fgraph, writer, graph, results, wanted), tuple(writer.constants), writer.uses_blas)
+
+
+class _Text:
+    """The statements of a block being written, cut into parts, and what to return to afterwards."""
+
+    __slots__ = ("count", "lines", "marks", "values")
+
+    def __init__(self, lines: list[str], values: dict[Variable, Value]) -> None:
+        self.lines = lines
+        self.values = values
+        self.marks: list[int] = []
+        self.count = 0
+
+    def texts(self) -> list[list[str]]:
+        """Return the parts."""
+        cuts = [0, *self.marks, len(self.lines)]
+        return [self.lines[a:b] for a, b in pairwise(cuts)]
+
+
+class _Blocks:
+    """Writes the nodes of a graph; each branch of a choice becomes a function of its own."""
+
+    def __init__(self, writer: GraphWriter, fgraph: FunctionGraph) -> None:
+        self.writer = writer
+        self.branching = Branching.of(fgraph)
+        self.last = self.branching.last_uses(self.branching.linear(), fgraph.outputs)
+        self._open = [_Text(writer.lines, {})]
+        self._branches: dict[Block, tuple[list[list[str]], list[Value]]] = {}
+
+    def texts(self) -> list[list[str]]:
+        """Return the statements of the outermost block, cut into parts."""
+        return self._open[0].texts()
+
+    def write(self) -> None:
+        """Write all nodes."""
+        stack: list[Block | tuple[Apply | Block, bool]] = [
+            (node, False) for node in reversed(self.branching.root.nodes)
+        ]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, tuple):
+                what, done = item
+                branches = self.branching.inside.get(what) if isinstance(what, Apply) else None
+                if isinstance(what, Block):
+                    self._leave(what)
+                elif branches is None or done:
+                    self._write_node(what, branches)
+                else:
+                    stack += [(what, True), branches[1], branches[0]]
+            else:
+                self._enter()
+                stack.append((item, True))
+                stack += [(node, False) for node in reversed(item.nodes)]
+
+    def _enter(self) -> None:
+        self.writer.lines = []
+        self._open.append(_Text(self.writer.lines, dict(self.writer.values)))
+
+    def _leave(self, block: Block) -> None:
+        """End a branch: what was taken up in it is not known outside."""
+        values = [self.writer.value(v) for v in block.results]
+        ended = self._open.pop()
+        self._branches[block] = (ended.texts(), values)
+        self.writer.values = ended.values
+        self.writer.lines = self._open[-1].lines
+
+    def _write_node(self, node: Apply, branches: tuple[Block, Block] | None) -> None:
+        writer, text = self.writer, self._open[-1]
+        if text.count % PART == 0 and text.count:
+            text.marks.append(len(writer.lines))
+        text.count += 1
+        dead = self.last[node]
+        writer.dying = frozenset(dead)
+        before = writer.slots
+        writer.add(f"# {_one_line(str(node.op))}")
+        if branches is None:
+            rule = TABLE.rule(node)
+            returned = rule(node.op, node, writer)
+            if returned is not None or not all(out in writer.values for out in node.outputs):
+                raise _rule_error(rule, node, returned)
+        else:
+            arms = [self._arm(block) for block in branches]
+            write_choice(writer, node, arms)
+        _forget(writer, dead, before)
+
+    def _arm(self, block: Block) -> Arm:
+        """Return a branch as the statements that call its function, and the values it results in."""
+        texts, values = self._branches.pop(block)
+        return Arm(called(self.writer, texts, [name for value in values for name in value.names()]), values)
+
+
+def _rule_error(rule: object, node: Apply, returned: object) -> LoweringError:
+    """Return the error of a rule that did not write its node."""
+    name = getattr(rule, "__qualname__", repr(rule))
+    what = "bound no value for an output" if returned is None else f"returned {text_of(returned)}"
+    return LoweringError(
+        f"numba: the rule {name} of {node.op} {what}{node.where()}. A rule (op, node, writer) returns nothing: it "
+        "writes statements with the GraphWriter, and makes every output by new_output, or names it by bind or "
+        'bind_scalar; see "Add a lowering" in the README of link-numba. To call a Python function, leave the op '
+        "without a rule."
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:100]
+
+
+def _forget(writer: GraphWriter, dead: Sequence[Variable], before: int) -> None:
+    """Give back the buffers that no value needs any more: those of the dead, and the rule's own."""
+    ended = set(range(before + 1, writer.slots + 1))
+    for v in dead:
+        value = writer.values.pop(v, None)
+        if isinstance(value, ArrayValue):
+            ended.update(value.slots)
+    for value in writer.values.values():
+        if isinstance(value, ArrayValue):
+            ended.difference_update(value.slots)
+    for slot in sorted(ended):
+        writer.drop(slot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    slot: int
+    dims: tuple[str, ...]
+    code: str
+
+
+def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> _Result:
+    """Write what is left to do for an output: it gets a buffer of its own, in C order."""
+    value = writer.value(var)
+    storage = value.storage
+    code = "b1" if storage.dtype == "bool" else storage.memory
+    if isinstance(value, ScalarValue):
+        made = writer.allocate(["1"], storage)
+        writer.add(f"as_{storage.memory}({made.address})[0] = {storage.stored(value.text)}")
+        return _Result(made.slots[0], (), code)
+    taken = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
+    if value.fills_one_buffer and value.slots[0] not in taken:
+        return _Result(value.slots[0], value.dims, code)
+    made = writer.allocate(value.dims, storage)
+    writer.copy_into(made, value)
+    return _Result(made.slots[0], value.dims, code)
+
+
+def _entry(
+    fgraph: FunctionGraph, writer: GraphWriter, graph: Unit, results: Sequence[_Result], wanted: Sequence[str]
+) -> Unit:
+    """Return the function called from Python: arrays taken apart, the graph run, arrays made of its buffers."""
+    params = [("table", "i8")]
+    lines = [f"frame = open_frame({writer.slots})"]
+    for i, (var, names) in enumerate(zip(fgraph.inputs, writer.input_names, strict=True)):
+        storage, ndim = writer.storage(var), (len(names) - 1) // 2
+        code = "b1" if storage.dtype == "bool" else storage.memory
+        params.append((f"a{i}", f"array:{code}:{ndim}"))
+        lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = explode_{ndim}(a{i})")
+    arguments = ["table", "frame", *(name for names in writer.input_names for name in names)]
+    lines.append(f"{', '.join(['status', *wanted])} = {graph.name}({', '.join(arguments)})")
+    for i, r in enumerate(results):
+        dims = f"({', '.join(r.dims)}{',' if len(r.dims) == 1 else ''})"
+        lines.append(f"r{i} = wrap_{r.code}_{len(r.dims)}(take(frame, {r.slot}), {dims})")
+    lines.append(f"close_frame(frame, {writer.slots})")
+    returned = ["status", *(f"r{i}" for i in range(len(results)))]
+    lines.append(f"return {', '.join(returned)}{',' if len(returned) == 1 else ''}")
+    return make_kernel("run", params, lines, (graph, *LIBRARY.used_by("\n".join(lines))))

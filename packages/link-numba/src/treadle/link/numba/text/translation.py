@@ -1,0 +1,152 @@
+"""From a unit's text to machine code, by Numba: its pipeline, without the passes that generated text has no need of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numba.core import callconv, compiler, typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
+
+from treadle.config import config, span
+from treadle.link.numba.dispatcher import dispatcher
+from treadle.link.numba.primitives import PRIMITIVES, type_of
+from treadle.link.numba.text.emission import BeyondError, Target, emit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llvmlite import ir
+    from numba.core.dispatcher import Dispatcher
+    from numba.core.types import Type as NumbaType
+
+    from treadle.link.numba.text.unit import Unit
+
+    Compiled = tuple[Dispatcher, compiler.CompileResult, bool]
+
+
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+    """The code of a unit that only other units call: left to be optimised and made machine code with its caller."""
+
+    stays_apart: bool = False
+
+    def add_ir_module(self, ir_module: ir.Module) -> None:
+        """Take the unit's code; a kernel stays a function of its own, so that effort grows with their number only."""
+        for function in ir_module.functions:
+            if not function.is_declaration and self.stays_apart and "NRT" not in function.name:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class LeanCompiler(compiler.CompilerBase):  # type: ignore[misc]  # numba has no types
+    """Numba's pipeline without the passes that generated source has no need of (closures, rewrites, inlining)."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the one pipeline; pointers among the arguments of a kernel do not overlap."""
+        self.state.flags.noalias = True
+        passes = PassManager("treadle")
+        passes.add_pass(untyped_passes.TranslateByteCode, "analyse bytecode")
+        passes.add_pass(untyped_passes.FixupArgs, "fix up arguments")
+        passes.add_pass(untyped_passes.IRProcessing, "process IR")
+        passes.add_pass(untyped_passes.ReconstructSSA, "single assignment")
+        passes.add_pass(typed_passes.NopythonTypeInference, "infer types")
+        passes.add_pass(typed_passes.PreLowerStripPhis, "remove phi nodes")
+        passes.add_pass(typed_passes.IRLegalization, "check IR")
+        passes.add_pass(typed_passes.AnnotateTypes, "annotate types")
+        passes.add_pass(typed_passes.NativeLowering, "lower")
+        passes.add_pass(typed_passes.NoPythonBackend, "compile")
+        passes.finalize()
+        return [passes]
+
+
+class PartCompiler(LeanCompiler):
+    """The pipeline for units that only other units call."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the pipeline, which stops before machine code."""
+        self.state.flags.no_compile = True
+        library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        library.stays_apart = bool(getattr(self.state.func_id.func, "stays_apart", False))
+        self.state.library = library
+        return super().define_pipelines()
+
+
+def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Compiled:
+    """Compile a unit that calls the functions `used`; only an `entry` can be called from Python.
+
+    Returned are Numba's function, its result for the types, and whether its frontend analysed the text.
+    """
+    scope = {name: PRIMITIVES.find(name) for name in unit.names()}
+    scope = {name: value for name, value in scope.items() if value is not None}
+    pipeline = LeanCompiler if entry else PartCompiler
+    function = dispatcher(unit, {**scope, **used}, no_cpython_wrapper=not entry, pipeline_class=pipeline)
+    types = tuple(type_of(code) for code in unit.signature)
+    analysed = False
+    with span("compiler"):
+        if entry:
+            function.compile(types)
+            (result,) = function.overloads.values()
+        else:
+            with global_compiler_lock:
+                result = _emitted(unit, function, types, used)
+                analysed = result is None
+                if analysed:
+                    result = function._compiler.compile(types, None)  # type: ignore[attr-defined]  # numba has no types
+                # Numba then finds the code where it compiles a caller.
+                key = object()
+                result.target_context.insert_user_function(key, result.fndesc, [result.library])
+                result = function.overloads[types] = result._replace(entry_point=key)
+    function.disable_compile()
+    return function, result, analysed
+
+
+def _emitted(
+    unit: Unit, function: Dispatcher, types: tuple[NumbaType, ...], used: Mapping[str, Dispatcher]
+) -> compiler.CompileResult | None:
+    """Write the code of a function for callers in compiled code; None if its text is left to Numba's frontend."""
+    target = _TARGETS.get(function)
+    library = PartLibrary(target.context.codegen(), unit.name)
+    callees = {name: next(iter(made.overloads.values())) for name, made in used.items()}
+    try:
+        made = emit(target, unit, types, callees, library)
+    except BeyondError:
+        return None
+    library.finalize()
+    return compiler.compile_result(
+        typing_context=target.typing,
+        target_context=target.context,
+        entry_point=None,
+        objectmode=False,
+        library=library,
+        **made,
+    )
+
+
+class _Targets:
+    """Numba's contexts, set up as its own compiler sets them up for our options; one with fastmath, one without."""
+
+    def __init__(self) -> None:
+        self._made: dict[bool, Target] = {}
+
+    def get(self, function: Dispatcher) -> Target:
+        fast = bool(config.numba__fastmath)
+        if fast not in self._made:
+            described = function.targetdescr  # type: ignore[attr-defined]  # numba has no types
+            described.typing_context.refresh()
+            base = described.target_context
+            base.refresh()
+            flags: dict[str, object] = {"fastmath": function.targetoptions["fastmath"]} if fast else {}
+            made = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
+            self._made[fast] = Target(described.typing_context, made)
+        return self._made[fast]
+
+
+_TARGETS = _Targets()

@@ -1,0 +1,380 @@
+"""GraphWriter: writes the function that runs a graph, statement by statement, and the kernels it calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.graph import Constant, MissingInputError, as_index
+from treadle.link.numba.dtypes import STORAGES, Storage, converted
+from treadle.link.numba.routines.blas import ROUTINES
+from treadle.link.numba.routines.samplers import FIXED_WORDS
+from treadle.link.numba.routines.transforms import LOOPS
+from treadle.link.numba.status import MEMORY, SHAPE
+from treadle.link.numba.text.loops import Array, elementwise, still_where
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
+from treadle.tensor import tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import FunctionGraph, Variable
+    from treadle.link.numba.text.unit import Unit
+
+
+class GraphWriter:
+    """Collects statements; rules call its methods.
+
+    Attributes
+    ----------
+    lines
+        The statements written so far.
+    made
+        Every name they assign.
+    units
+        The kernels they call, by name.
+    codes
+        Type code of every name that is no int64.
+    slots
+        How many buffers there are.
+    constants, uses_blas
+        What the program's table must hold.
+    input_names
+        Names of each input's address, lengths and strides.
+    values
+        What each variable that is still needed is.
+    dying
+        The variables that the node being written uses last.
+    overwritten
+        The buffers that nodes write into which did not make them.
+    places
+        Where arrays are to be made that have a place already, given their lengths: rows of a loop's results.
+    head
+        In a loop, the statements before it, where constants are taken up; a loop's buffers are used in all its steps.
+    statements
+        Returns the statements of a graph in this one, cut into parts.
+    """
+
+    def __init__(self, fgraph: FunctionGraph, statements: Callable[[FunctionGraph], list[list[str]]]) -> None:
+        self.lines: list[str] = []
+        self.made: set[str] = set()
+        self.constants: list[Constant] = []
+        self.uses_blas = False
+        self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
+        self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
+        self.units: dict[str, Unit] = {}
+        self.codes: dict[str, str] = {}
+        self.slots = 0
+        self.values: dict[Variable, Value] = {}
+        self.dying: frozenset[Variable] = frozenset()
+        self.overwritten: set[int] = set()
+        self.places: dict[Variable, Callable[[Sequence[str]], ArrayValue]] = {}
+        self.head: list[str] | None = None
+        self.statements = statements
+        self._names = 0
+
+    # Values
+
+    def storage(self, var: Variable) -> Storage:
+        """Return the dtype of a variable."""
+        return STORAGES[var.type.dtype]  # type: ignore[attr-defined]  # a tensor
+
+    def value(self, var: Variable) -> Value:
+        """Return what a variable is; inputs and constants are taken up when they are first asked for."""
+        found = self.values.get(var)
+        if found is None:
+            # In a loop, what is the same in all steps stands before it.
+            lines, self.lines = self.lines, self.lines if self.head is None else self.head
+            found = self._input(var) if var in self._inputs else self._constant(var)
+            self.lines = lines
+            self.values[var] = found
+        return found
+
+    def _input(self, var: Variable) -> Value:
+        address, *rest = self._inputs[var]
+        storage = self.storage(var)
+        if not rest:
+            text = storage.loaded(f"as_{storage.memory}({address})[0]")
+            return ScalarValue(self.let(text, code=storage.code), storage)
+        ndim = len(rest) // 2
+        return ArrayValue(address, self.known_dims(var, rest[:ndim]), tuple(rest[ndim:]), storage)
+
+    def _constant(self, var: Variable) -> Value:
+        if not isinstance(var, Constant):
+            msg = f"numba: {var} is neither an input, nor a constant, nor computed. Add it to the graph's inputs."
+            raise MissingInputError(msg)
+        storage = self.storage(var)
+        word = FIXED_WORDS + len(self.constants)
+        self.constants.append(var)
+        shape = var.data.shape
+        if not shape and storage.itemsize <= 8:
+            text = storage.loaded(f"as_{storage.memory}(table)[{word * (8 // storage.itemsize)}]")
+            return ScalarValue(self.let(text, code=storage.code), storage)
+        if not shape:
+            text = storage.loaded(f"as_{storage.memory}(as_i8(table)[{word}])[0]")
+            return ScalarValue(self.let(text, code=storage.code), storage)
+        dims = tuple(map(str, shape))
+        return ArrayValue(self.let(f"as_i8(table)[{word}]"), dims, self.packed_strides(dims), storage)
+
+    def array(self, var: Variable) -> ArrayValue:
+        """Return what a variable of rank 1 or more is."""
+        value = self.value(var)
+        if isinstance(value, ScalarValue):
+            msg = f"numba: {var} is a scalar, an array was expected. Check the rank in the rule."
+            raise TypeError(msg)
+        return value
+
+    def scalar(self, var: Variable, dtype: str | None = None) -> str:
+        """Return the expression of a scalar variable, converted to a dtype."""
+        known = as_index(var) if dtype == "int64" else None
+        if known is not None:
+            return str(known)
+        value = self.value(var)
+        if not isinstance(value, ScalarValue):
+            msg = f"numba: {var} is an array, a scalar was expected. Check the rank in the rule."
+            raise TypeError(msg)
+        return value.text if dtype is None else converted(value.text, value.storage.dtype, dtype)
+
+    def bind(self, var: Variable, value: Value) -> None:
+        """Say what a variable is."""
+        self.values[var] = value
+
+    # Statements
+
+    def name(self, stem: str = "v") -> str:
+        """Return a new name."""
+        self._names += 1
+        name = f"{stem}_{self._names}"
+        self.made.add(name)
+        return name
+
+    def add(self, *lines: str) -> None:
+        """Write statements."""
+        self.lines += lines
+
+    def let(self, text: str, stem: str = "v", code: str = "i8") -> str:
+        """Write an assignment to a new name of a type and return it; names and integers are returned as they are."""
+        if text.isidentifier() or is_literal(text):
+            return text
+        name = self.name(stem)
+        if code != "i8":
+            self.codes[name] = code
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def bind_scalar(self, var: Variable, text: str) -> None:
+        """Say that a variable of rank 0 is an expression of its dtype."""
+        storage = self.storage(var)
+        if storage.code != "i8" and is_literal(text):
+            text = f"{storage.code}({text})"
+        self.bind(var, ScalarValue(self.let(text, code=storage.code), storage))
+
+    def stop_if(self, condition: str, status: int) -> None:
+        """Write that the program stops with a status if a condition holds."""
+        self.lines += [f"if {condition}:", f"    return STOP({status})"]
+
+    def call(self, unit: Unit, arguments: Sequence[str], checked: bool = False) -> None:
+        """Write a call of a kernel; if `checked`, the program stops where it returns another status than 0."""
+        self.units[unit.name] = unit
+        text = f"{unit.name}({', '.join(arguments)})"
+        if not checked:
+            self.lines.append(text)
+            return
+        status = self.let(text, "status")
+        self.lines += [f"if {status} != 0:", f"    return STOP({status})"]
+
+    # Shapes
+
+    def joined(self, a: str, b: str) -> str:
+        """Return the length that two lengths broadcast to; the program stops if they do not."""
+        if a == b or b == "1":
+            return a
+        if a == "1":
+            return b
+        name = self.let(f"joined({a}, {b})", "n")
+        self.stop_if(f"{name} < 0", SHAPE)
+        return name
+
+    def same(self, a: str, b: str) -> str:
+        """Return a length that two must agree on; the program stops if they differ."""
+        if a == b:
+            return a
+        self.stop_if(f"{a} != {b}", SHAPE)
+        return a if is_literal(a) else b
+
+    def broadcast_dims(self, shapes: Sequence[Sequence[str]], known: Sequence[int | None]) -> tuple[str, ...]:
+        """Return the lengths that shapes of one rank broadcast to."""
+        dims = []
+        for at, ns in enumerate(zip(*shapes, strict=True)):
+            n = ns[0]
+            for m in ns[1:]:
+                n = self.joined(n, m)
+            given = known[at]
+            dims.append(n if given is None else str(given))
+        return tuple(dims)
+
+    def known_dims(self, var: Variable, dims: Sequence[str]) -> tuple[str, ...]:
+        """Return lengths, with those that the type knows as literals."""
+        lengths = var.type.shape  # type: ignore[attr-defined]  # a tensor
+        return tuple(m if n is None else str(n) for n, m in zip(lengths, dims, strict=True))
+
+    def strides_in(self, value: ArrayValue, dims: Sequence[str]) -> tuple[str, ...]:
+        """Return the strides of an array that is broadcast to lengths."""
+        strides = []
+        for n, m, s in zip(value.dims, dims, value.strides, strict=True):
+            same = n == m or (is_literal(n) and n != "1")
+            strides.append(s if same else ("0" if n == "1" else self.let(f"stride_in({s}, {n}, {m})", "s")))
+        return tuple(strides)
+
+    def packed_strides(self, dims: Sequence[str]) -> tuple[str, ...]:
+        """Return the strides of an array in C order."""
+        strides: list[str] = []
+        for d in range(len(dims) - 1, -1, -1):
+            strides.insert(0, "1" if not strides else self.let(product([dims[d + 1], strides[0]]), "s"))
+        return tuple(strides)
+
+    # Buffers
+
+    def allocate(self, dims: Sequence[str], storage: Storage, slot: int = 0) -> ArrayValue:
+        """Write the making of an array in C order and return it; in a new buffer if none is given."""
+        slot = slot or self.scratch(1)
+        size = self.let(product([*dims, str(storage.itemsize)]), "size")
+        address = self.let(f"new(frame, {slot}, {size})")
+        self.stop_if(f"{address} == 0", MEMORY)
+        return ArrayValue(address, tuple(dims), self.packed_strides(dims), storage, (slot,), packed=True)
+
+    def new_output(self, var: Variable, dims: Sequence[str]) -> ArrayValue:
+        """Make the array of a node's output and bind it."""
+        place = self.places.get(var)
+        known = self.known_dims(var, dims)
+        made = self.allocate(known, self.storage(var)) if place is None else place(known)
+        self.bind(var, made)
+        return made
+
+    def scratch(self, count: int) -> int:
+        """Return the first of some consecutive buffers that a kernel may make for itself."""
+        first = self.slots + 1
+        self.slots += count
+        return first
+
+    def routine(self, stem: str, code: str) -> str:
+        """Return the expression of the address of a BLAS routine."""
+        self.uses_blas = True
+        letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[code]
+        return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
+
+    def loop(self, name: str, code: str) -> tuple[str, str]:
+        """Return the expressions of the address of a Fourier transform, and of what it is called with."""
+        at = len(ROUTINES) + 2 * LOOPS.index((name, code))
+        return f"as_i8(table)[{at}]", f"as_i8(table)[{at + 1}]"
+
+    def generator_functions(self) -> str:
+        """Return the expression of the address of the table of NumPy's bit generators' functions."""
+        return f"as_i8(table)[{FIXED_WORDS - 2}]"
+
+    def watch(self) -> str:
+        """Return the expression of the address of what loops look at to see whether to end."""
+        return f"as_i8(table)[{FIXED_WORDS - 1}]"
+
+    def drop(self, slot: int) -> None:
+        """Write that a buffer is given back; in a loop, it is kept for the next step."""
+        if self.head is None:
+            self.lines.append(f"drop(frame, {slot})")
+
+    def may_overwrite(self, var: Variable) -> bool:
+        """Whether the current node may write into an input: a buffer of the program in C order, not used again."""
+        value = self.values[var]
+        if not isinstance(value, ArrayValue) or not value.fills_one_buffer or var not in self.dying:
+            return False
+        slot = value.slots[0]
+        if any(slot in x.slots for v, x in self.values.items() if v is not var and isinstance(x, ArrayValue)):
+            return False
+        self.overwritten.add(slot)
+        return True
+
+    # Elementwise work, which many rules share
+
+    def run_elementwise(
+        self,
+        stem: str,
+        inputs: Sequence[tuple[str, Value]],
+        outputs: Sequence[tuple[str, ArrayValue]],
+        body: Sequence[str],
+        reads_outputs: bool = False,
+        checks: bool = False,
+    ) -> None:
+        """Write a call of the kernel that runs statements for every element.
+
+        Parameters
+        ----------
+        stem
+            Start of the kernel's name.
+        inputs
+            Name and value of what is read, already of the outputs' rank or scalar; broadcast.
+        outputs
+            Name and array of what is written; all of one shape.
+        body
+            Statements over ``<name>_x``.
+        reads_outputs
+            Whether the body starts from the outputs' elements.
+        checks
+            Whether the body sets ``bad`` to a status where values are refused.
+        """
+        dims = outputs[0][1].dims
+        arrays: list[Array] = []
+        scalars: list[tuple[str, str]] = []
+        scalar_arguments: list[str] = []
+        arguments = list(dims)
+        for name, value in inputs:
+            if isinstance(value, ScalarValue):
+                scalars.append((f"{name}_x", value.storage.code))
+                scalar_arguments.append(value.text)
+                continue
+            arrays.append(Array(name, value.storage, still_where(value, dims)))
+            arguments += arrays[-1].arguments(value.address, self.strides_in(value, dims))
+        written = []
+        start = []
+        for name, value in outputs:
+            made = Array(name, value.storage, (False,) * len(dims))
+            written.append(made)
+            arguments += made.arguments(value.address, value.strides)
+            if reads_outputs:
+                last = len(dims) - 1
+                start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + d{last} * {name}_s{last}]"))
+        unit = elementwise(stem, len(dims), arrays, scalars, written, [*start, *body], checks)
+        self.call(unit, [*arguments, *scalar_arguments], checked=checks)
+
+    def copy_into(self, target: ArrayValue, source: Value) -> None:
+        """Write that an array's elements are set to a value's, converted and broadcast."""
+        text = converted("x_x", source.storage.dtype, target.storage.dtype)
+        self.run_elementwise("copy", [("x", source)], [("o", target)], [f"o_x = {text}"])
+
+    def packed(self, value: ArrayValue) -> ArrayValue:
+        """Return an array in C order: the same one where it is, a copy where not (decided at run time)."""
+        if value.packed:
+            return value
+        self.slots += 1
+        slot = self.slots
+        conditions = []
+        expected = self.packed_strides(value.dims)
+        for n, s, wanted in zip(value.dims, value.strides, expected, strict=True):
+            if n != "1" and s != wanted:
+                conditions.append(f"({n} != 1 and {s} != {wanted})")
+        if not conditions:
+            return replace(value, strides=expected, packed=True)
+        address = self.name()
+        self.lines += [f"{address} = {value.address}", f"if {' or '.join(conditions)}:"]
+        mark = len(self.lines)
+        size = product([*value.dims, str(value.storage.itemsize)])
+        self.lines.append(f"{address} = new(frame, {slot}, {size})")
+        self.stop_if(f"{address} == 0", MEMORY)
+        slots = (*value.slots, slot)
+        made = ArrayValue(address, value.dims, expected, value.storage, slots, packed=True, certain=bool(value.slots))
+        self.copy_into(made, value)
+        self.lines[mark:] = [f"    {line}" for line in self.lines[mark:]]
+        return made
+
+
+def _input_names(i: int, ndim: int) -> list[str]:
+    """Return the names of an input's address, lengths and strides."""
+    return [f"a{i}_p", *(f"a{i}_n{d}" for d in range(ndim)), *(f"a{i}_s{d}" for d in range(ndim))]

@@ -1,0 +1,151 @@
+"""Running a function through torch.compile, from many threads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+
+from treadle.config import new_lock, span
+from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
+from treadle.link.torch.programs.folder import inductor_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from treadle.graph import Value
+
+# Lengths 0 and 1, and equal ones, are compiled separately: a program of many inputs has many such cases.
+RECOMPILATIONS = 200
+_SHAPES_REMEMBERED = 4096
+# So many elements are not shared out to threads, as in PyTorch's own kernels.
+SMALL = 2**15
+
+
+class _Process:
+    """The process in which PyTorch first ran a program: its threads do not survive a fork."""
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+
+    def check(self) -> None:
+        """Raise in a process forked from one where a program ran.
+
+        Raises
+        ------
+        ForkedProcessError
+            If this is one.
+        """
+        pid = os.getpid()
+        if self._pid is None:
+            self._pid = pid
+        elif pid != self._pid:
+            msg = (
+                f"pytorch: a program was called in process {pid}, forked from {self._pid} where PyTorch had run; its "
+                "threads do not survive a fork, and calls may hang. Start processes with the method 'spawn' "
+                "(multiprocessing.get_context('spawn')), or call no PyTorch program before forking."
+            )
+            raise ForkedProcessError(msg)
+
+
+PROCESS = _Process()
+
+
+class _Notices:
+    """Warnings given once in a process."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._given: set[str] = set()
+
+    def warn(self, subject: str, text: str) -> None:
+        """Give the warning unless the subject had one."""
+        with self._lock:
+            if subject in self._given:
+                return
+            self._given.add(subject)
+        warnings.warn(text, PyTorchWarning, stacklevel=2)
+
+
+NOTICES = _Notices()
+
+
+def compiler_on_path() -> bool:
+    """Whether the C++ compiler that torch.compile uses for the CPU is found."""
+    default = {"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++")
+    return shutil.which(os.environ.get("CXX") or default) is not None
+
+
+class Compiled:
+    """A function of tensors and integers, compiled when it is first called, and again where shapes demand it.
+
+    PyTorch's compiler may run in one thread at a time, and refuses calls of compiled functions meanwhile. So a call
+    with shapes not met before holds the compiler's own lock; others hold none, and a call that fails is tried again
+    with the lock.
+
+    Parameters
+    ----------
+    function
+        The function.
+    tensors
+        How many of its arguments, the first ones, are tensors whose shapes may change.
+    small
+        Whether tensors are too small for several threads.
+    """
+
+    def __init__(self, function: Callable[..., Sequence[object]], tensors: int, *, small: bool = False) -> None:
+        options: dict[str, str | int | bool | Callable[..., object]] = {
+            # float16 keeps its roundings inside fused code.
+            "emulate_precision_casts": True,
+            # The function and what it calls never change: there is no need to see at each call whether they did.
+            "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
+        }
+        if small:
+            options["cpp.min_chunk_size"] = SMALL
+        self._function = function
+        self._compiled = torch.compile(
+            function,
+            fullgraph=True,
+            options=options,
+            recompile_limit=RECOMPILATIONS,
+        )
+        self._count = tensors
+        self._known: set[object] = set()
+
+    def __call__(self, *args: Value) -> Sequence[object]:
+        """Call the function; the first arguments are tensors, then integers, then constants."""
+        met = (
+            tuple([x.shape for x in args[: self._count]]),
+            tuple([x for x in args[self._count :] if not isinstance(x, torch.Tensor)]),
+        )
+        if met not in self._known:
+            return self._first_call(met, args)
+        try:
+            found: Sequence[object] = self._compiled(*args)
+        except Exception:  # noqa: BLE001 - whatever it is, the second attempt raises it again
+            return self._first_call(met, args)
+        return found
+
+    def _first_call(self, met: object, args: Sequence[Value]) -> Sequence[object]:
+        # Imported by torch.compile anyway; importing it takes seconds, so not before.
+        from torch._dynamo.convert_frame import compile_lock
+        from torch._dynamo.exc import FailOnRecompileLimitHit
+
+        with span("compiler"), compile_lock, inductor_folder():
+            try:
+                result: Sequence[object] = self._compiled(*args)
+            except FailOnRecompileLimitHit:
+                NOTICES.warn(
+                    "recompilations",
+                    f"pytorch: a function was compiled {RECOMPILATIONS} times for different shapes. From now on other "
+                    "shapes run uncompiled: slower, but right.",
+                )
+                result = self._function(*args)
+        if len(self._known) >= _SHAPES_REMEMBERED:
+            self._known = set()
+        self._known.add(met)
+        return result

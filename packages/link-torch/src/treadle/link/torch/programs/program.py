@@ -1,0 +1,225 @@
+"""The program: values in, values out, which the caller owns."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from treadle.graph import FunctionGraph, NodeError, NodeValueError
+from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
+from treadle.link.vm import Program, ProgramGraph, PythonLinker, replay
+from treadle.tensor import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from treadle.graph import Type, Value, Variable
+    from treadle.link.torch.programs.generation import GeneratedFunction
+
+
+def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
+    """Return the function that makes an input's value a stored tensor on the device."""
+    kind = var.type
+    if not isinstance(kind, TensorType):
+        return lambda value: value
+    dtype, to_numpy = kind.dtype, kind.to_host
+    on_cpu = place.type == "cpu"
+
+    def load(value: Value) -> torch.Tensor:
+        if isinstance(value, np.ndarray):
+            tensor = from_host(value, dtype)
+            return tensor if on_cpu else tensor.to(place)
+        if isinstance(value, torch.Tensor):
+            return from_native(value.detach().to(place), dtype)
+        return from_host(to_numpy(value), dtype).to(place)
+
+    return load
+
+
+def number(value: Value) -> int | tuple[int, ...]:
+    """Return an input that decides shapes as a Python integer, or a tuple of them."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+    found = value.tolist()
+    return tuple(found) if isinstance(found, list) else int(found)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Record no gradients inside: the cheap form of torch.no_grad()."""
+    # The mode must not vary: torch.compile compiles for each.
+    recording = torch.is_grad_enabled()
+    if recording:
+        torch._C._set_grad_enabled(False)
+    try:
+        yield
+    finally:
+        if recording:
+            torch._C._set_grad_enabled(True)
+
+
+def invalid() -> NodeValueError:
+    """Return the error for values that a program has found invalid."""
+    msg = "values were found invalid by the compiled program"
+    return NodeValueError(msg)
+
+
+def owned(
+    kinds: Sequence[tuple[str, bool]], results: Sequence[Value], given: Sequence[Value], taken: Collection[int] = ()
+) -> list[Value]:
+    """Return results as outputs that share no memory; one that does, or is a part of a larger block, is copied.
+
+    Parameters
+    ----------
+    kinds
+        The dtype of each result, and whether it is to be a tensor.
+    results
+        Stored tensors, and other values.
+    given
+        What was computed from.
+    taken
+        Addresses of memory that is not to be shared either.
+    """
+    used = {t.untyped_storage().data_ptr() for t in given if isinstance(t, torch.Tensor)}
+    outputs = []
+    for (dtype, native), result in zip(kinds, results, strict=True):
+        if dtype not in STORAGE_DTYPES:
+            outputs.append(result)
+            continue
+        tensor = result if native or result.device.type == "cpu" else result.cpu()
+        storage = tensor.untyped_storage()
+        place = storage.data_ptr()
+        if place in used or place in taken or storage.nbytes() != tensor.nbytes:
+            tensor = tensor.clone(memory_format=torch.contiguous_format)
+            place = tensor.untyped_storage().data_ptr()
+        used.add(place)
+        outputs.append(to_native(tensor, dtype) if native else to_host(tensor, dtype))
+    return outputs
+
+
+def explained(fgraph: FunctionGraph, inputs: Sequence[Value], error: Exception) -> Exception:
+    """Return what the Python VM says about these inputs, or an error of PyTorch's own where it finds nothing wrong."""
+    found = replay(fgraph, inputs, error)
+    if found is not error:
+        return found
+    if isinstance(error, NodeError):
+        msg = (
+            "pytorch: values were found invalid, but the Python VM computes the graph without complaint. Run the "
+            "function with the option torch__compile=False, and report what differs."
+        )
+        return NodeValueError(msg)
+    first = (str(error).strip().splitlines() or [""])[0]
+    msg = (
+        f"pytorch: PyTorch failed on a graph that the Python VM computes, {type(error).__name__}: {first}. Run "
+        "the function with the option torch__compile=False, or pick another mode."
+    )
+    return NodeError(msg)
+
+
+class TorchProgram(Program):
+    """A graph as one function of PyTorch tensors.
+
+    Takes NumPy arrays and PyTorch tensors, and returns NumPy arrays, or PyTorch tensors for outputs asked for in
+    native form. A result shares no memory with anything but itself.
+    """
+
+    host = False
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        generated: GeneratedFunction,
+        run: Callable[..., Sequence[Value]],
+        place: torch.device,
+        native_outputs: frozenset[int],
+    ) -> None:
+        self._graph = ProgramGraph.of(fgraph, native_outputs)
+        self._generated = generated
+        self._run = run
+        at = {v: i for i, v in enumerate(fgraph.inputs)}
+        first = [v for v in (*generated.tensors, *generated.numbers) if v not in at]
+        at |= {v: len(at) + i for i, v in enumerate(first)}
+        self._prelude = PythonLinker().link(FunctionGraph(fgraph.inputs, first)) if first else None
+        self._tensors = [(loader(v, place), at[v]) for v in generated.tensors]
+        self._numbers = [at[v] for v in generated.numbers]
+        self._constants = [loader(v, place)(v.data) for v in generated.constants]
+        self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
+        self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
+        self._on_cpu = place.type == "cpu"
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+        return self._graph.get()
+
+    def rebound(self, graph: ProgramGraph, data: object) -> TorchProgram:
+        """Return this program for an equal graph of other origin."""
+        del data
+        other = copy(self)
+        other._graph = graph
+        return other
+
+    @property
+    def source(self) -> str:
+        """Text of the generated function."""
+        return self._generated.source
+
+    @property
+    def function(self) -> Callable[..., Sequence[Value]]:
+        """The generated function, uncompiled: tensors, integers and constants in; a flag or None, and results out."""
+        return self._generated.run
+
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
+        """Compute the outputs.
+
+        Raises
+        ------
+        NodeError
+            If a node fails; it names the op and the user's line.
+        ForkedProcessError
+            In a process forked from one where PyTorch had run.
+        """
+        PROCESS.check()
+        with no_grad():
+            try:
+                outputs = self._computed(inputs)
+            except Exception as error:
+                raise explained(self.fgraph, inputs, error) from error
+        if outputs is None:
+            original = invalid()
+            raise explained(self.fgraph, inputs, original) from original
+        return outputs
+
+    def _computed(self, inputs: Sequence[Value]) -> list[Value] | None:
+        """Return the outputs, or None if values were found invalid."""
+        values = inputs
+        if self._prelude is not None:
+            host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
+            values = (*inputs, *self._prelude(*host))
+        tensors = [load(values[i]) for load, i in self._tensors]
+        numbers = [number(values[i]) for i in self._numbers]
+        bad, *results = self._run(*tensors, *numbers, *self._constants)
+        return None if bad is not None and bool(bad) else owned(self._outputs, results, tensors, self._shared)
+
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
+        """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""
+        if not isinstance(kind, TensorType) or any(n is not None for n in kind.shape):
+            return None
+        text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {kind.ndim}"
+        return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": getattr(torch, kind.dtype)}
+
+    def fetch(self, value: Value, type_: Type) -> Value:
+        """Return an output in native form as a NumPy array that the caller owns."""
+        found = type_.to_host(value)
+        return np.array(found) if isinstance(found, np.ndarray) else found
+
+    def wait(self, values: Sequence[object]) -> None:
+        """Return when outputs in native form have been computed: a device other than the CPU works on its own."""
+        del values
+        if not self._on_cpu:
+            torch.accelerator.synchronize()

@@ -1,0 +1,188 @@
+"""Merging: equal computations become one, as nodes come into the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.graph import Constant, Feature, GraphTypeError, Output
+from treadle.rewrite.engine.interface import GraphRewriter
+from treadle.rewrite.engine.run import running
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, FunctionGraph, Op, Variable
+
+# The reason given to features where equal constants become one object: the node itself does not change.
+SAME_CONSTANT = "merge_constants"
+
+
+class MergeFeature(Feature):
+    """Feature that merges nodes with the same op and the same inputs, one level deep, as they come in.
+
+    A key holds the op and the identities of the inputs, equal constants standing for each other. So each costs the
+    same however large the graph below is. An entry may be out of date: the node that is found is compared again, and
+    a node whose inputs changed is entered anew.
+
+    Nodes that overwrite an input, and nodes whose result is overwritten, are never merged.
+    """
+
+    def __init__(self) -> None:
+        # By class of op and inputs first: where that tells nodes apart, nobody asks for an op's hash, which for a
+        # large op costs more than all the rest.
+        self._nodes: dict[tuple[object, ...], Apply | dict[Op, Apply]] = {}
+        self._constants: dict[bytes, Constant] = {}
+        self._known: dict[Constant, Constant] = {}
+        self.pending: list[Apply] = []
+        self.stale: dict[Apply, None] = {}
+        self._destroyers = False
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Let every node wait to be merged, each after those it needs."""
+        for node in fgraph.toposort():
+            self.on_import(fgraph, node, None)
+        for i, out in enumerate(fgraph.outputs):
+            if isinstance(out, Constant):
+                kept = self.representative(out)
+                client = next(
+                    (n for n, _ in fgraph.get_clients(out) if isinstance(n.op, Output) and n.op.idx == i), None
+                )
+                if kept is not out and client is not None:
+                    fgraph.change_node_input(client, 0, kept, SAME_CONSTANT, check=False)
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Let the node wait to be entered."""
+        del fgraph, reason
+        self.pending.append(node)
+        if node.op.destroy_map:
+            self._destroyers = True
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
+    ) -> None:
+        """Note that the node is to be entered anew: once only, however many of its inputs change meanwhile."""
+        del fgraph, i, var, new_var
+        if node.outputs and reason != SAME_CONSTANT:
+            self.stale[node] = None
+
+    def representative(self, constant: Constant) -> Constant:
+        """Return the one constant that stands for all equal ones."""
+        found = self._known.get(constant)
+        if found is None:
+            try:
+                found = self._constants.setdefault(constant.signature(), constant)
+            except GraphTypeError:
+                # A value without an encoding equals only itself.
+                found = constant
+            self._known[constant] = found
+        return found
+
+    def enter_new(self, fgraph: FunctionGraph) -> int:
+        """Merge what came in; return the number of nodes that went."""
+        merged = 0
+        # What comes in together is in order of evaluation, so that nodes are merged from the inputs up.
+        while self.pending:
+            batch, self.pending = self.pending, []
+            merged += sum(self.enter(fgraph, node) for node in batch)
+        return merged
+
+    def enter_all(self, fgraph: FunctionGraph) -> int:
+        """Merge what came in or changed, and what that makes equal; return the number of nodes that went."""
+        merged = self.enter_new(fgraph)
+        while self.stale:
+            batch, self.stale = self.stale, {}
+            merged += sum(self.enter(fgraph, node) for node in batch)
+        return merged
+
+    def enter(self, fgraph: FunctionGraph, node: Apply) -> bool:
+        """Enter a node of the graph, or put its equal in its place; return whether it went."""
+        self.stale.pop(node, None)
+        return node in fgraph and self._merge(fgraph, node)
+
+    def _merge(self, fgraph: FunctionGraph, node: Apply) -> bool:
+        """Enter a node, or put its equal in its place."""
+        for i, x in enumerate(node.inputs):
+            if x.owner is None and isinstance(x, Constant):
+                kept = self.representative(x)
+                if kept is not x:
+                    fgraph.change_node_input(node, i, kept, SAME_CONSTANT, check=False)
+        other = self._equal(fgraph, node)
+        if other is node:
+            return False
+        if self._destroyers and (self._destroys(fgraph, node) or self._destroys(fgraph, other)):
+            return False
+        return self._unite(fgraph, node, other) or self._unite(fgraph, other, node)
+
+    def _equal(self, fgraph: FunctionGraph, node: Apply) -> Apply:
+        """Return the node with the same op and the same inputs that came first: perhaps the node itself."""
+        nodes, op = self._nodes, node.op
+        key = (type(op), *node.inputs)
+        known = nodes.setdefault(key, node)
+        if known is node:
+            return node
+        if isinstance(known, dict):
+            other = known.setdefault(op, node)
+            if other is not node and not _is_current(fgraph, other, node):
+                known[op] = other = node
+            return other
+        if not _is_current(fgraph, known, node):
+            nodes[key] = node
+            return node
+        if known.op is op or known.op == op:
+            return known
+        nodes[key] = {known.op: known, op: node}
+        return node
+
+    def _put(self, node: Apply) -> None:
+        """Enter a node in the place of what is out of date."""
+        key = (type(node.op), *node.inputs)
+        known = self._nodes.get(key)
+        if isinstance(known, dict):
+            known[node.op] = node
+        else:
+            self._nodes[key] = node
+
+    @staticmethod
+    def _destroys(fgraph: FunctionGraph, node: Apply) -> bool:
+        """Whether a node overwrites something, or its result is overwritten."""
+        if node.op.destroy_map:
+            return True
+        return any(
+            i in places
+            for out in node.outputs
+            for client, i in fgraph.get_clients(out)
+            for places in client.op.destroy_map.values()
+        )
+
+    def _unite(self, fgraph: FunctionGraph, node: Apply, other: Apply) -> bool:
+        """Let another node's outputs take the place of a node's, if they are of its types or refine them."""
+        pairs = list(zip(node.outputs, other.outputs, strict=True))
+        if not all(old.type.is_super(new.type) for old, new in pairs):
+            return False
+        for old, new in pairs:
+            if fgraph.clients.get(old):
+                fgraph.replace(old, new, "merge")
+            if new.name is None:
+                new.name = old.name
+        self._put(other)
+        return True
+
+
+def _is_current(fgraph: FunctionGraph, known: Apply, node: Apply) -> bool:
+    """Whether a node that was entered once is still in the graph, with the inputs of another one."""
+    return known in fgraph and known.inputs == node.inputs
+
+
+class MergeOptimizer(GraphRewriter):
+    """Merges equal computations, from here on to the end of the run as nodes come in."""
+
+    reports_itself = True
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Nothing: what merges belongs to the run."""
+
+    def apply(self, fgraph: FunctionGraph) -> int:
+        """Merge; return the number of nodes that went."""
+        with running(fgraph) as run:
+            if run.merging is None:
+                run.merging = MergeFeature()
+                run.attach(run.merging)
+            return run.settle()

@@ -1,0 +1,1 @@
+"""The distributions, by what they are about."""

@@ -1,0 +1,1 @@
+"""Generators: their types, states and streams, and what draws with their bits."""

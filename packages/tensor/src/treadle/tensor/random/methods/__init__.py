@@ -1,0 +1,1 @@
+"""What generators have as methods: each written once, for arrays and in graphs."""
