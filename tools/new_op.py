@@ -125,7 +125,7 @@ SAMPLE_IMPORTS: Imports = {
 SCALAR_SAMPLE_IMPORTS: Imports = {
     "treadle": ("tensor as tt",),
     "treadle.testing.domain": ("REAL",),
-    "treadle.testing.records.elementwise": ("elementwise",),
+    "treadle.testing.records.elementwise.function_samples": ("elementwise",),
     "treadle.testing.sample": ("Sample",),
     "typing": ("Any",),
 }
@@ -162,6 +162,10 @@ def with_imports(text: str, imports: Imports, types: Imports) -> str:
 
 def add_record(path: Path, family: str, name: str, elementwise: bool) -> None:
     """Add a sample, and what is expected of it, to the records of a family."""
+    if not path.parent.exists():
+        path.parent.mkdir()
+        contents = f'"""Records of the families of `treadle.tensor.{path.parent.name}`."""\n'
+        (path.parent / "__init__.py").write_text(contents, encoding="utf-8")
     if path.exists():
         text = path.read_text(encoding="utf-8")
     else:
@@ -221,7 +225,7 @@ def write(root: Path, name: str, family: str, room: str, elementwise: bool) -> l
     families = root / TENSOR / "families.py"
     rooms = rooms_of_families(families)
     home = rooms.get(family, room)
-    source, record = root / TENSOR / home / f"{family}.py", root / RECORDS / f"{family}.py"
+    source, record = root / TENSOR / home / f"{family}.py", root / RECORDS / home.partition("/")[0] / f"{family}.py"
     changed = [source, record]
     if family not in rooms:
         source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")

@@ -29,7 +29,11 @@ def op_classes() -> set[type[Op]]:
         more = pending.pop().__subclasses__()
         pending += [kind for kind in more if kind is not tt.OpFromGraph]
         found.update(more)
-    ours = {kind for kind in found if kind.__module__.startswith("treadle.tensor.") and not isabstract(kind)}
+    ours = {
+        kind
+        for kind in found
+        if kind.__module__.startswith(("treadle.tensor.", "treadle.surface.")) and not isabstract(kind)
+    }
     drawing = {kind for kind in ours if kind.__module__.startswith("treadle.tensor.random.")}
     return (ours | {IfElse}) - {ExternalOp} - drawing
 

@@ -12,7 +12,7 @@ from treadle.tensor.families import ROOMS
 ROW = re.compile(r"^\| (?P<what>.+?) \| `(?P<path>[^`]*<family>\.py)`.* \| (?P<which>all|some) \|$", re.MULTILINE)
 ROWS = [row.groupdict() for row in ROW.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
 # Modules beside those of families that are published, shared, or of elementwise functions of all families.
-SHARED = {"__init__", "elementwise", "random", "registration", "scalar", "structured", "table"}
+SHARED = {"__init__", "function_samples", "random", "registration", "scalar", "structured", "table"}
 
 
 def test_the_map_has_rows_of_both_kinds() -> None:
@@ -34,7 +34,9 @@ def test_every_family_has_its_ops_where_the_map_says() -> None:
 def test_what_stands_in_a_place_of_the_map_is_of_a_family(path: str) -> None:
     # A row for C stands for the other compiling backends too.
     places = {path, *(path.replace("link-c", f"link-{x}").replace("/c/", f"/{x}/") for x in ("numba", "jax", "torch"))}
-    found = [file for place in places for file in ROOT.glob(place.replace("<room>", "*").replace("<family>", "*"))]
+    folders = {room.partition(".")[0] or "control" for room in ROOMS.values()} if "<room>" in path else {""}
+    patterns = [place.replace("<room>", folder).replace("<family>", "*") for place in places for folder in folders]
+    found = [file for pattern in patterns for file in ROOT.glob(pattern)]
     assert len(found) > 4
     assert [shown(file) for file in found if file.stem not in {*FAMILIES, *SHARED}] == []
     # Each stands in the folder of its room: those of copying, whose ops are of graphs, in that of control.

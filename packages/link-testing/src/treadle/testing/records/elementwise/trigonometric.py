@@ -6,7 +6,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import ABOVE_ONE, POSITIVE, REAL, UNIT, Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import Sample
 
 F = "trigonometric"

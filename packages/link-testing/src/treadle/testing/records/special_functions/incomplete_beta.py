@@ -11,7 +11,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, Sample
 from treadle.testing.slopes import DIFFERENCES, integral, scalar_op, slope
 

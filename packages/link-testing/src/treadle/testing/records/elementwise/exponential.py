@@ -9,7 +9,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import NEGATIVE, NONZERO, POSITIVE, REAL, SMALL, WIDE, Domain
-from treadle.testing.records.elementwise import elementwise, in_float64
+from treadle.testing.records.elementwise.function_samples import elementwise, in_float64
 from treadle.testing.sample import FLOATS, INTEGERS, NUMBERS, SIGNED, Sample
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import NEGATIVE, REAL, UNIT, Domain
-from treadle.testing.records.elementwise import elementwise, in_float64
+from treadle.testing.records.elementwise.function_samples import elementwise, in_float64
 from treadle.testing.sample import FLOATS, MAJOR, Sample
 from treadle.testing.slopes import scalar_op
 

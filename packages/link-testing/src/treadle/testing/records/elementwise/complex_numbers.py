@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import NONZERO, POSITIVE, REAL, SMALL, UNIT, Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.records.structured import of_shape, positions
 from treadle.testing.sample import Sample
 

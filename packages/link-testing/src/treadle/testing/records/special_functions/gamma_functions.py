@@ -9,7 +9,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import POSITIVE, Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, Sample
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import POSITIVE, REAL
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import COMPOSED, FLOATS, MAJOR, Sample
 
 F = "entropy"

@@ -10,7 +10,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import Sample
 from treadle.testing.slopes import DIFFERENCES, scalar_op, slope
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL, WIDE, Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import DISCRETE, Sample
 
 F = "logic"

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, WIDE, Domain
-from treadle.testing.records.elementwise import elementwise
+from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, NUMBERS, Sample
 
 if TYPE_CHECKING:

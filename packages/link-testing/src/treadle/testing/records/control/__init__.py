@@ -1,0 +1,1 @@
+"""Records of the families of `treadle.tensor.control`."""
