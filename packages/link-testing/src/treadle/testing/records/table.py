@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from treadle.config import installed_version
 from treadle.tensor import load_families
 from treadle.testing.records.composed import (
     linear_algebra_functions,
@@ -33,6 +35,8 @@ _RECORDS = [
     linear_algebra_structured,
     linear_algebra_systems,
 ]
+if installed_version("pytensor-surface") is not None:
+    _RECORDS.append(import_module("treadle.testing.records.composed.documented_values"))
 SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))
 # Dtypes at which an op has no record, by the constant of this name in its family's records.
 LEFT_OUT: dict[type[Op], tuple[str, ...]] = {
