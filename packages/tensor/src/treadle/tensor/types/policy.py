@@ -117,8 +117,8 @@ def _builder() -> tuple[FrameType, int] | None:
         module = str(frame.f_globals.get("__name__", ""))
         if not module.startswith("treadle."):
             return frame, depth
-        made_new = module in _MAKERS or module.startswith("treadle.tensor.")
-        if not made_new or module.startswith("treadle.tensor.rewrites"):
+        makes_new = module in _MAKERS or module.startswith(("treadle.tensor.", "treadle.surface."))
+        if not makes_new or module.startswith(("treadle.tensor.rewrites", "treadle.surface.rewriters")):
             return None
         frame = frame.f_back
         depth += 1
