@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from treadle.config import installed_version
@@ -36,7 +35,9 @@ _RECORDS = [
     linear_algebra_systems,
 ]
 if installed_version("pytensor-surface") is not None:
-    _RECORDS.append(import_module("treadle.testing.records.composed.documented_values"))
+    from treadle.testing.records.composed import documented_values
+
+    _RECORDS.append(documented_values)
 SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))
 # Dtypes at which an op has no record, by the constant of this name in its family's records.
 LEFT_OUT: dict[type[Op], tuple[str, ...]] = {
