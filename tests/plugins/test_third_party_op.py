@@ -77,3 +77,86 @@ def test_it_is_applied_along_a_batch() -> None:
 
 def test_its_gradient_is_right() -> None:
     verify_grad(Running(), [np.array([0.5, -1.0, 2.0])], mode="VM")
+
+
+@static_op
+class RunningRange(Op):
+    """The range of all elements up to each one, of a vector: it says nothing of derivatives."""
+
+    def as_input(self, value: Any) -> Variable:
+        """Take anything that can be made a tensor."""
+        return tt.as_tensor_variable(value)
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the input's type."""
+        return types
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute with NumPy."""
+        x = inputs[0]
+        output_storage[0][0] = np.maximum.accumulate(x) - np.minimum.accumulate(x)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the largest element so far less the least."""
+        x = tt.as_tensor_variable(inputs[0])
+        return [tt.maximum.accumulate(x) - tt.minimum.accumulate(x)]
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_derivatives_go_through_what_an_op_decomposes_into(mode: str) -> None:
+    x, v = tt.dvector("x"), tt.dvector("v")
+    ours = RunningRange()(x * x)
+    theirs = tt.maximum.accumulate(x * x) - tt.minimum.accumulate(x * x)
+    found = []
+    for y in (ours, theirs):
+        cost = (y * y).sum()
+        found.append([tt.grad(cost, x), tt.pushforward(y, x, v), tt.hessian_vector_product(cost, x, v)])
+    check = function([x, v], [*found[0], *found[1]], mode=mode)
+    values = check([1.0, 3.0, -0.5, 4.0], [0.5, -1.0, 2.0, 1.0])
+    assert np.abs(values[0]).sum() > 0
+    for a, b in zip(values[:3], values[3:], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_where_one_input_is_computed_from_another_each_gets_its_own_term() -> None:
+    @static_op
+    class Scaled(RunningRange):
+        def infer(self, *types: Type) -> Sequence[Type]:
+            return types[:1]
+
+        def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+            a, b = map(tt.as_tensor_variable, inputs)
+            return [a * b]
+
+    x = tt.dvector("x")
+    gradient = tt.grad(Scaled()(x, 2 * x).sum(), x)
+    np.testing.assert_allclose(function([x], gradient, mode="VM")([1.0, 3.0]), [4.0, 12.0])
+
+
+class Diagonal(Running):
+    """A square matrix with a vector on the diagonal."""
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a square matrix."""
+        (x,) = types
+        assert isinstance(x, tt.TensorType)
+        return [tt.TensorType(x.dtype, (x.shape[0],) * 2)]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Compute with NumPy."""
+        output_storage[0][0] = np.diag(inputs[0])
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+        """Return the shape."""
+        return [(shapes[0][0], shapes[0][0])]
+
+    def promises(self, fact: str, output: Variable, holds: Any) -> bool:
+        """Promise what a diagonal matrix is."""
+        return fact in {"diagonal", "symmetric"}
+
+
+def test_rules_believe_what_an_op_from_outside_promises() -> None:
+    x, y = tt.dvector("x"), tt.dmatrix("y")
+    f = function([x, y], Diagonal()(x) @ y, mode="VM")
+    assert "MatMul" not in {type(node.op).__name__ for node in f.maker.fgraph.toposort()}
+    np.testing.assert_allclose(f([1.0, 2.0], [[3.0, 4.0], [5.0, 6.0]]), [[3.0, 4.0], [10.0, 12.0]])

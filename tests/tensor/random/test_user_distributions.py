@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import treadle.tensor as tt
-from treadle.compile import function
+from treadle.compile import function, shared
 from treadle.config import config
 from treadle.graph import Apply, vectorize_graph
 from treadle.link.vm import PythonStepWarning
@@ -152,3 +152,45 @@ def test_ranks_can_be_read_of_a_class() -> None:
     assert getattr(RandomVariable, "ndim_supp", 3) is None
     assert RandomVariable.ndims_params is None
     assert RandomVariable("free", signature="(n)->(n)").ndims_params == [1]
+
+
+class SumOfUniformsRV(RandomVariable):
+    """Given by a definition alone."""
+
+    name = "sum_of_uniforms"
+    signature = "(),()->()"
+    dtype = "floatX"
+    parameters = {"low": 0.0, "high": 1.0}  # noqa: RUF012 - as documented
+
+    def definition(self, rng: Any, low: Any, high: Any, *, size: Any) -> Any:  # type: ignore[override]  # its own parameters
+        return rng.uniform(low, high, size=size) + rng.normal(low, 1.0, size=size) * rng.standard_exponential(size=size)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+@pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator], ids=["numpy", "portable"])
+def test_a_definition_gives_derivatives_with_the_elementary_draws_held(make: Any, mode: str) -> None:
+    low = tt.dscalar("low")
+
+    def drawn(value: Any) -> Any:
+        return SumOfUniformsRV()(value, 3.0, size=(4,), rng=shared(make(5)))
+
+    gradient = tt.grad(drawn(low).sum(), low)
+    forward = tt.pushforward(drawn(low), low, tt.constant(1.0)).sum()
+    f = function([low], [gradient, forward, drawn(low).sum()], mode=mode)
+    slope, along, value = f(0.5)
+    step = 1e-6
+    np.testing.assert_allclose(slope, (f(0.5 + step)[2] - f(0.5 - step)[2]) / (2 * step), rtol=1e-6)
+    np.testing.assert_allclose(along, slope, rtol=1e-12)
+    assert np.isfinite(value)
+
+
+def test_a_definition_by_draws_without_derivatives_has_none() -> None:
+    class ByCounts(SumOfUniformsRV):
+        name = "by_counts"
+
+        def definition(self, rng: Any, low: Any, high: Any, *, size: Any) -> Any:  # type: ignore[override]  # its own parameters
+            return rng.poisson(low, size=size) * high
+
+    low = tt.dscalar("low")
+    with pytest.raises(tt.NullTypeGradError, match="poisson"):
+        tt.grad(ByCounts()(low, 2.0, size=(3,), rng=shared(np.random.default_rng(1))).sum(), low)

@@ -312,7 +312,7 @@ class Op(PublishedBase, ABC):
         Raises
         ------
         MethodNotDefinedError
-            If the op does not define it.
+            If the op does not define it. Gradients then go through what `decompose` returns, if it is defined.
         """
         msg = f"{self}: the op defines no gradient. Implement pullback (or L_op, or grad) on {type(self).__name__}."
         raise MethodNotDefinedError(msg)
@@ -336,7 +336,7 @@ class Op(PublishedBase, ABC):
         Raises
         ------
         MethodNotDefinedError
-            If the op does not define it.
+            If the op does not define it. Directional derivatives then follow from `pullback`, or from `decompose`.
         """
         msg = f"{self}: the op defines no R_op. Implement pushforward (or R_op) on {type(self).__name__}."
         raise MethodNotDefinedError(msg)
@@ -445,6 +445,10 @@ class Op(PublishedBase, ABC):
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
         return None
+
+    # Whether `promises` may tell of a matrix what does not follow from the op's inputs, such as that it is diagonal. No
+    # graph without such an op, and without rules or constants that do, is searched for matrices of some structure.
+    promises_structure: ClassVar[bool] = True
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Whether the op promises a fact of one of its results, for rewrites that ask for it.

@@ -27,7 +27,8 @@ def _takes_complex(module: str) -> bool:
 
 def check(node: Apply) -> None:
     """Refuse a node that has no rule, or is of dtypes that C lacks."""
-    real_only = not isinstance(node.op, MatrixOp) and not _takes_complex(TABLE.rule(node).__module__)
+    rule = TABLE.rule(node)
+    real_only = not isinstance(node.op, MatrixOp) and not _takes_complex(rule.__module__)
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"

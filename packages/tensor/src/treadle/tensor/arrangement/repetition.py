@@ -90,6 +90,8 @@ class RepeatedPositions(TensorOp):
             raise ShapeError(msg)
         return np.repeat(np.arange(n, dtype=LENGTH), _checked(counts, n))
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: object) -> bool:
         """Promise that no position is negative."""
         del output, holds

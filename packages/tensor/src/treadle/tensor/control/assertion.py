@@ -115,6 +115,8 @@ class CheckAndRaise(Op):
         """Return the value's elements."""
         return known(node.inputs[0])
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what the value promises."""
         return output.owner is not None and holds(fact, output.owner.inputs[0])

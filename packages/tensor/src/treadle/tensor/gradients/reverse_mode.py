@@ -13,10 +13,13 @@ from treadle.graph import (
     GraphTypeError,
     GraphValueError,
     IfElse,
+    MethodNotDefinedError,
     NullType,
+    Op,
     Variable,
     as_list,
     composed,
+    composing,
     connections,
     note_op,
     toposort,
@@ -27,6 +30,7 @@ from treadle.tensor.elementwise.cast import identity
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
 from treadle.tensor.gradients.demand import ALWAYS, Demands
 from treadle.tensor.gradients.elementwise_demand import Masks, is_switch
+from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
 from treadle.tensor.shapes.broadcasting import ones_like, zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
@@ -474,6 +478,12 @@ def pulled_back(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[
     ]
     try:
         terms = node.op.pullback(node.inputs, node.outputs, given)
+    except MethodNotDefinedError as error:
+        parts = _through_parts(node, given)
+        if parts is None:
+            note_op(error, node.op, "pullback", node.where())
+            raise
+        terms = parts
     except Exception as error:
         note_op(error, node.op, "pullback", node.where())
         raise
@@ -485,6 +495,35 @@ def pulled_back(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[
         )
         raise GraphTypeError(msg)
     return [_checked(node, x, t) for x, t in zip(node.inputs, terms, strict=True)]
+
+
+def _through_parts(node: Apply, cotangents: Sequence[Variable]) -> list[Variable | None] | None:
+    """Return what flows back through what an op decomposes into; None if it does not decompose.
+
+    The parts are made of new variables: where one input is computed from another, nothing flows through that.
+    """
+    op = node.op
+    if type(op).decompose is Op.decompose:
+        return None
+    with composing():
+        own = [x.type.make_variable() if _is_smooth(x) else x for x in node.inputs]
+        parts = op.decompose(*own)
+        if parts is None:
+            return None
+        seeds: Cotangents = {}
+        for part, cotangent in zip(parts, cotangents, strict=True):
+            if _is_smooth(part) and not _flows_nowhere(cotangent):
+                seeds[part] = summed(seeds.get(part), cotangent)
+        smooth = [x for x in own if _is_smooth(x)]
+        found = accumulate(seeds, smooth, blockers=own) if seeds else {}
+        reached = {x: found[x] for x in smooth if x in found}
+        given: dict[Variable, Variable] = dict(zip(own, node.inputs, strict=True))
+        terms = dict(zip(reached, replaced(list(reached.values()), given, [*own, *cotangents]), strict=True))
+    return [terms.get(x) for x in own]
+
+
+def _is_smooth(x: Variable) -> bool:
+    return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
 
 
 def _flows_nowhere(term: Variable) -> bool:

@@ -103,6 +103,8 @@ class Nonzero(TensorOp):
         del out
         return [shapes.atom("length", node.outputs[0], 0)]
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
         del output, holds
@@ -182,6 +184,8 @@ class SearchSorted(TensorOp):
         """Return the lengths of the values searched for."""
         del out
         return shapes.of(node.inputs[1])
+
+    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
@@ -275,6 +279,8 @@ class BinCount(TensorOp):
         del out
         return [shapes.given(node.inputs[1]) if self.bounded else None]
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that counts are not negative."""
         del output, holds
@@ -329,6 +335,8 @@ class RowOrder(TensorOp):
         """Return the number of rows."""
         del out
         return shapes.of(node.inputs[0])[:1]
+
+    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""

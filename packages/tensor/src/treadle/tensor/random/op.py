@@ -22,6 +22,7 @@ from treadle.tensor.random.generators.states import GeneratorInState, generator_
 from treadle.tensor.random.generators.stream import as_generator
 from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType
+from treadle.tensor.random.pathwise import by_definition
 from treadle.tensor.random.size import batch_lengths, joined_lengths, normalize_size_param, static_batch
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
@@ -496,12 +497,16 @@ class RandomVariable(RNGConsumerOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return the derivatives of a reparameterised draw; undefined ones for any other distribution."""
+        """Return the derivatives of a reparameterised draw; undefined ones for any other distribution.
+
+        Those of a distribution that has a `definition` only are those of the graph that it builds: the elementary draws
+        stay as they are.
+        """
         parameters = inputs[2:]
         try:
             terms = self.derivatives(outputs[1], cotangents[1], *parameters)
         except NotImplementedError:
-            terms = [NotImplemented] * len(parameters)
+            terms = self._by_definition(inputs, cotangents[1]) or [NotImplemented] * len(parameters)
         found: list[Variable | None] = [None, None]
         for p, term in zip(parameters, terms, strict=True):
             node = outputs[1].owner
@@ -512,8 +517,15 @@ class RandomVariable(RNGConsumerOp):
                 why = f"a draw of {self._text()} has no derivative by this parameter{where}"
                 found.append(grad_not_implemented(self, len(found), p, why))
             else:
-                found.append(None if term is None else sum_to(term, p))
+                found.append(term if term is None or isinstance(term.type, NullType) else sum_to(term, p))
         return found
+
+    def _by_definition(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Any] | None:
+        if self.is_discrete or type(self).definition is RandomVariable.definition:
+            return None
+        rng, size, *parameters = inputs
+        batch = batch_lengths(size, list(zip(parameters, self.ndims_params, strict=True)))
+        return by_definition(self, rng, parameters, batch, cotangent)
 
     def __str__(self) -> str:
         return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"

@@ -139,6 +139,8 @@ class Accumulation(AlongAxis):
             found = ufunc.accumulate(inputs[0], axis=self.axis, dtype=self.dtype)
         output_storage[0][0] = found
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""
         if fact != "nonnegative" or output.owner is None or self.kind == "logaddexp":

@@ -177,6 +177,8 @@ class Reduction(OverAxes):
         del node
         output_storage[0][0] = self.apply(inputs[0])
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""
         if fact != "nonnegative" or output.owner is None:

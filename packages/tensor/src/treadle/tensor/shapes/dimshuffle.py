@@ -97,6 +97,8 @@ class DimShuffle(TensorOp):
         """The rank of the input."""
         return self.ndim
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the input."""
         return fact == "nonnegative" and output.owner is not None and holds(fact, output.owner.inputs[0])

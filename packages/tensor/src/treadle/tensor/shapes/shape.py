@@ -113,6 +113,8 @@ class ShapeI(TensorOp):
         del node
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that a length is not negative."""
         del output, holds

@@ -100,6 +100,8 @@ class SpecifyShape(TensorOp):
                 raise ShapeError(msg)
         output_storage[0][0] = x
 
+    promises_structure = False
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for the tensor."""
         return output.owner is not None and holds(fact, output.owner.inputs[0])

@@ -13,7 +13,7 @@ from treadle.tensor.elementwise.arithmetic import add, mul, neg
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.indexing.ranges import eye
-from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.linalg.ops.triangular import SolveTriangular
 from treadle.tensor.products.product import adjoint, matmul, stacked_term
 from treadle.tensor.shapes.shape import shape_i
@@ -141,13 +141,6 @@ class CholeskyPullback(MatrixOp):
         """Promise the triangle."""
         del output, holds
         return fact == ("lower_triangular" if self.lower else "upper_triangular")
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Go back through the systems."""
-        del outputs
-        return pullback_of_parts(self, inputs, cotangents, [0, 1])
 
 
 def _pulled_back(factor: TensorVariable, ct: TensorVariable, lower: bool) -> TensorVariable:

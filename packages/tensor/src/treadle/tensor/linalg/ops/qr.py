@@ -15,7 +15,7 @@ from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.lazy import lazy_scipy_module
-from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, pullback_of_parts, require_finite
+from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, require_finite
 from treadle.tensor.linalg.ops.triangular import SolveTriangular
 from treadle.tensor.ops.undefined_gradients import grad_undefined
 from treadle.tensor.products.product import adjoint, matmul
@@ -200,11 +200,3 @@ class HouseholderProduct(MatrixOp):
         right = mul(scale, adjoint(v[..., :n, :]))
         solved = SolveTriangular(lower=False, unit_diagonal=True)(inner, right)
         return [one - matmul(v, solved)]
-
-    @composed
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Differentiate the block form of `decompose`."""
-        del outputs
-        return pullback_of_parts(self, inputs, cotangents, [0, 1])

@@ -29,7 +29,7 @@ FULL: Bands = (None, None)
 class FactRules:
     """Rules by the class of op that they are about, in the order in which they were added."""
 
-    __slots__ = ("_known", "_rules", "_values")
+    __slots__ = ("_known", "_rules", "_starting", "_values")
 
     # Whether a fact holds, with how many nodes may be asked; set by `treadle.tensor.rewrites.analysis.facts`.
     holds: ClassVar[Callable[[str, Variable, int], bool]]
@@ -38,8 +38,11 @@ class FactRules:
         self._rules: dict[type[Op], list[tuple[frozenset[str] | None, FactRule]]] = {}
         self._values: dict[str, Callable[[np.ndarray], bool]] = {}
         self._known: dict[tuple[type[Op], str], tuple[FactRule, ...]] = {}
+        self._starting: set[type[Op]] = set()
 
-    def register(self, *kinds: type[Op], facts: Iterable[str] | None = None) -> Callable[[_Added], _Added]:
+    def register(
+        self, *kinds: type[Op], facts: Iterable[str] | None = None, starts: bool = False
+    ) -> Callable[[_Added], _Added]:
         """Return a decorator that adds a rule ``(fact, output, facts) -> bool`` for ops of some classes.
 
         Parameters
@@ -48,6 +51,9 @@ class FactRules:
             Classes of ops; the rule is asked for ops of classes derived from them too.
         facts
             The facts that it knows of, or None: it is asked for every fact.
+        starts
+            Whether it may know a fact where none is known of the inputs: graphs with such an op are then searched for
+            matrices of some structure.
 
         Raises
         ------
@@ -64,9 +70,15 @@ class FactRules:
                     raise DuplicateRegistrationError(msg)
                 rules.append((wanted, rule))  # type: ignore[arg-type]  # a function of that kind
             self._known.clear()
+            if starts:
+                self._starting.update(kinds)
             return rule
 
         return add
+
+    def starts(self, kind: type[Op]) -> bool:
+        """Whether a fact may begin at ops of a class."""
+        return not self._starting.isdisjoint(kind.__mro__)
 
     def of_values(self, fact: str) -> Callable[[_Added], _Added]:
         """Return a decorator that adds how a fact is read off the value of a constant: ``(array) -> bool``."""

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.graph import Constant
+from treadle.graph import Constant, Op
 from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.control.assumption import SpecifyAssumptions
 from treadle.tensor.elementwise.arithmetic import abs_, sign
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import gt, isnan
@@ -23,6 +22,7 @@ from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.matrix_op import MatrixOp
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import all_, any_, prod, sum_
+from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.facts import facts_of
 from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square
@@ -35,13 +35,13 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import FunctionGraph, Op, Variable
+    from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.variables.variable import TensorVariable
 
-# What a graph must have for a matrix in it to have a structure.
-_SOURCES = (AllocDiag, SpecifyAssumptions, MatrixOp, ARange)
+# Ops whose rules of facts start from nothing.
+_SOURCES = (AllocDiag, MatrixOp, ARange)
 
 
 def known_facts(fgraph: FunctionGraph) -> Facts | None:
@@ -49,9 +49,15 @@ def known_facts(fgraph: FunctionGraph) -> Facts | None:
     facts = facts_of(fgraph)
     if facts.is_fruitful is None:
         facts.is_fruitful = any(
-            isinstance(node.op, _SOURCES) or any(map(_is_constant_matrix, node.inputs)) for node in fgraph.apply_nodes
+            _gives_structure(node.op) or any(map(_is_constant_matrix, node.inputs)) for node in fgraph.apply_nodes
         )
     return facts if facts.is_fruitful else None
+
+
+def _gives_structure(op: Op) -> bool:
+    """Whether facts about matrices may begin at an op: by a promise of its own, or by a rule for it."""
+    promising = op.promises_structure and type(op).promises is not Op.promises
+    return promising or isinstance(op, _SOURCES) or RULES.starts(type(op))
 
 
 def _is_constant_matrix(x: Variable) -> bool:
