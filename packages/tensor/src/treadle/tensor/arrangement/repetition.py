@@ -45,6 +45,8 @@ class RepeatedPositions(TensorOp):
     Inputs: how often, a vector of int64 of length n or 1; and n, an int64 scalar.
     """
 
+    promises_structure = False
+
     # The length of the result is the sum of the first.
     static_inputs = (0, 1)
     _output_type_depends_on_input_value = True
@@ -89,8 +91,6 @@ class RepeatedPositions(TensorOp):
             msg = f"repeat: {counts.shape[0]} numbers of repetitions do not fit a dimension of length {n}."
             raise ShapeError(msg)
         return np.repeat(np.arange(n, dtype=LENGTH), _checked(counts, n))
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: object) -> bool:
         """Promise that no position is negative."""

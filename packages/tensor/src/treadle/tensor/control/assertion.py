@@ -46,6 +46,8 @@ class CheckAndRaise(Op):
         If `exc_type` is no class of exceptions.
     """
 
+    promises_structure = False
+
     __props__: ClassVar[tuple[str, ...]] = ("exc_type", "msg")
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
 
@@ -114,8 +116,6 @@ class CheckAndRaise(Op):
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
         """Return the value's elements."""
         return known(node.inputs[0])
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what the value promises."""

@@ -84,6 +84,8 @@ class CheckMask(TensorOp):
 class Nonzero(TensorOp):
     """Positions of the true elements of a mask, in C order: a vector of int64 for each dimension."""
 
+    promises_structure = False
+
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a vector type for each dimension."""
         (mask,) = types
@@ -102,8 +104,6 @@ class Nonzero(TensorOp):
         """Return a length that all results share, known only when the program runs."""
         del out
         return [shapes.atom("length", node.outputs[0], 0)]
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
@@ -146,6 +146,8 @@ class SearchSorted(TensorOp):
         Whether among equal values the first (``"left"``) or the position after the last (``"right"``) counts.
     """
 
+    promises_structure = False
+
     side: str
 
     def __post_init__(self) -> None:
@@ -184,8 +186,6 @@ class SearchSorted(TensorOp):
         """Return the lengths of the values searched for."""
         del out
         return shapes.of(node.inputs[1])
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
@@ -227,6 +227,8 @@ class BinCount(TensorOp):
         True: there are as many bins as given, and other integers are not counted. False: there are as many at least,
         and enough for the largest integer; negative ones are refused.
     """
+
+    promises_structure = False
 
     weighted: bool
     bounded: bool
@@ -279,8 +281,6 @@ class BinCount(TensorOp):
         del out
         return [shapes.given(node.inputs[1]) if self.bounded else None]
 
-    promises_structure = False
-
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that counts are not negative."""
         del output, holds
@@ -317,6 +317,8 @@ class RowOrder(TensorOp):
     Equal rows keep their order; NaN counts as larger than every number.
     """
 
+    promises_structure = False
+
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a position for each row."""
         (x,) = types
@@ -335,8 +337,6 @@ class RowOrder(TensorOp):
         """Return the number of rows."""
         del out
         return shapes.of(node.inputs[0])[:1]
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import DisconnectedType, graph_replace
-from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.random.consumer import RNGConsumerOp
-from treadle.tensor.random.namespace import distribution
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ _STANDARD = {
     "standard_exponential": ("exponential", 1.0),
 }
 # Another distribution than the generator's method of that name.
-_OTHERS = frozenset({"pareto"})
+_DRAWN_OTHERWISE = frozenset({"pareto"})
 
 
 class DistributionsOf:
@@ -52,14 +51,17 @@ class DistributionsOf:
         Raises
         ------
         AttributeError
+            If generators have no such method.
+        NotImplementedError
             If no distribution draws the same.
         """
-        named, *fixed = _STANDARD.get(name, (name,))
-        drawing = distribution(str(named), type(self).__name__)
+        getattr(np.random.Generator, name)
+        distribution_name, *fixed = _STANDARD.get(name, (name,))
+        drawing: Any = getattr(upward.function("random"), str(distribution_name), None)
         known = isinstance(drawing, RNGConsumerOp) and not isinstance(drawing, self._defined)
-        if not known or name in _OTHERS or not hasattr(np.random.Generator, name):
+        if not known or name in _DRAWN_OTHERWISE:
             msg = f"{type(self).__name__}: no distribution draws what the method {name} does"
-            raise AttributeError(msg)
+            raise NotImplementedError(msg)
 
         def method(*parameters: object, size: object = None) -> Variable:
             drawn: Variable
@@ -83,7 +85,7 @@ def by_definition(
     own = [p.type.make_variable() for p in parameters]
     try:
         drawn = as_tensor_variable(op.definition(DistributionsOf(rng, op), *own, size=tuple(batch)))
-    except (AttributeError, NotImplementedError, TensorTypeError):
+    except NotImplementedError:
         return None
     flowing = drawn.type.make_variable()
     smooth = [p for p in own if isinstance(p.type, TensorType) and p.type.numpy_dtype.kind in "fc"]
@@ -91,6 +93,7 @@ def by_definition(
         {drawn: flowing}, smooth, disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip
-    given: dict[Variable, Variable] = dict(zip([*own, flowing], [*parameters, cotangent], strict=True))
-    found = dict(zip(smooth, graph_replace(list(terms), given, strict=False), strict=True))
-    return [None if p not in found or isinstance(found[p].type, DisconnectedType) else found[p] for p in own]
+    replacements: dict[Variable, Variable] = dict(zip([*own, flowing], [*parameters, cotangent], strict=True))
+    flowing_back = dict(zip(smooth, graph_replace(list(terms), replacements, strict=False), strict=True))
+    reached = {p: term for p, term in flowing_back.items() if not isinstance(term.type, DisconnectedType)}
+    return [reached.get(p) for p in own]

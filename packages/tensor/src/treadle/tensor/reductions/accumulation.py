@@ -103,6 +103,8 @@ class Accumulation(AlongAxis):
         Dtype of the result, which elements are converted to first.
     """
 
+    promises_structure = False
+
     kind: str
     axis: int
     dtype: str
@@ -138,8 +140,6 @@ class Accumulation(AlongAxis):
         with np.errstate(all="ignore"):
             found = ufunc.accumulate(inputs[0], axis=self.axis, dtype=self.dtype)
         output_storage[0][0] = found
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""

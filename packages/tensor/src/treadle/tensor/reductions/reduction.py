@@ -143,6 +143,8 @@ class Reduction(OverAxes):
         Dtype to combine in: elements are converted to it first.
     """
 
+    promises_structure = False
+
     kind: str
     axes: tuple[int, ...]
     dtype: str
@@ -176,8 +178,6 @@ class Reduction(OverAxes):
         """Reduce with NumPy, which sums pairwise."""
         del node
         output_storage[0][0] = self.apply(inputs[0])
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""

@@ -59,6 +59,8 @@ class DimShuffle(TensorOp):
         The same by their documented names.
     """
 
+    promises_structure = False
+
     linear = "jointly"
 
     order: tuple[int | str, ...]
@@ -96,8 +98,6 @@ class DimShuffle(TensorOp):
     def input_ndim(self) -> int:
         """The rank of the input."""
         return self.ndim
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the input."""

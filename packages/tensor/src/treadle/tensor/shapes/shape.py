@@ -91,6 +91,8 @@ class Shape(TensorOp):
 class ShapeI(TensorOp):
     """The length of one dimension, as an int64 scalar."""
 
+    promises_structure = False
+
     axis: int
 
     def __post_init__(self) -> None:
@@ -112,8 +114,6 @@ class ShapeI(TensorOp):
         """Return one length."""
         del node
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that a length is not negative."""

@@ -41,6 +41,8 @@ class SpecifyShape(TensorOp):
         The dimensions whose lengths are given.
     """
 
+    promises_structure = False
+
     linear = "jointly"
 
     axes: tuple[int, ...]
@@ -99,8 +101,6 @@ class SpecifyShape(TensorOp):
                 msg = f"dimension {d} must have length {int(n)}, got shape {x.shape}"
                 raise ShapeError(msg)
         output_storage[0][0] = x
-
-    promises_structure = False
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for the tensor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,8 +57,14 @@ def known_facts(fgraph: FunctionGraph) -> Facts | None:
 
 def _gives_structure(op: Op) -> bool:
     """Whether facts about matrices may begin at an op: by a promise of its own, or by a rule for it."""
-    promising = op.promises_structure and type(op).promises is not Op.promises
-    return promising or isinstance(op, _SOURCES) or RULES.starts(type(op))
+    return _promises_structure(type(op)) or isinstance(op, _SOURCES) or RULES.starts(type(op))
+
+
+@cache
+def _promises_structure(kind: type[Op]) -> bool:
+    """Whether the class that says what ops of a class promise means structure; one derived from it may say more."""
+    speaking = next(base for base in kind.__mro__ if "promises" in vars(base))
+    return speaking is not Op and vars(speaking).get("promises_structure", True)
 
 
 def _is_constant_matrix(x: Variable) -> bool:
