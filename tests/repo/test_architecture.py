@@ -1,13 +1,15 @@
 """docs/architecture.md names packages and modules that exist."""
 
 import re
+import tomllib
 from pkgutil import resolve_name
 
 import pytest
 
 from tests.repo.tree import ROOT
 
-NAMED = sorted(set(re.findall(r"`(treadle\.[\w.]*\w)`", (ROOT / "docs" / "architecture.md").read_text())))
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+NAMED = sorted(set(re.findall(r"`(treadle\.[\w.]*\w)`", PAGE)))
 ENTRY_POINTS = {
     "treadle.backends",
     "treadle.databases",
@@ -29,3 +31,13 @@ def test_module_that_the_page_names_exists(name: str) -> None:
 def test_page_follows_a_function_through_every_package() -> None:
     packages = {"config", "cache", "graph", "link.vm", "rewrite", "tensor", "compile", "link.c", "link.numba"}
     assert all(any(name.startswith(f"treadle.{package}") for name in NAMED) for package in packages - {"config"})
+
+
+def test_page_lists_the_rooms_in_the_order_that_imports_may_take() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "rooms")
+    folders = {path.parent.name for path in (ROOT / "packages/tensor/src/treadle/tensor").glob("*/__init__.py")}
+    ordered = [layer for layer in reversed(layers) if layer in folders]
+    assert [row for row in rows if row in folders] == ordered
+    assert set(ordered) == folders
