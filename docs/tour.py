@@ -15,6 +15,8 @@ The tour builds, in this order:
 7. lowering: what a backend knows of each op, and what happens where it knows nothing,
 8. linking: two backends, one that writes Python and one that runs step by step,
 9. the function that a user calls.
+
+``docs/tour_further.py`` goes on with facts and loops.
 """
 
 from __future__ import annotations
