@@ -128,7 +128,6 @@ class SlopePart(Part):
 
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
         """Return where derivatives have another shape or dtype than the input, or another slope."""
-        del variant
         count = len(self.sample.operands)
         given, rest = list(arrays[:count]), arrays[count:]
         wrt = self.sample.wrt
@@ -181,7 +180,6 @@ class ForwardPart(Part):
 
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
         """Return where derivatives have another shape or dtype than the results, or another value."""
-        del variant
         count = len(self.sample.operands)
         # Differences are taken in double precision.
         moves = [d.astype(_widest(d.dtype.name)) for d in arrays[count:]]

@@ -79,7 +79,6 @@ class ScalarOpClass(type):
         TensorTypeError
             If the class stands for several scalar ops.
         """
-        del args, kwargs
         if hasattr(cls, "impl"):
             made = _declared(type.__call__(cls), name or cls.__name__.lower(), cls.nin)
             cls.names = (*cls.names, made.name)

@@ -145,21 +145,18 @@ class ScalarFromTensor(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Take the number out."""
-        del node
         output_storage[0][0] = inputs[0][()]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the cotangent as a tensor."""
-        del inputs, outputs
         return [as_tensor_variable(cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the tangent as a scalar."""
-        del inputs, outputs
         return [None if t is None or isinstance(t.type, DisconnectedType) else scalar_from_tensor(t) for t in tangents]
 
     def printed_form(self, node: Apply) -> Form:
@@ -199,21 +196,18 @@ class TensorFromScalar(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Put the number into an array."""
-        del node
         output_storage[0][0] = np.array(inputs[0])
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the cotangent as a scalar."""
-        del inputs, outputs
         return [scalar_from_tensor(cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the tangent as a tensor."""
-        del inputs, outputs
         return [None if t is None or isinstance(t.type, DisconnectedType) else as_tensor_variable(t) for t in tangents]
 
     def printed_form(self, node: Apply) -> Form:

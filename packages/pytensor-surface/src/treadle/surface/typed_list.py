@@ -284,7 +284,6 @@ class Append(_Changed):
 
     def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
         """Append."""
-        del kind
         items.append(others[0])
 
 
@@ -299,7 +298,6 @@ class Extend(_Changed):
 
     def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
         """Extend."""
-        del kind
         items.extend(others[0])
 
 
@@ -314,7 +312,6 @@ class Insert(_Changed):
 
     def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
         """Insert."""
-        del kind
         items.insert(int(others[0]), others[1])
 
 
@@ -341,7 +338,6 @@ class Reverse(_Changed):
 
     def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
         """Reverse."""
-        del kind, others
         items.reverse()
 
 
@@ -408,7 +404,6 @@ class Length(_Counted):
 
     def number(self, kind: TypedListType, items: Sequence[Value], *others: Value) -> int:
         """Count."""
-        del kind, others
         return len(items)
 
 

@@ -71,7 +71,6 @@ class EquilibriumDB(RewriteDatabase):
         return traits
 
     def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> EquilibriumGraphRewriter:
-        del query
         kinds: dict[str, list[Any]] = {"final": [], "cleanup": [], "usual": []}
         for entry, member in selected:
             kind = next((kind for kind in ("final", "cleanup") if entry.traits[kind]), "usual")

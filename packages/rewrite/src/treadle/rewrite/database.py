@@ -165,7 +165,6 @@ class RewriteDatabase:
 
     def _checked_traits(self, name: str, member: Member, traits: Traits) -> Traits:
         """Return what the kind of database notes about a member; refuse what it cannot take."""
-        del name, member
         return traits
 
     def _check_free(self, name: str, tags: tuple[str, ...], place: str, may_replace: bool) -> None:
@@ -446,7 +445,6 @@ class RewriteDatabase:
 
     def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> Any:
         """Return the rewriters selected; kinds of databases make one rewriter of them."""
-        del query
         return tuple(dict.fromkeys(answer for _, answer in selected))
 
     def __str__(self) -> str:

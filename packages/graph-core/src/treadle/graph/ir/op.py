@@ -462,7 +462,6 @@ class Op(PublishedBase, ABC):
         holds
             ``(fact, variable) -> bool``: whether a fact is known to hold for another variable, such as an input.
         """
-        del fact, output, holds
         return False
 
     # Identity

@@ -45,7 +45,6 @@ class NodewiseLinker(ProgramLinker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; nodes that the linker refuses run in Python, so nothing is refused."""
-        del native_outputs
         return link_node_by_node(fgraph, self.linker, self.wrap, self._frees())
 
 

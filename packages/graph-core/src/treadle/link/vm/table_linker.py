@@ -120,7 +120,6 @@ class TableLinker(RuleLinker):
 
     def inside(self, node: Apply) -> Iterable[Apply]:
         """Return the nodes that are compiled as part of a node, those of a loop's body; by default none."""
-        del node
         return ()
 
     def runs_in_python(self, node: Apply) -> bool:
@@ -142,7 +141,6 @@ class TableLinker(RuleLinker):
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a host value in the backend's own form."""
-        del kind
         return value
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:

@@ -47,7 +47,6 @@ class Landed(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Hand it on."""
-        del node
         output_storage[0][0] = inputs[0].copy()
 
 
@@ -65,7 +64,6 @@ class FirstRows(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Copy them: the buffer may be much longer."""
-        del node
         buffer, count = inputs
         output_storage[0][0] = buffer[: int(count)].copy()
 

@@ -45,7 +45,6 @@ class JAXLinker(PortableLinker):
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``jax.Array``."""
-        del kind
         with jax.enable_x64(True):
             return jax.device_put(value) if isinstance(value, np.ndarray) else value
 

@@ -130,7 +130,6 @@ class JaxProgram(Program):
 
     def rebound(self, graph: ProgramGraph, data: object) -> JaxProgram:
         """Return this program for an equal graph of other origin."""
-        del data
         other = copy(self)
         other._graph = graph
         return other
@@ -222,7 +221,6 @@ class JaxProgram(Program):
 
     def fetch(self, value: object, type_: Type) -> np.ndarray:
         """Return a native output as a NumPy array that the caller owns."""
-        del type_
         return np.array(value)
 
     def wait(self, values: Sequence[object]) -> None:

@@ -106,7 +106,6 @@ class NumbaProgram(Program):
 
     def rebound(self, graph: ProgramGraph, data: object) -> NumbaProgram:
         """Return this program for an equal graph of other origin."""
-        del data
         return NumbaProgram(graph, self._run, self._table, self._kept, self.recipe)
 
     def __call__(self, *inputs: Any) -> Sequence[np.ndarray]:

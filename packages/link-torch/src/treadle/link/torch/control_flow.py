@@ -49,7 +49,6 @@ class _Stretches(ProgramLinker):
         self._linker = linker
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> TorchProgram:
-        del native_outputs
         numbers = all(getattr(v.type, "ndim", 1) == 0 for v in fgraph.outputs)
         return self._linker.link_stretch(fgraph, not (numbers and len(fgraph) <= FEW))
 

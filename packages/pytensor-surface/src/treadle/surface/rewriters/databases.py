@@ -37,7 +37,6 @@ class LocalGroupDB(RewriteDatabase):
         return traits
 
     def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> SequentialNodeRewriter:
-        del query
         made = SequentialNodeRewriter(
             *in_order([member for _, member in selected]), apply_all_rewrites=self.apply_all_rewrites
         )
@@ -88,7 +87,6 @@ class TopoDB(RewriteDatabase):
         return self.db._entry(tag)
 
     def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> WalkingGraphRewriter:
-        del selected
         node_rewriter = self.db.answer(query)
         return WalkingGraphRewriter(node_rewriter, self.order, self.ignore_newtrees, self.failure_callback, self.name)
 

@@ -49,7 +49,6 @@ class SubstitutionNodeRewriter(NodeRewriter):
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
         """Return the other op's outputs."""
-        del fgraph
         if node.op != self.op1:
             return None
         made = self.op2.make_node(*node.inputs)
@@ -86,7 +85,6 @@ class RemovalNodeRewriter(NodeRewriter):
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
         """Return the inputs."""
-        del fgraph
         if node.op != self.op or len(node.inputs) != len(node.outputs):
             return None
         return node.inputs

@@ -127,7 +127,6 @@ class NodeRewriter(Rewriter, ABC):
 
     def mismatch(self, fgraph: FunctionGraph, node: Apply) -> str | None:
         """Return in what a node differs from what is rewritten, for explanations; None if that is not known."""
-        del fgraph, node
         return None
 
 

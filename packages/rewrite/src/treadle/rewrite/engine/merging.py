@@ -50,7 +50,6 @@ class MergeFeature(Feature):
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Let the node wait to be entered."""
-        del fgraph, reason
         self.pending.append(node)
         if node.op.destroy_map:
             self._destroyers = True
@@ -59,7 +58,6 @@ class MergeFeature(Feature):
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Note that the node is to be entered anew: once only, however many of its inputs change meanwhile."""
-        del fgraph, i, var, new_var
         if node.outputs and reason != SAME_CONSTANT:
             self.stale[node] = None
 

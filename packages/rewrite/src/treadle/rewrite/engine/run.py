@@ -124,14 +124,12 @@ class Run(Feature):
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Note a new node."""
-        del fgraph, reason
         self.new.append(node)
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Note a node that has another input now."""
-        del fgraph, i
         if reason == "merge_constants":
             return
         self.changes += 1

@@ -99,7 +99,6 @@ class ExtractDiag(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a view with NumPy."""
-        del node
         (x,) = inputs
         view = x.diagonal(self.offset, self.axis1, self.axis2)
         # NumPy makes it read-only, for no other reason than the habits of its users.
@@ -112,7 +111,6 @@ class ExtractDiag(TensorOp):
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the other lengths, and that of the diagonal."""
-        del out
         own = shapes.of(node.inputs[0])
         n, m = own[self.axis1], own[self.axis2]
         length = n if n == m and self.offset == 0 else shapes.atom("diagonal", n, m, self.offset)
@@ -127,7 +125,6 @@ class ExtractDiag(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Put the cotangent on the diagonal of zeros."""
-        del outputs
         x = as_tensor_variable(inputs[0])
         own = lengths(x)
         made = AllocDiag(self.offset)(cotangents[0], own[self.axis1], own[self.axis2])
@@ -175,7 +172,6 @@ class AllocDiag(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write the vectors into zeros."""
-        del node
         x, n, m = inputs
         made = np.zeros((*x.shape[:-1], int(n), int(m)), x.dtype)
         part = made.diagonal(self.offset, -2, -1)
@@ -189,12 +185,10 @@ class AllocDiag(TensorOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the vectors are connected, the lengths are not."""
-        del node
         return [[True], [False], [False]]
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the batch and those that are given."""
-        del out
         x, *wanted = node.inputs
         return [*shapes.of(x)[:-1], *(shapes.given(n) for n in wanted)]
 
@@ -223,7 +217,6 @@ class AllocDiag(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Take the diagonal of the cotangent."""
-        del outputs
         ct = as_tensor_variable(cotangents[0])
         return [ExtractDiag(self.offset, ct.ndim - 2, ct.ndim - 1)(ct), *(None for _ in inputs[1:])]
 

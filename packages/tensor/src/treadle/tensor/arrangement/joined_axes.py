@@ -84,7 +84,6 @@ class JoinDims(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Reshape with NumPy."""
-        del node
         (x,) = inputs
         stop = self.start_axis + self.n_axes
         joined = math.prod(x.shape[self.start_axis : stop])
@@ -92,7 +91,6 @@ class JoinDims(TensorOp):
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Multiply the lengths."""
-        del out
         own = shapes.of(node.inputs[0])
         stop = self.start_axis + self.n_axes
         return [*own[: self.start_axis], shapes.multiplied(own[self.start_axis : stop]), *own[stop:]]
@@ -112,7 +110,6 @@ class JoinDims(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Split the dimension of the cotangent again."""
-        del outputs
         own = lengths(as_tensor_variable(inputs[0]))
         return [SplitDims(self.start_axis)(cotangents[0], *own[self.start_axis : self.start_axis + self.n_axes])]
 
@@ -167,7 +164,6 @@ class SplitDims(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Reshape with NumPy."""
-        del node
         x, *wanted = inputs
         new = [int(n) for n in wanted]
         if -1 in new:
@@ -184,7 +180,6 @@ class SplitDims(TensorOp):
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
-        del out
         own = shapes.of(node.inputs[0])
         wanted = [shapes.of_scalar(n) for n in node.inputs[1:]]
         found = list(wanted)
@@ -219,7 +214,6 @@ class SplitDims(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Join the dimensions of the cotangent again."""
-        del outputs
         return [JoinDims(self.axis, len(inputs) - 1)(cotangents[0]), *(None for _ in inputs[1:])]
 
 

@@ -75,7 +75,6 @@ class RepeatedPositions(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Repeat with NumPy."""
-        del node
         output_storage[0][0] = self.of(inputs[0], int(inputs[1]))
 
     @staticmethod
@@ -94,12 +93,10 @@ class RepeatedPositions(TensorOp):
 
     def promises(self, fact: str, output: Variable, holds: object) -> bool:
         """Promise that no position is negative."""
-        del output, holds
         return fact == "nonnegative"
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""
-        del node
         return [[False], [False]]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
@@ -111,7 +108,6 @@ class RepeatedPositions(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None, None]
 
 

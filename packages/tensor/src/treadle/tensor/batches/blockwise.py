@@ -247,7 +247,6 @@ class Blockwise(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Apply the core op's derivative to the batch, and sum over what was broadcast."""
-        del outputs
         given = tensors(inputs)
         core = self._core_node(given)
         stand_ins = [
@@ -270,7 +269,6 @@ class Blockwise(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Apply the core op's derivative to the batch."""
-        del outputs
         given = tensors(inputs)
         core = self._core_node(given)
         stand_ins = [

@@ -75,7 +75,6 @@ class CheckAndRaise(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Check the conditions and pass the value on."""
-        del node
         value, *conditions = inputs
         if not all(map(np.all, conditions)):
             raise self.exc_type(self.msg)
@@ -83,7 +82,6 @@ class CheckAndRaise(Op):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: an error is raised when the program runs, and true conditions are dropped by a rule."""
-        del fgraph, node
         return False
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -98,19 +96,16 @@ class CheckAndRaise(Op):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Pass the cotangent on."""
-        del outputs
         return [cotangents[0], *[None] * (len(inputs) - 1)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Pass the tangent on."""
-        del inputs, outputs
         return list(tangents[:1])
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the value's shape."""
-        del node
         return list(shapes[:1])
 
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
@@ -123,7 +118,6 @@ class CheckAndRaise(Op):
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
         """Check the conditions of the whole batch."""
-        del node
         return self.make_node(*inputs)
 
     def printed_form(self, node: Apply) -> Form:

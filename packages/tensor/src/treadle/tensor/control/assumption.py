@@ -173,7 +173,6 @@ class SpecifyAssumptions(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the input."""
-        del node
         output_storage[0][0] = inputs[0]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
@@ -192,12 +191,10 @@ class SpecifyAssumptions(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the input's lengths."""
-        del out
         return shapes.of(node.inputs[0])
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Promise the same of each value of the batch, if it is about matrices or elements."""
-        del node
         kept = tuple((fact, held) for fact, held in self.assumptions if fact != "unique_indices")
         return SpecifyAssumptions(kept).make_node(x)
 
@@ -205,7 +202,6 @@ class SpecifyAssumptions(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Pass the cotangent on."""
-        del inputs, outputs
         return list(cotangents)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

@@ -52,17 +52,14 @@ class GradientControl(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the input."""
-        del node
         output_storage[0][0] = inputs[0]
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the input's shape."""
-        del node
         return shapes
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Pass the batch on."""
-        del node
         return self.make_node(x)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
@@ -79,14 +76,12 @@ class GradientControl(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return how the result moves: with the input, unless the class says otherwise."""
-        del outputs
         (tangent,) = tangents
         absent = tangent is None or isinstance(tangent.type, DisconnectedType)
         return [None if absent else self._moved(*tensors(inputs), *tensors(tangents))]  # type: ignore[arg-type]  # see absent
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable | None:
         """Return how the result moves with the input."""
-        del x
         return tangent
 
 
@@ -96,7 +91,6 @@ class DisconnectedGrad(GradientControl):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that there is no connection."""
-        del node
         return [[False]]
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
@@ -107,12 +101,10 @@ class DisconnectedGrad(GradientControl):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return nothing."""
-        del inputs, outputs, cotangents
         return [DisconnectedType()()]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> None:
         """Return nothing."""
-        del x, tangent
 
 
 @static_op
@@ -121,19 +113,16 @@ class ZeroGrad(GradientControl):
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the result counts as a constant, of whatever dtype."""
-        del node
         return [[False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return zeros."""
-        del outputs, cotangents
         return [zeros_like(tensors(inputs)[0])]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
         """Return zeros."""
-        del tangent
         return zeros_like(x)
 
 
@@ -145,12 +134,10 @@ class UndefinedGrad(GradientControl):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return what is not defined."""
-        del outputs, cotangents
         return [NullType(f"it flows through undefined_grad({inputs[0]})")()]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
         """Return what is not defined."""
-        del tangent
         return NullType(f"it goes through undefined_grad({x})")()
 
 
@@ -164,12 +151,10 @@ class GradScale(GradientControl):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Multiply."""
-        del inputs, outputs
         return [mul(tensors(cotangents)[0], self.multiplier)]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
         """Multiply."""
-        del x
         return mul(tangent, self.multiplier)
 
 
@@ -184,7 +169,6 @@ class GradClip(GradientControl):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Clip."""
-        del inputs, outputs
         return [clip(tensors(cotangents)[0], self.lower, self.upper)]
 
 

@@ -119,7 +119,6 @@ class _ForwardRule:
     def __call__(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Terms:
-        del outputs
         call = self.call
         moves = filled(call.form, _or_zeros(inputs, tangents))
         pair = self.jvp(*call.values, filled(call.form, inputs), moves)

@@ -59,7 +59,6 @@ class ProductOfOthers(OpFromGraph):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric."""
-        del outputs
         x, *directions = tensors(inputs)
         ct = tensors(cotangents)[0].conj()
         replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
@@ -69,7 +68,6 @@ class ProductOfOthers(OpFromGraph):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Take the tangent of the elements as one more direction, and that of each direction in place of it."""
-        del outputs
         x, *directions = tensors(inputs)
         of_x, *moves = (
             None if t is None or isinstance(t.type, DisconnectedType) else tensors((t,))[0] for t in tangents

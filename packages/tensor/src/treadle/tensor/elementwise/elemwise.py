@@ -130,7 +130,6 @@ class Elemwise(TensorOp):
         label: str | None = None,
     ) -> None:
         """Take the parameters as the documentation has them, or the fields."""
-        del nfunc_spec, openmp
         given: object = scalar_op
         if not isinstance(given, ScalarOp | Composite):
             msg = f"Elemwise: scalar_op must be a scalar op, got {text_of(scalar_op)}. Pass a ScalarOp or a Composite."
@@ -470,13 +469,11 @@ class Elemwise(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Broadcast the lengths of the inputs."""
-        del out
         each = [shapes.of(x) for x in node.inputs]
         return [shapes.broadcast(own) for own in zip(*each, strict=True)]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Apply the function: batch dimensions stand in front of dimensions that broadcast together as before."""
-        del node
         return self.make_node(*inputs)
 
     def pullback(

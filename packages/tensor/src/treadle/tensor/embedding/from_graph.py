@@ -212,13 +212,11 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the inner graph."""
-        del node
         for cell, value in zip(output_storage, self.fn(*inputs), strict=True):
             cell[0] = value
 
     def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
         """Whether the inner nodes allow it."""
-        del node
         return all(inner.op.do_constant_folding(fgraph, inner) for inner in self.fgraph.apply_nodes)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
@@ -227,7 +225,6 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return the lengths of what the inner graph computes."""
-        del shapes
         made = self.fgraph.bind(node.inputs)
         return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
 
@@ -265,7 +262,6 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input, for each output, whether a gradient flows."""
-        del node
         known: list[list[bool]] | None = self.__dict__.get("_pattern")
         if known is None:
             known = self.__dict__["_pattern"] = self._find_pattern()
@@ -293,7 +289,6 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Return the inner graph's; derivatives that were given are defined."""
-        del node
         if self.pullback_override[0] != "none" or self.pushforward_override[0] != "none" or self._derives():
             return None
         return own_reasons(self)

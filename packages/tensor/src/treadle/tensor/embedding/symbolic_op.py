@@ -75,7 +75,6 @@ class SymbolicOp(OpFromGraph):
 
     def build_inner_graph(self, *inputs: Any) -> Variable | Sequence[Variable]:
         """Return the outputs for these inputs, which have the types of those that the op is applied to."""
-        del inputs
         msg = f"{type(self).__name__}: the op defines no graph. Implement build_inner_graph(*inputs)."
         raise MethodNotDefinedError(msg)
 

@@ -97,7 +97,6 @@ class FourierTransform(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Transform with NumPy."""
-        del node
         output_storage[0][0] = self.apply(*inputs)
 
     def apply(self, x: np.ndarray, n: np.ndarray | None = None) -> np.ndarray:
@@ -132,7 +131,6 @@ class FourierTransform(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Apply the conjugate transpose: another transform, for real numbers with weights of the coefficients."""
-        del outputs
         x, *wanted = tensors(inputs)
         ct = tensors(cotangents)[0]
         if self.kind in {"fft", "ifft"}:

@@ -270,7 +270,6 @@ class Uses(Masks):
         super().__init__(order, {node: [[True]] * len(node.inputs) for node in order}, everywhere, _no_pull)
 
     def _counts(self, x: Variable) -> bool:
-        del x
         return True
 
     def masked(self, var: Variable) -> Variable:

@@ -121,7 +121,6 @@ class _Take(_Indexed):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the slices; among them those of the arrays, broadcast."""
-        del out
         parts = iter(node.inputs[1:])
         each: list[Sequence[Length]] = []
         rest: list[Length | None] = []
@@ -170,7 +169,6 @@ class Subtensor(_Take):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Index with NumPy."""
-        del node
         output_storage[0][0] = np.asarray(inputs[0][filled_index(self.entries, inputs[1:])])
 
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
@@ -191,7 +189,6 @@ class Subtensor(_Take):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Put the cotangent into zeros at the same place."""
-        del outputs
         x, *parts = inputs
         back = IncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
         return [back, *(None for _ in parts)]
@@ -220,14 +217,12 @@ class AdvancedSubtensor(_Take):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Index with NumPy."""
-        del node
         output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:], inputs[0].shape)])
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Add the cotangent into zeros at the same places."""
-        del outputs
         x, *parts = inputs
         back = AdvancedIncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
         return [back, *(None for _ in parts)]
@@ -314,7 +309,6 @@ class _Put(_Indexed, ChangesPart):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the tensor's lengths."""
-        del out
         return shapes.of(node.inputs[0])
 
     def printed_form(self, node: Apply) -> Form:
@@ -363,7 +357,6 @@ class IncSubtensor(_Put):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write with NumPy, into a copy unless the op works in place."""
-        del node
         x, y, *parts = inputs
         result = x if self.inplace and x.flags.writeable else x.copy()
         index = filled_index(self.entries, parts)
@@ -377,7 +370,6 @@ class IncSubtensor(_Put):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Read the values' part of the cotangent; the rest flows to the tensor."""
-        del outputs
         return self._pullback(Subtensor(self.entries), inputs, cotangents[0])
 
     def __str__(self) -> str:
@@ -411,7 +403,6 @@ class AdvancedIncSubtensor(_Put):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write with NumPy, into a copy unless the op works in place."""
-        del node
         x, y, *parts = inputs
         result = x if self.inplace and x.flags.writeable else x.copy()
         index = filled_index(self.entries, parts, x.shape)
@@ -428,7 +419,6 @@ class AdvancedIncSubtensor(_Put):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Read the values' part of the cotangent; the rest flows to the tensor."""
-        del outputs
         return self._pullback(AdvancedSubtensor(self.entries), inputs, cotangents[0])
 
     def __str__(self) -> str:

@@ -73,7 +73,6 @@ class ARange(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Fill with NumPy."""
-        del node
         # Unsigned bounds would wrap around in NumPy's own subtraction of one from the other.
         bounds: list[int | np.ndarray] = [int(x) if x.dtype.kind in "iub" else x for x in inputs]
         if bounds[2] == 0:
@@ -83,7 +82,6 @@ class ARange(TensorOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that numbers follow start and step, if they are not whole; the stop only decides how many there are."""
-        del node
         return [[self._is_smooth], [False], [self._is_smooth]]
 
     @property
@@ -92,7 +90,6 @@ class ARange(TensorOp):
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Count: ``range(n)`` has length n."""
-        del out
         start, stop, step = node.inputs
         if as_index(start) == 0 and as_index(step) == 1:
             kind = stop.type
@@ -110,7 +107,6 @@ class ARange(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Sum the cotangent, for the step with how many steps were taken to each number."""
-        del inputs
         if not self._is_smooth:
             return [None, None, None]
         ct = as_tensors(cotangents)[0]

@@ -48,7 +48,6 @@ class CheckMask(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compare the lengths."""
-        del node
         mask, *wanted = inputs
         batch = mask.ndim - len(wanted)
         for d, (n, length) in enumerate(zip(mask.shape[batch:], wanted, strict=True)):
@@ -59,7 +58,6 @@ class CheckMask(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the mask's lengths."""
-        del out
         return shapes.of(node.inputs[0])
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
@@ -76,7 +74,6 @@ class CheckMask(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del outputs, cotangents
         return [None for _ in inputs]
 
 
@@ -96,18 +93,15 @@ class Nonzero(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Search with NumPy."""
-        del node
         for cell, positions in zip(output_storage, np.nonzero(inputs[0]), strict=True):
             cell[0] = np.ascontiguousarray(positions, LENGTH)
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return a length that all results share, known only when the program runs."""
-        del out
         return [shapes.atom("length", node.outputs[0], 0)]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
-        del output, holds
         return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, mask: TensorVariable) -> Apply:
@@ -129,7 +123,6 @@ class Nonzero(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]
 
 
@@ -171,7 +164,6 @@ class SearchSorted(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Search with NumPy, each part of the batch on its own."""
-        del node
         x, v = inputs
         batch = x.shape[:-1]
         if v.shape[: len(batch)] != batch:
@@ -184,12 +176,10 @@ class SearchSorted(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the values searched for."""
-        del out
         return shapes.of(node.inputs[1])
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
-        del output, holds
         return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
@@ -202,14 +192,12 @@ class SearchSorted(TensorOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: positions do not change smoothly."""
-        del node
         return [[False], [False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None, None]
 
 
@@ -256,7 +244,6 @@ class BinCount(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Count with NumPy."""
-        del node
         x, least, *given = inputs
         weights = given[0] if given else None
         count = int(least)
@@ -278,12 +265,10 @@ class BinCount(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the number of bins, if it is given."""
-        del out
         return [shapes.given(node.inputs[1]) if self.bounded else None]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that counts are not negative."""
-        del output, holds
         return fact == "nonnegative" and not self.weighted
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -294,7 +279,6 @@ class BinCount(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return to each weight the cotangent of its bin."""
-        del outputs
         if not self.weighted:
             return [None, None]
         x, count, _ = tensors(inputs)
@@ -329,18 +313,15 @@ class RowOrder(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Sort with NumPy, whose last key decides first."""
-        del node
         (x,) = inputs
         output_storage[0][0] = np.lexsort(x.T[::-1]) if x.shape[1] else np.arange(x.shape[0])
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the number of rows."""
-        del out
         return shapes.of(node.inputs[0])[:1]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that positions are not negative."""
-        del output, holds
         return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
@@ -356,12 +337,10 @@ class RowOrder(TensorOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: positions do not change smoothly."""
-        del node
         return [[False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]

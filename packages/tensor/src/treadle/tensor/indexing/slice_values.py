@@ -41,7 +41,6 @@ class MakeSlice(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Make the slice."""
-        del node
         output_storage[0][0] = slice(*(None if x is None else int(x) for x in inputs))
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
@@ -98,7 +97,6 @@ class SliceBounds(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Count positions from the start."""
-        del node
         picked, n = inputs
         start, stop, step = picked.indices(int(n))
         for cell, value in zip(output_storage, (start, stop if stop >= 0 else -int(n) - 1, step), strict=True):

@@ -89,7 +89,6 @@ class Join(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Join with NumPy."""
-        del node
         output_storage[0][0] = np.concatenate(inputs, axis=self.axis)
 
     def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
@@ -105,7 +104,6 @@ class Join(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Add the lengths along the axis."""
-        del out
         each = [shapes.of(x) for x in node.inputs]
         found = list(each[0])
         found[self.axis] = shapes.joined([own[self.axis] for own in each])
@@ -120,7 +118,6 @@ class Join(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Cut the cotangent into the inputs' parts."""
-        del outputs
         ct = as_tensors(cotangents)[0]
         terms: list[Variable | None] = []
         start: TensorVariable | int = 0

@@ -96,7 +96,6 @@ class Split(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Cut with NumPy."""
-        del node
         x, *sizes = inputs
         lengths = [int(n) for n in sizes]
         if min(lengths) < 0 or sum(lengths) != x.shape[self.axis]:
@@ -145,7 +144,6 @@ class Split(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Join the cotangents."""
-        del outputs
         x = as_tensor_variable(inputs[0])
         back = cotangent_of(x, Join(self.axis)(*cotangents)) if x.type.numpy_dtype.kind in "fc" else None
         return [back, *(None for _ in inputs[1:])]

@@ -514,7 +514,6 @@ class Scan(Op, HasFrozenGraph):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the directional derivatives, by a loop that carries both."""
-        del outputs
         return pushed_forward(self, inputs, tangents)
 
     def __str__(self) -> str:

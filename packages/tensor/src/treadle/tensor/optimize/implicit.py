@@ -93,7 +93,6 @@ class ImplicitSolution(Op, HasFrozenGraph):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the start's shape, and that of a scalar."""
-        del node
         return [shapes[0], ()]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
@@ -121,7 +120,6 @@ class ImplicitSolution(Op, HasFrozenGraph):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Connect what the expression depends on to the solution."""
-        del node
         rows = io_connection_pattern(self.written.inputs, self.written.outputs)
         return [[False, False], *([row[0], False] for row in rows[1:])]
 

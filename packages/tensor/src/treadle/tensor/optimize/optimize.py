@@ -93,7 +93,6 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run SciPy's search from the start."""
-        del node
         start, *rest = inputs
         evaluate = _Evaluation(self.fn, np.asarray(start), rest)
         found = getattr(self, f"_{self.search}")(evaluate, dict(self.options))

@@ -76,13 +76,11 @@ class MatMul(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Multiply with NumPy."""
-        del node
         a, b = inputs
         output_storage[0][0] = np.matmul(a, b)
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return rows of the first, columns of the second, and the lengths of the stacks broadcast together."""
-        del out
         a, b = (shapes.of(x) for x in node.inputs)
         batch = [shapes.broadcast(pair) for pair in zip(a[:-2], b[:-2], strict=True)]
         return [*batch, a[-2], b[-1]]
@@ -97,7 +95,6 @@ class MatMul(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Multiply the cotangent by the other factor's conjugate transpose, summed over broadcast stacks."""
-        del outputs
         a, b = tensors(inputs)
         ct = cotangents[0]
         terms = (MatMul()(ct, adjoint(b)), MatMul()(adjoint(a), ct))
@@ -155,7 +152,6 @@ class Gemm(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Multiply with NumPy, and add."""
-        del node
         output_storage[0][0] = self.apply(*inputs)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
@@ -181,7 +177,6 @@ class Gemm(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Broadcast the matrix and the product."""
-        del out
         c, _, a, b, _ = (shapes.of(x) for x in node.inputs)
         return [shapes.broadcast((c[0], a[0])), shapes.broadcast((c[1], b[1]))]
 
@@ -195,7 +190,6 @@ class Gemm(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Differentiate the expression that the op stands for."""
-        del outputs
         c, alpha, a, b, beta = inputs
         ct = cotangents[0]
         product = MatMul()(a, b)

@@ -298,7 +298,6 @@ class RandomVariable(RNGConsumerOp):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: draws are no constants."""
-        del fgraph, node
         return False
 
     # Drawing
@@ -398,7 +397,6 @@ class RandomVariable(RNGConsumerOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the batch's lengths, then those of a single draw."""
-        del out
         _, size, *parameters = node.inputs
         known: dict[str, Length] = {}
         outer: list[Sequence[Length]] = []

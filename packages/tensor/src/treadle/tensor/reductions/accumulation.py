@@ -79,7 +79,6 @@ class AlongAxis(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the last input, which the result has too."""
-        del out
         return list(shapes.of(node.inputs[-1]))
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
@@ -135,7 +134,6 @@ class Accumulation(AlongAxis):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Accumulate with NumPy."""
-        del node
         ufunc: np.ufunc = getattr(np, ACCUMULATIONS[self.kind])
         with np.errstate(all="ignore"):
             found = ufunc.accumulate(inputs[0], axis=self.axis, dtype=self.dtype)
@@ -154,7 +152,6 @@ class Accumulation(AlongAxis):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the input is connected, unless the result holds truth values or integers."""
-        del node
         return [[self._is_smooth]]
 
     def pullback(
@@ -240,7 +237,6 @@ class LinearRecurrence(AlongAxis):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Step along the axis with NumPy."""
-        del node
         decay, x = (np.moveaxis(v, self.axis, 0) for v in inputs)
         if decay.shape != (max(len(x) - 1, 0), *x.shape[1:]):
             msg = f"{self}: decays of shape {inputs[0].shape} do not fit x of shape {inputs[1].shape}."

@@ -92,7 +92,6 @@ class FusedReduction(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute the steps with NumPy, then reduce."""
-        del node
         shape = np.broadcast_shapes(*(x.shape for x in inputs))
         results = self.composite.results(inputs)
         for cell, value, reduction in zip(output_storage, results, self.reductions, strict=True):
@@ -124,7 +123,6 @@ class FusedReduction(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Refuse: differentiate before fusion."""
-        del inputs, outputs, cotangents
         msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
         raise DtypeError(msg)
 

@@ -48,7 +48,6 @@ class Peak(OverAxes):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute with NumPy."""
-        del node
         output_storage[0][0] = np.asarray(np.max(inputs[0], axis=self.axes, keepdims=True, initial=-np.inf))
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
@@ -81,7 +80,6 @@ class _Normalization(OverAxes):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compute with NumPy; an infinite element is not taken out."""
-        del node
         x = inputs[0]
         with np.errstate(all="ignore"):
             top = np.max(x, axis=self.axes, keepdims=True, initial=-np.inf)
@@ -114,14 +112,12 @@ class Softmax(_Normalization):
 
     def compute(self, shifted: np.ndarray, top: np.ndarray) -> np.ndarray:
         """Divide the exponentials by their sum."""
-        del top
         e = np.exp(shifted)
         result: np.ndarray = e / e.sum(axis=self.axes, keepdims=True)
         return result
 
     def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
         """Divide the exponentials by their sum."""
-        del top
         e = exp(shifted)
         return true_div(e, sum_(e, axis=self.axes, keepdims=True))
 
@@ -129,7 +125,6 @@ class Softmax(_Normalization):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return s (ct - sum(ct s))."""
-        del inputs
         s, ct = outputs[0], cotangents[0]
         return [mul(s, sub(ct, sum_(mul(ct, s), axis=self.axes, keepdims=True)))]
 
@@ -143,20 +138,17 @@ class LogSoftmax(_Normalization):
 
     def compute(self, shifted: np.ndarray, top: np.ndarray) -> np.ndarray:
         """Subtract the logarithm of the sum of exponentials."""
-        del top
         result: np.ndarray = shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True))
         return result
 
     def formula(self, shifted: TensorVariable, top: TensorVariable) -> TensorVariable:
         """Subtract the logarithm of the sum of exponentials."""
-        del top
         return sub(shifted, log(sum_(exp(shifted), axis=self.axes, keepdims=True)))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return ct - softmax(x) sum(ct)."""
-        del inputs
         ct = cotangents[0]
         return [sub(ct, mul(exp(outputs[0]), sum_(ct, axis=self.axes, keepdims=True)))]
 
@@ -187,7 +179,6 @@ class LogSumExp(_Normalization):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return ct softmax(x)."""
-        del outputs
         x = tensors(inputs)[0]
         return [mul(expanded(cotangents[0], self.axes, x.ndim), Softmax(self.axes)(x))]
 

@@ -176,7 +176,6 @@ class Reduction(OverAxes):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Reduce with NumPy, which sums pairwise."""
-        del node
         output_storage[0][0] = self.apply(inputs[0])
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
@@ -206,7 +205,6 @@ class Reduction(OverAxes):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that the input is connected, unless what is combined are truth values or integers."""
-        del node
         return [[self._is_smooth]]
 
     @property
@@ -266,7 +264,6 @@ class ArgReduction(OverAxes):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Search with NumPy."""
-        del node
         x = inputs[0]
         kept = [d for d in range(x.ndim) if d not in self.axes]
         moved = x.transpose(*kept, *self.axes)
@@ -275,14 +272,12 @@ class ArgReduction(OverAxes):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a position does not change smoothly."""
-        del node
         return [[False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]
 
     def __str__(self) -> str:

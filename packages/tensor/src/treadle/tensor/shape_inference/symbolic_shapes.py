@@ -89,7 +89,6 @@ class SymbolicShapes(Feature):
         self, fgraph: FunctionGraph, node: object, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Note what has taken a variable's place: lengths that were found in terms of the old one still hold."""
-        del fgraph, node, i, reason
         if new_var is not var:
             self._heirs[var] = new_var
 

@@ -91,7 +91,6 @@ class _ToLengths(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given."""
-        del out
         return [shapes.of_scalar(x) for x in node.inputs[1:]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -124,7 +123,6 @@ class Alloc(_ToLengths):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, which are errors where they are negative."""
-        del out
         return [shapes.given(x) for x in node.inputs[1:]]
 
     def printed_form(self, node: Apply) -> Form:
@@ -133,7 +131,6 @@ class Alloc(_ToLengths):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a new array."""
-        del node
         x, *wanted = inputs
         output_storage[0][0] = np.array(np.broadcast_to(x, tuple(int(n) for n in wanted)))
 
@@ -147,7 +144,6 @@ class Alloc(_ToLengths):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Sum the cotangent back to the value's shape."""
-        del outputs
         return [sum_to(cotangents[0], inputs[0]), *(None for _ in inputs[1:])]
 
 
@@ -180,7 +176,6 @@ class SumTo(_ToLengths):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the sum."""
-        del node
         x, *wanted = inputs
         output_storage[0][0] = sum_array_to(x, tuple(int(n) for n in wanted))
 
@@ -197,7 +192,6 @@ class SumTo(_ToLengths):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Broadcast the cotangent to the input's shape."""
-        del outputs
         return [Alloc()(cotangents[0], *lengths(inputs[0])), *(None for _ in inputs[1:])]
 
 

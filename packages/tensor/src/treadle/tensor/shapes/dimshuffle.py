@@ -157,7 +157,6 @@ class DimShuffle(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a view of the array."""
-        del node
         output_storage[0][0] = self.apply(inputs[0])
 
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
@@ -186,13 +185,11 @@ class DimShuffle(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Rearrange the lengths."""
-        del out
         own = shapes.of(node.inputs[0])
         return [own[d] if isinstance(d, int) else shapes.fixed(1) for d in self.order]
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Rearrange the dimensions behind the batch."""
-        del node
         batch = x.ndim - self.ndim
         order = (*range(batch), *(d + batch if isinstance(d, int) else d for d in self.order))
         return DimShuffle(order, x.ndim).make_node(x)
@@ -201,7 +198,6 @@ class DimShuffle(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Rearrange the cotangent back."""
-        del inputs, outputs
         inverse: list[int | str] = [NEW] * self.ndim
         for at, d in enumerate(self.order):
             if isinstance(d, int):

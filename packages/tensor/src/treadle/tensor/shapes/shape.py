@@ -57,17 +57,14 @@ class Shape(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array's shape."""
-        del node
         output_storage[0][0] = np.array(inputs[0].shape, LENGTH)
 
     def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the lengths that are part of the type."""
-        del known
         return list(node.inputs[0].type.shape)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a shape does not change smoothly."""
-        del node
         return [[False]]
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
@@ -83,7 +80,6 @@ class Shape(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]
 
 
@@ -112,22 +108,18 @@ class ShapeI(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return one length."""
-        del node
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that a length is not negative."""
-        del output, holds
         return fact == "nonnegative"
 
     def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the length, if it is part of the type."""
-        del known
         return [node.inputs[0].type.shape[self.axis]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a length does not change smoothly."""
-        del node
         return [[False]]
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
@@ -142,7 +134,6 @@ class ShapeI(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]
 
 
@@ -321,7 +312,6 @@ class Reshape(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array in the other shape."""
-        del node
         x, *wanted = inputs
         output_storage[0][0] = x.reshape([int(n) for n in wanted])
 
@@ -331,7 +321,6 @@ class Reshape(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
-        del out
         wanted = [shapes.of_scalar(x) for x in node.inputs[1:]]
         found = list(wanted)
         size = shapes.of(node.inputs[0])
@@ -345,7 +334,6 @@ class Reshape(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Give the cotangent the input's shape."""
-        del outputs
         x = inputs[0]
         back = reshape(cotangents[0], lengths(x), ndim=getattr(x, "ndim", 0))
         return [back, *(None for _ in inputs[1:])]

@@ -94,7 +94,6 @@ class SpecifyShape(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Check the lengths."""
-        del node
         x, *wanted = inputs
         for d, n in zip(self.axes, wanted, strict=True):
             if x.shape[d] != n:
@@ -116,7 +115,6 @@ class SpecifyShape(TensorOp):
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the tensor's own lengths; those that are constant are part of the type."""
-        del out
         return shapes.of(node.inputs[0])
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
@@ -129,7 +127,6 @@ class SpecifyShape(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Pass the cotangent on."""
-        del outputs
         return [cotangents[0], *(None for _ in inputs[1:])]
 
     def __str__(self) -> str:

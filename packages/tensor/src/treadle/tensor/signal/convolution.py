@@ -172,7 +172,6 @@ class ConvND(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Multiply windows by filters, with NumPy."""
-        del node
         a, b, *wanted = inputs
         output_storage[0][0] = self.apply(a, b, tuple(int(n) for n in wanted))
 
@@ -244,7 +243,6 @@ class ConvND(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the other two derivatives of the sum, with the cotangent in the result's place."""
-        del outputs
         a, b, *wanted = tensors(inputs)
         ct = tensors(cotangents)[0]
         if self.part == "output":

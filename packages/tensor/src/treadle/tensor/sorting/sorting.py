@@ -87,14 +87,12 @@ class Sort(_Ordering):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Sort with NumPy."""
-        del node
         output_storage[0][0] = np.sort(inputs[0], axis=self.axis)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Put the cotangent back where the elements came from."""
-        del outputs
         x = tensors(inputs)[0]
         if x.type.numpy_dtype.kind != "f":
             return [None]
@@ -128,19 +126,16 @@ class ArgSort(_Ordering):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Sort with NumPy."""
-        del node
         output_storage[0][0] = np.argsort(inputs[0], axis=self.axis, kind="stable").astype("int64", copy=False)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: a position does not change smoothly."""
-        del node
         return [[False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]
 
 
@@ -172,7 +167,6 @@ class OrderStatistics(_Ordering):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Select with NumPy's partition."""
-        del node
         x, positions = inputs
         n = x.shape[self.axis]
         if positions.size and not (positions.min() >= 0 and positions.max() < n):
@@ -189,7 +183,6 @@ class OrderStatistics(_Ordering):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the tensor's lengths, and the number of positions along the axis."""
-        del out
         found: list[Length | None] = list(shapes.of(node.inputs[0]))
         found[self.axis] = shapes.of(node.inputs[1])[0]
         return found
@@ -214,7 +207,6 @@ class OrderStatistics(_Ordering):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Add the cotangent where the elements came from."""
-        del outputs
         x, positions = tensors(inputs)
         if x.type.numpy_dtype.kind != "f":
             return [None, None]

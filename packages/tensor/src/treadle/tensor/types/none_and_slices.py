@@ -28,7 +28,6 @@ class NoneTypeT(Type):
         TensorTypeError
             If it is something else.
         """
-        del strict, allow_downcast
         if data is not None:
             msg = f"NoneTypeT: None is the only value of this type, got {text_of(data)}. Use another type."
             raise TensorTypeError(msg)
@@ -50,7 +49,6 @@ class SliceType(Type):
         TensorTypeError
             If it is something else.
         """
-        del strict, allow_downcast
         if not isinstance(data, slice):
             msg = f"SliceType: a slice is needed, got {text_of(data)}. Write slice(start, stop, step)."
             raise TensorTypeError(msg)

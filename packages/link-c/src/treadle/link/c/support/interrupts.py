@@ -37,7 +37,6 @@ class Watch:
 
     def _note(self, kind: object, error: BaseException, trace: object) -> None:
         """Keep what a handler of a signal raised; all loops of the main thread end until it is taken."""
-        del kind, trace
         self._raised = error
         self._words[_ENDING] = 1
 

@@ -159,7 +159,6 @@ class TorchProgram(Program):
 
     def rebound(self, graph: ProgramGraph, data: object) -> TorchProgram:
         """Return this program for an equal graph of other origin."""
-        del data
         other = copy(self)
         other._graph = graph
         return other
@@ -220,6 +219,5 @@ class TorchProgram(Program):
 
     def wait(self, values: Sequence[object]) -> None:
         """Return when outputs in native form have been computed: a device other than the CPU works on its own."""
-        del values
         if not self._on_cpu:
             torch.accelerator.synchronize()

@@ -232,7 +232,6 @@ class CalledSteps:
         carries: Sequence[torch.Tensor], rest: Sequence[Value],
     ) -> Block:  # fmt: skip
         """Make one step."""
-        del count, steady
         op = self._op
         varying = [*[x[done] for x in sequences], *carries]
         values = [to_native(x, dtype) for x, dtype in zip(varying, self._inputs, strict=False)]

@@ -212,14 +212,12 @@ class LUFactorTridiagonal(MatrixOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that pivots do not change smoothly."""
-        del node
         return [[True, True, True, True, False] for _ in range(3)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Go back through the factors of the whole matrix."""
-        del outputs
         return pullback_of_parts(self, inputs, cotangents[:4], [0, 1, 2])
 
 
@@ -292,14 +290,12 @@ class SolveLUFactorTridiagonal(MatrixOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that pivots do not change smoothly."""
-        del node
         return [[True], [True], [True], [True], [False], [True]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Solve with the conjugate transpose for the right side; for the factors go back through the whole matrix."""
-        del outputs
         *factors, pivots, b = tensors(inputs)
         turned = replace(self, transposed=not self.transposed)
         by_b = turned(*(x.conj() for x in factors), pivots, cotangents[0])

@@ -89,7 +89,6 @@ class BlockDiagonal(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Cut the cotangent into the blocks."""
-        del outputs
         blocks, ct = tensors(inputs), tensors(cotangents)[0]
         return [stacked_term(ct[place], x) for x, place in zip(blocks, _places(blocks)[0], strict=True)]
 

@@ -80,7 +80,6 @@ class Cholesky(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the gradient by the triangle that is read."""
-        del inputs
         factor, ct = tensors(outputs)[0], tensors(cotangents)[0]
         if factor.type.numpy_dtype.kind == "c":
             return [_pulled_back(factor, ct, self.lower)]
@@ -139,7 +138,6 @@ class CholeskyPullback(MatrixOp):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise the triangle."""
-        del output, holds
         return fact == ("lower_triangular" if self.lower else "upper_triangular")
 
 

@@ -132,7 +132,6 @@ class SingularCofactors(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Apply the second derivative of the determinant, which is a symmetric bilinear form."""
-        del outputs
         (a,), (ct,) = tensors(inputs), tensors(cotangents)
         return [_from_singular_values(a, ct.conj()).conj()]
 

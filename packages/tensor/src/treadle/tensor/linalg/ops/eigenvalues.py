@@ -91,7 +91,6 @@ class Eigh(_OfHermitian):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that the eigenvectors are orthogonal."""
-        del holds
         return fact == "orthogonal" and output.owner is not None and output is output.owner.outputs[1]
 
     @composed
@@ -99,7 +98,6 @@ class Eigh(_OfHermitian):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return V (diag(dw) + F * (V^H dV)) V^H, where F is 1 / (w_j - w_i) (M. Giles, 2008, section 3.1)."""
-        del inputs
         (w, v), (of_values, of_vectors) = tensors(outputs), tensors(cotangents)
         inner = mul(v, expand_dims(of_values, -2))
         if not is_zeros(of_vectors):
@@ -130,7 +128,6 @@ class Eigvalsh(_OfHermitian):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return V diag(dw) V^H, with the eigenvectors that are computed for it (M. Giles, 2008, section 3.1)."""
-        del outputs
         (a,), (of_values,) = tensors(inputs), tensors(cotangents)
         _, v = Eigh(self.lower, self.on_error)(a)
         g = matmul(mul(v, expand_dims(of_values, -2)), adjoint(v))
@@ -226,7 +223,6 @@ class Eigvals(_OfSquare):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return V^-H diag(dw) V^H, with the eigenvectors that are computed for it (M. Giles, 2008, section 3.1)."""
-        del outputs
         (a,), (of_values,) = tensors(inputs), tensors(cotangents)
         _, v = Eig(self.on_error)(a)
         turned = adjoint(v)

@@ -51,6 +51,5 @@ class MatrixInverse(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Multiply by the inverse's conjugate transpose on both sides (M. Giles, 2008, section 2.2.3)."""
-        del inputs
         turned = adjoint(tensors(outputs)[0])
         return [neg(matmul(matmul(turned, cotangents[0]), turned))]

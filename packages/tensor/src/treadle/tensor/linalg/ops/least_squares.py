@@ -94,7 +94,6 @@ class MatrixPinv(MatrixOp):
 
     def connection_pattern(self, node: object) -> list[list[bool]]:
         """Say that the size of what counts as zero does not matter smoothly."""
-        del node
         return [[True], [False]]
 
 
@@ -180,7 +179,6 @@ class Lstsq(MatrixOp):
 
     def connection_pattern(self, node: object) -> list[list[bool]]:
         """Say what the rank, and the size of what counts as zero, do not matter for smoothly."""
-        del node
         return [[True, True, False, True], [True, True, False, False], [False] * 4]
 
 

@@ -76,7 +76,6 @@ class LUFactor(MatrixOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that pivots do not change smoothly."""
-        del node
         return [[True, False]]
 
     @composed
@@ -84,7 +83,6 @@ class LUFactor(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Take the factors apart, and go back through each."""
-        del inputs
         (factor, pivots), ct = tensors(outputs), tensors(cotangents)[0]
         low, up = parts(factor)
         of_low, of_up = tril(ct, -1)[..., :, : shape_i(up, -2)], triu(ct)[..., : shape_i(up, -2), :]
@@ -134,7 +132,6 @@ class LU(MatrixOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that positions do not change smoothly."""
-        del node
         return [[False, True, True]]
 
     @composed
@@ -142,7 +139,6 @@ class LU(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Go back through both factors."""
-        del inputs
         return [_by_matrix(*tensors(outputs), *tensors(cotangents)[1:])]
 
 
@@ -259,7 +255,6 @@ class LUSolve(MatrixOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that pivots do not change smoothly."""
-        del node
         return [[True], [False], [True]]
 
     @composed
@@ -305,7 +300,6 @@ class PivotToPermutations(MatrixOp):
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return int64."""
-        del dtype
         return ["int64"]
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -316,14 +310,12 @@ class PivotToPermutations(MatrixOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""
-        del node
         return [[False]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return that nothing flows back."""
-        del inputs, outputs, cotangents
         return [None]
 
 

@@ -59,7 +59,6 @@ class Expm(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
-        del outputs
         a, ct = tensors(inputs)[0], tensors(cotangents)[0]
         return [derivative_along(Expm(), adjoint(a), ct)[1]]
 
@@ -102,7 +101,6 @@ class Sqrtm(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Solve the equation of the adjoint, R* W + W R* = cotangent."""
-        del inputs
         turned = adjoint(tensors(outputs)[0])
         return [Sylvester()(turned, turned, tensors(cotangents)[0])]
 
@@ -159,7 +157,6 @@ class Logm(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
-        del outputs
         a, ct = tensors(inputs)[0], tensors(cotangents)[0]
         return [derivative_along(Logm(), adjoint(a), ct)[1]]
 

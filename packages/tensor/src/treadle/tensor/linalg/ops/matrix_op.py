@@ -129,7 +129,6 @@ class MatrixOp(TensorOp):
         numpy.linalg.LinAlgError
             If there is no result for one of the matrices: each of them is computed alone then.
         """
-        del stacks
         return None
 
     def infer(self, *types: Type) -> Sequence[Type]:

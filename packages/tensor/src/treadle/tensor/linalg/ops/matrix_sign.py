@@ -72,7 +72,6 @@ class MatrixSign(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
-        del outputs
         a, ct = tensors(inputs)[0], tensors(cotangents)[0]
         return [derivative_along(MatrixSign(), adjoint(a), ct)[1]]
 

@@ -105,7 +105,6 @@ class QR(MatrixOp):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that a square Q is orthogonal."""
-        del holds
         return (
             fact == "orthogonal"
             and self.mode == "full"

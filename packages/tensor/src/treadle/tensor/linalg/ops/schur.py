@@ -38,7 +38,6 @@ class _SchurForm(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Say that there is none."""
-        del outputs, cotangents
         return [grad_undefined(self, at, x, _NO_GRADIENT) for at, x in enumerate(inputs)]
 
 
@@ -88,7 +87,6 @@ class Schur(_SchurForm):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that Z is orthogonal, and that a complex T is triangular."""
-        del holds
         if output.owner is None or output not in output.owner.outputs[:2]:
             return False
         if output is output.owner.outputs[1]:
@@ -158,7 +156,6 @@ class QZ(_SchurForm):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that Q and Z are orthogonal, and T triangular."""
-        del holds
         if output.owner is None:
             return False
         at = output.owner.outputs.index(output)

@@ -88,7 +88,6 @@ class SVD(MatrixOp):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that square U and Vh are orthogonal, and that singular values are not negative."""
-        del holds
         outputs = output.owner.outputs if output.owner is not None else []
         if fact == "nonnegative":
             return output is outputs[len(outputs) // 2]
@@ -196,7 +195,6 @@ class PolarFactor(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return what flows back from singular vectors, of which the terms with differences of values cancel."""
-        del outputs
         (a,), (ct,) = tensors(inputs), tensors(cotangents)
         u, s, vh = SVD(full_matrices=False, on_error=self.on_error)(a)
         column, row = expand_dims(s, -2), expand_dims(s, -1)

@@ -50,7 +50,6 @@ class LocationScaleRV(RandomVariable):
 
     def by_shapes(self, z: Operand, *shapes: Operand) -> Sequence[Operand]:
         """Return the derivatives of a draw with loc 0 and scale 1 by the parameters before them."""
-        del z, shapes
         return ()
 
     def derivatives(self, draw: Operand, cotangent: Operand, *dist_params: Operand) -> Sequence[Operand]:

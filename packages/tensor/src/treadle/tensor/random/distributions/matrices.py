@@ -72,7 +72,6 @@ class WishartRV(RandomVariable):
 
     def derivatives(self, draw: Operand, cotangent: Operand, df: Operand, scale: Operand) -> Sequence[Operand]:
         """Return those of L S L^T by the scale; there are none by the degrees of freedom."""
-        del df
         factor = cholesky_of(scale)
         inner: Operand = solve_triangular(factor, draw, lower=True, b_ndim=2)
         by_factor = sum_to((cotangent + np.swapaxes(cotangent, -1, -2)) @ np.swapaxes(inner, -1, -2), factor)
@@ -117,7 +116,6 @@ class _SizedRV(RandomVariable):
         self.n = as_integer(f"{self.name}: n", n, 1)
 
     def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
-        del parameters
         return (self.n,) * self.ndim_supp
 
 

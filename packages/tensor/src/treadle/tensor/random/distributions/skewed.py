@@ -101,7 +101,6 @@ class JohnsonSURV(LocationScaleRV):
 
     def by_shapes(self, z: Operand, a: Operand, b: Operand) -> Sequence[Operand]:
         """Return those of sinh((n - a) / b)."""
-        del a
         slope = -sqrt(1 + z * z) / b
         return [slope, slope * arcsinh(z)]
 

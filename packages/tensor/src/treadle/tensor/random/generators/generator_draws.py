@@ -110,7 +110,6 @@ class GeneratorDraws(DrawOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Have a generator in that state draw."""
-        del node
         batch, parameters = self.flat(inputs)
         kind = getattr(np.random, KINDS[int(inputs[0][0])])
         rng = with_words(np.random.Generator(kind(0)), inputs[0])

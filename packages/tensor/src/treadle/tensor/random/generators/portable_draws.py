@@ -52,12 +52,10 @@ class PortableDraws(DrawOp):
 
     def made_types(self, state: TensorType, draw: TensorType) -> list[TensorType]:
         """Return the draw's type."""
-        del state
         return [draw]
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Draw."""
-        del node
         batch, parameters = self.flat(inputs)
         key, stream, position = (int(word) % 2**64 for word in inputs[0])
         n = 1

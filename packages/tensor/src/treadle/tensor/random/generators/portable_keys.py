@@ -68,7 +68,6 @@ class PortableKey(Op):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
-        del fgraph, node
         return False
 
 
@@ -95,7 +94,6 @@ class KeyedGenerator(Op):
         NotImplementedError
             Always.
         """
-        del inputs, output_storage
         msg = f"{self}: a portable state makes no generator of NumPy's{node.where()}."
         raise NotImplementedError(msg)
 

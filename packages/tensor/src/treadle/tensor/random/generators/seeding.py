@@ -37,7 +37,6 @@ class _GeneratorOp(Op):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
-        del fgraph, node
         return False
 
 
@@ -80,7 +79,6 @@ class DefaultGeneratorMakerOp(_GeneratorOp):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Make the generator."""
-        del node
         (seed,) = inputs
         output_storage[0][0] = self.kind.make(None if seed is None else seed.tolist())
 
@@ -130,7 +128,6 @@ class FoldIn(_GeneratorOp):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Make the generator."""
-        del node
         rng, data = inputs
         output_storage[0][0] = rng.fold_in(int(data))
 

@@ -49,7 +49,6 @@ class GeneratorState(Op):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
-        del fgraph, node
         return False
 
 
@@ -72,7 +71,6 @@ class GeneratorInState(Op):
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
         """Refuse: generators are no numbers."""
-        del fgraph, node
         return False
 
 

@@ -44,12 +44,10 @@ class SymbolicPortableGenerator(SymbolicGenerator, GeneratorMethods):
 
     def shape_for(self, size: Size, *parameters: Operand) -> tuple[Any, ...]:
         """Return the size, which is given in graphs."""
-        del parameters
         return tuple(size)  # type: ignore[arg-type]  # a sequence
 
     def limits(self, low: Operand, high: Operand, dtype: np.dtype, endpoint: bool) -> tuple[Any, Any]:
         """Return the least integer that may be drawn and the first that may not, as int64 modulo 2**64."""
-        del dtype
         low, high = (cast(as_tensor_variable(x), "int64") for x in (low, high))
         stop = high + 1 if endpoint else high
         valid, text = (low <= high, "low > high") if endpoint else (low < high, "low >= high")

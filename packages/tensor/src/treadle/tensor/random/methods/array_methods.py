@@ -75,7 +75,6 @@ class ArrayMethods(GeneratorMethods):
         shuffle: bool = True,
     ) -> Any:
         """Return parts of an array along an axis, or integers up to a number; NumPy's `shuffle` makes no difference."""
-        del shuffle
         array = np.asarray(a)
         shape = self.shape_for(() if size is None else size)
         count = math.prod(shape)

@@ -64,7 +64,6 @@ class VectorMethods(DiscreteMethods):
 
         The colours are halved again and again, and counts divided among the halves by hypergeometric draws.
         """
-        del method
         colors, nsample = self.operand(colors), self.operand(nsample)
         text = f"colors must be a one-dimensional sequence of nonnegative integers not exceeding {2**63 - 1}."
         colors = self.require(colors >= 0, colors, text)
@@ -156,7 +155,6 @@ class VectorMethods(DiscreteMethods):
         shuffle: bool = True,
     ) -> np.ndarray:
         """Return elements along a dimension, or integers from 0 up to a number; `shuffle` makes no difference."""
-        del shuffle
         n = operator.index(a) if np.ndim(a) == 0 else np.shape(a)[axis]
         shape = self.shape_for(() if size is None else size)
         weights = None if p is None else np.asarray(p)

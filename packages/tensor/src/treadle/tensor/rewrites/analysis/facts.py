@@ -75,7 +75,6 @@ class Facts(Feature):
         self, fgraph: FunctionGraph, node: object, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Pass on what holds for the variable replaced, and forget what was not known above it."""
-        del fgraph, i, reason
         if not self._known:
             return
         for question in tuple(self._about.get(var, ())):
