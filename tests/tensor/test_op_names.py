@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from tests.tensor_rewrites.graphs import rewrite, run, text
 from treadle.compile import function
 from treadle.surface.scalar_values import ScalarType, as_scalar, scalar_from_tensor, tensor_from_scalar
 
@@ -99,6 +100,14 @@ def test_scalars_enter_expressions_as_tensors() -> None:
     assert (value.tolist(), slope.tolist()) == ([0.0, 2.0], [2.0, 2.0])
     assert isinstance(number, np.float64)
     assert number == 1.0
+
+
+def test_scalar_of_a_tensor_becomes_the_tensor_again() -> None:
+    s, x = tt.dscalar("s"), tt.dvector("x")
+    fgraph, report = rewrite([s, x], [as_scalar(tt.exp(s)) * x])
+    assert "tensor_from_scalar_of_tensor" in report.fired()
+    assert text(fgraph.outputs[0]) == "mul(dimshuffle{x}(exp(s)), x)"
+    assert run(fgraph, [0.0, np.array([1.0, -2.0])])[0].tolist() == [1.0, -2.0]
 
 
 def test_numbers_and_tensors_of_rank_0_become_scalars() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.expressions import Case
-from treadle.surface.scalar_values import as_scalar
 
 
 def _choice(v: Any, x: Any, y: Any) -> Any:
@@ -71,8 +70,4 @@ BLOCKWISE = [
     ),
 ]
 
-SCALARS = [
-    Case("tensor_from_scalar_of_tensor", lambda v: as_scalar(tt.exp(v.s)) * v.x, "mul(dimshuffle{x}(exp(s)), x)"),
-]
-
-CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS, *BLOCKWISE, *SCALARS]
+CASES = [*CHOICES, *FROM_GRAPH, *ASSERTIONS, *BLOCKWISE]
