@@ -75,8 +75,8 @@ def searchsorted(a: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
     vector, values = cast(vector, dtype), cast(values, dtype)
     if dtype.kind == "c":
         vector, values = _numbered(vector, values)
-    found: TensorVariable = op(vector, values)
-    return found
+    positions: TensorVariable = op(vector, values)
+    return positions
 
 
 def _numbered(vector: TensorVariable, values: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
@@ -113,8 +113,8 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVari
     # Of edges that increase, or of which there are none, the order stays.
     turned = subtensor(edges, slice(None, None, -1))
     falls = sum_(gt(subtensor(edges, slice(None, 1)), subtensor(turned, slice(None, 1)))) > 0
-    found = searchsorted(switch(falls, turned, edges), values, side)
-    chosen: TensorVariable = switch(falls, sub(shape_i(edges, 0), found), found)
+    number = searchsorted(switch(falls, turned, edges), values, side)
+    chosen: TensorVariable = switch(falls, sub(shape_i(edges, 0), number), number)
     return chosen
 
 
@@ -155,14 +155,14 @@ def bincount(
         which compile for shapes known beforehand, such as JAX, take it.
     """
     as_flag("bincount: assert_nonneg", assert_nonneg)
-    given = as_tensor_variable(x)
-    if given.type.shape == (0,) and getattr(x, "dtype", None) is None:
-        given = cast(given, LENGTH)
-    if given.ndim != 1:
-        msg = f"bincount: a vector of integers is needed, got {given} of rank {given.ndim}. Flatten it."
+    items = as_tensor_variable(x)
+    if items.type.shape == (0,) and getattr(x, "dtype", None) is None:
+        items = cast(items, LENGTH)
+    if items.ndim != 1:
+        msg = f"bincount: a vector of integers is needed, got {items} of rank {items.ndim}. Flatten it."
         raise ShapeError(msg)
-    if not np.can_cast(given.dtype, LENGTH, "safe"):
-        msg = f"bincount: integers that fit int64 are needed, got {given} of dtype {given.dtype}. Cast it to int64."
+    if not np.can_cast(items.dtype, LENGTH, "safe"):
+        msg = f"bincount: integers that fit int64 are needed, got {items} of dtype {items.dtype}. Cast it to int64."
         raise TensorTypeError(msg)
     if length is not None and minlength is not None:
         msg = "bincount: minlength and length are both given. Give one of them."
@@ -178,8 +178,8 @@ def bincount(
         raise TensorTypeError(msg)
     number = cast(total, LENGTH)
     if weights is None:
-        return _counted(given, number, None, length is not None)
-    return _counted(given, number, as_tensor_variable(weights), length is not None)
+        return _counted(items, number, None, length is not None)
+    return _counted(items, number, as_tensor_variable(weights), length is not None)
 
 
 def _counted(x: TensorVariable, bins: TensorVariable, weights: TensorVariable | None, bounded: bool) -> TensorVariable:
@@ -187,8 +187,8 @@ def _counted(x: TensorVariable, bins: TensorVariable, weights: TensorVariable | 
         msg = f"bincount: weights must fit float64, got {weights} of dtype {weights.dtype}. Cast them."
         raise TensorTypeError(msg)
     more = [] if weights is None else [cast(weights, "float64")]
-    found: TensorVariable = BinCount(weights is not None, bounded)(cast(x, LENGTH), bins, *more)
-    return found
+    counts: TensorVariable = BinCount(weights is not None, bounded)(cast(x, LENGTH), bins, *more)
+    return counts
 
 
 def vectorize_bincount(op: BinCount, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
@@ -232,14 +232,14 @@ def _edges(what: str, values: TensorVariable, bins: Bins, limits: Range | None) 
         msg = f"{what}: complex numbers have no order, got {values} of type {values.type}. Take x.real."
         raise DtypeError(msg)
     count = known_integer(bins)
-    given = as_tensor_variable(bins)
-    if count is None and given.ndim == 0:
+    edges = as_tensor_variable(bins)
+    if count is None and edges.ndim == 0:
         count = as_integer(f"{what}: bins", bins)
     if count is None:
-        if given.ndim != 1 or (isinstance(given, Constant) and np.any(given.data[:-1] > given.data[1:])):
+        if edges.ndim != 1 or (isinstance(edges, Constant) and np.any(edges.data[:-1] > edges.data[1:])):
             msg = f"{what}: bins must increase monotonically and be a vector, got {text_of(bins)}. Sort them."
             raise ShapeError(msg)
-        return given, None
+        return edges, None
     if count < 1:
         msg = f"{what}: bins must be positive, got {count}."
         raise ShapeError(msg)
@@ -296,8 +296,8 @@ def _bin_numbers(values: TensorVariable, edges: TensorVariable) -> TensorVariabl
     Values below the first edge have the number -1; those above the last, and NaN, the number of bins.
     """
     last = subtensor(edges, -1)
-    found = searchsorted(edges, values, "right")
-    inner = switch(eq(values, last), sub(shape_i(edges, 0), 1), found)
+    number = searchsorted(edges, values, "right")
+    inner = switch(eq(values, last), sub(shape_i(edges, 0), 1), number)
     return sub(inner, 1)
 
 
@@ -337,14 +337,14 @@ def histogram(
     -------
     The counts, and the edges of the bins.
     """
-    given = as_tensor_variable(a)
+    sample = as_tensor_variable(a)
     share = None if weights is None else as_tensor_variable(weights)
-    if share is not None and share.ndim != given.ndim:
+    if share is not None and share.ndim != sample.ndim:
         msg = (
-            f"histogram: weights of rank {share.ndim} do not fit values of rank {given.ndim}. Make their shapes equal."
+            f"histogram: weights of rank {share.ndim} do not fit values of rank {sample.ndim}. Make their shapes equal."
         )
         raise ShapeError(msg)
-    values = flatten(cast(given, "uint8") if given.dtype == "bool" else given)
+    values = flatten(cast(sample, "uint8") if sample.dtype == "bool" else sample)
     edges, _ = _edges("histogram", values, bins, range)
     number = sub(shape_i(edges, 0), 1)
     counts = _sums(_bin_numbers(values, edges), number, None if share is None else flatten(share))
@@ -403,14 +403,14 @@ def histogramdd(
     total = prod(stack(counts))
     share = None if weights is None else cast(weights, "float64")
     flat = cast(_sums(switch(inside, place, -1), total, share), "float64")
-    found = reshape(flat, tuple(counts), ndim=len(counts))
+    histogram = reshape(flat, tuple(counts), ndim=len(counts))
     if density is not None and as_flag("histogramdd: density", density):
-        whole = sum_(found)
+        whole = sum_(histogram)
         for d, e in enumerate(edges):
             widths = subtensor(e, slice(1, None)) - subtensor(e, slice(None, -1))
-            found = found / dimshuffle(widths, *(0 if k == d else NEW for k in np.arange(len(edges)).tolist()))
-        found = found / whole
-    return found, tuple(edges)
+            histogram = histogram / dimshuffle(widths, *(0 if k == d else NEW for k in np.arange(len(edges)).tolist()))
+        histogram = histogram / whole
+    return histogram, tuple(edges)
 
 
 def histogram2d(
@@ -428,6 +428,6 @@ def histogram2d(
     The counts, the edges along `x`, and those along `y`.
     """
     each: list[Bins] = list(bins) if isinstance(bins, list | tuple) and len(bins) == 2 else [bins, bins]
-    found, edges = histogramdd([x, y], each, range, density, weights)
+    counts, edges = histogramdd([x, y], each, range, density, weights)
     along_x, along_y = edges
-    return found, along_x, along_y
+    return counts, along_x, along_y

@@ -141,13 +141,13 @@ def median(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
     if x.type.shape[at] == 0:
         x = held(x, at)
         kept_lengths = [m for d, m in enumerate(lengths(x)) if d != at]
-        found = full(kept_lengths, np.nan, dtype=wide.dtype)
+        result = full(kept_lengths, np.nan, dtype=wide.dtype)
     else:
         picked = _statistics(x, at, [(n - 1) // 2, n // 2, n - 1])
         below, above, last = (_widened(picked[(*(slice(None),) * at, i)]) for i in range(3))
         middle = switch(eq((n - 1) // 2, n // 2), below, _mean_of_two(below, above))
-        found = switch(isnan(last), last, middle)
-    return _kept(found, 0, axes, ndim) if as_flag("median: keepdims", keepdims) else found
+        result = switch(isnan(last), last, middle)
+    return _kept(result, 0, axes, ndim) if as_flag("median: keepdims", keepdims) else result
 
 
 def _mean_of_two(a: TensorVariable, b: TensorVariable) -> TensorVariable:
@@ -162,8 +162,8 @@ def _widened(x: TensorVariable) -> TensorVariable:
 def _statistics(x: TensorVariable, axis: int, positions: Sequence[TensorVariable]) -> TensorVariable:
     """Return the order statistics at positions: scalars and vectors."""
     parts = [expand_dims(cast(p, "int64"), 0) if p.ndim == 0 else cast(p, "int64") for p in positions]
-    made: TensorVariable = OrderStatistics(axis)(x, concatenate(parts))
-    return made
+    statistics: TensorVariable = OrderStatistics(axis)(x, concatenate(parts))
+    return statistics
 
 
 def quantile(
@@ -233,8 +233,8 @@ def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     ordered, count = _ordered_numbers(x, at)
     low, high = maximum(count - 1, 0) // 2, count // 2
     below, above = _at_places(ordered, low), _at_places(ordered, high)
-    found: TensorVariable = switch(eq(low, high), below, _mean_of_two(below, above))
-    return _kept(found, 0, axes, ndim) if as_flag("nanmedian: keepdims", keepdims) else found
+    result: TensorVariable = switch(eq(low, high), below, _mean_of_two(below, above))
+    return _kept(result, 0, axes, ndim) if as_flag("nanmedian: keepdims", keepdims) else result
 
 
 def _ordered_numbers(x: TensorVariable, axis: int) -> tuple[TensorVariable, TensorVariable]:
@@ -245,17 +245,17 @@ def _ordered_numbers(x: TensorVariable, axis: int) -> tuple[TensorVariable, Tens
 
 def _chosen(name: str, q: TensorLike, whole: int) -> tuple[TensorVariable, bool]:
     """Return which quantiles are wanted, and whether they are a Python number, which decides about no dtype."""
-    given = as_tensor_variable(q)
-    if given.type.numpy_dtype.kind not in "fiu":
-        msg = f"{name}: q must hold real numbers, got {given} of type {given.type}."
+    quantiles = as_tensor_variable(q)
+    if quantiles.type.numpy_dtype.kind not in "fiu":
+        msg = f"{name}: q must hold real numbers, got {quantiles} of type {quantiles.type}."
         raise DtypeError(msg)
-    data = getattr(given, "data", None)
+    data = getattr(quantiles, "data", None)
     if data is not None and not bool(np.all((np.asarray(data) >= 0) & (np.asarray(data) <= whole))):
         what = "Percentiles" if whole == 100 else "Quantiles"
         msg = f"{name}: {what} must be in the range [0, {whole}], got {data}."
         raise ArgumentError(msg)
     is_number = type(q) in {int, float}
-    return (given if whole == 1 else given / whole), is_number
+    return (quantiles if whole == 1 else quantiles / whole), is_number
 
 
 def _quantile(
@@ -278,16 +278,16 @@ def _quantile(
         if method != "inverted_cdf":
             msg = f"{name}: Only method 'inverted_cdf' supports weights. Got: {method}."
             raise ArgumentError(msg)
-        found = _by_weight(x, at, wanted, _weights_along(name, as_tensor_variable(a), weights, axes, axis))
+        result = _by_weight(x, at, wanted, _weights_along(name, as_tensor_variable(a), weights, axes, axis))
     elif skips and x.type.numpy_dtype.kind == "f":
-        found = _of_numbers(x, at, wanted, is_number, method)
+        result = _of_numbers(x, at, wanted, is_number, method)
     else:
-        found = _of_all(x, at, wanted, is_number, method)
+        result = _of_all(x, at, wanted, is_number, method)
     if as_flag(f"{name}: keepdims", keepdims):
-        found = _kept(found, wanted.ndim, axes, ndim)
+        result = _kept(result, wanted.ndim, axes, ndim)
     if q.ndim > 1:
-        found = reshape(found, [*lengths(q), *lengths(found)[1:]], ndim=q.ndim + found.ndim - 1)
-    return found
+        result = reshape(result, [*lengths(q), *lengths(result)[1:]], ndim=q.ndim + result.ndim - 1)
+    return result
 
 
 def _interpolates(name: str, x: TensorVariable, q: TensorVariable, method: str) -> bool:
@@ -316,7 +316,7 @@ def _of_all(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, meth
     if not smooth:
         place = (n - 1) * q if method == "linear" else _discrete(method, count, real)
         picked = _statistics(x, at, [cast(place, "int64"), last] if checks else [cast(place, "int64")])
-        found = _first_part(picked, at, q)
+        quantiles = _first_part(picked, at, q)
     else:
         place, part = _interpolated(method, count, real)
         below, above = _neighbours(place, last)
@@ -327,11 +327,11 @@ def _of_all(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, meth
             k = shape_i(q, 0)
             low, high = picked[:k], picked[k : 2 * k]
             part = dimshuffle(part, 0, *[NEW] * (x.ndim - 1))
-        found = _weighed(low, high, part, is_number)
+        quantiles = _weighed(low, high, part, is_number)
     if not checks:
-        return found
+        return quantiles
     top = picked[-1] if smooth else picked[(*(slice(None),) * at, -1)]
-    result: TensorVariable = switch(isnan(top), cast(top, found.dtype), found)
+    result: TensorVariable = switch(isnan(top), cast(top, quantiles.dtype), quantiles)
     return result
 
 
@@ -350,16 +350,16 @@ def _neighbours(place: TensorVariable, last: TensorVariable) -> tuple[TensorVari
 
 
 def _of_numbers(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, method: str) -> TensorVariable:
-    """Return quantiles of what is not NaN, of which each line has a number of its own."""
+    """Return quantiles of the elements that are not NaN, whose number may differ from line to line."""
     real = q if q.type.numpy_dtype.kind == "f" else cast(q, "float64")
     ordered, numbers = _ordered_numbers(x, at)
     count = cast(numbers, real.dtype)
-    given = q if q.ndim == 0 else dimshuffle(q, 0, *[NEW] * (x.ndim - 1))
+    levels = q if q.ndim == 0 else dimshuffle(q, 0, *[NEW] * (x.ndim - 1))
     real = real if q.ndim == 0 else dimshuffle(real, 0, *[NEW] * (x.ndim - 1))
     # Where there is no number, the first element, NaN, is taken.
     last = maximum(count - 1, 0)
     if not _interpolates("nanquantile", x, q, method):
-        place = last * given if method == "linear" else clip(_discrete(method, count, real), 0, last)
+        place = last * levels if method == "linear" else clip(_discrete(method, count, real), 0, last)
         return _at_places(ordered, cast(place, "int64"))
     place, part = _interpolated(method, count, real)
     below, above = _neighbours(place, last)
@@ -399,9 +399,9 @@ def _by_weight(x: TensorVariable, at: int, q: TensorVariable, weights: TensorVar
     part = switch(eq(part, 0), -1.0, part)
     wanted = q if q.ndim == 0 else dimshuffle(q, 0, *[NEW] * x.ndim)
     positions = minimum(sum_(cast(lt(part, wanted), "int64"), axis=-1), shape_i(x, at) - 1)
-    found = _at_places(ordered, positions)
+    quantiles = _at_places(ordered, positions)
     if x.type.numpy_dtype.kind != "f":
-        return found
+        return quantiles
     last = ordered[..., -1]
-    result: TensorVariable = switch(isnan(last), last, found)
+    result: TensorVariable = switch(isnan(last), last, quantiles)
     return result

@@ -149,17 +149,17 @@ def unique(
     if axis is not None:
         count = shape_i(values, 0)
         values = moveaxis(reshape(values, (count, *rest), ndim=var.ndim), 0, at)
-    found = [values]
+    results = [values]
     if flags[0] and order is not None:
-        found.append(subtensor(order, places if size is None else switch(lt(places, n), places, 0)))
+        results.append(subtensor(order, places if size is None else switch(lt(places, n), places, 0)))
     if flags[1] and order is not None:
         number = sub(cumsum(cast(first, LENGTH)), 1)
         inverse = set_subtensor(subtensor(zeros_like(order), order), number)
-        found.append(reshape(inverse, var.shape, ndim=var.ndim) if axis is None else inverse)
+        results.append(reshape(inverse, var.shape, ndim=var.ndim) if axis is None else inverse)
     if flags[2]:
         ends = concatenate([places, n.dimshuffle("x")])
-        found.append(sub(subtensor(ends, _TAIL), subtensor(ends, _HEAD)))
-    return found[0] if len(found) == 1 else tuple(found)
+        results.append(sub(subtensor(ends, _TAIL), subtensor(ends, _HEAD)))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _row_order(rows: TensorVariable) -> TensorVariable:
@@ -188,15 +188,15 @@ def unique_inverse(x: TensorLike) -> UniqueInverse:
 
 def unique_values(x: TensorLike) -> TensorVariable:
     """Return the distinct elements, in order; NaN differ (as numpy.unique_values)."""
-    found = unique(x, equal_nan=False)
-    assert not isinstance(found, tuple)
-    return found
+    values = unique(x, equal_nan=False)
+    assert not isinstance(values, tuple)
+    return values
 
 
 def _distinct(x: TensorVariable) -> TensorVariable:
-    found = unique(x)
-    assert not isinstance(found, tuple)
-    return found
+    values = unique(x)
+    assert not isinstance(values, tuple)
+    return values
 
 
 # So few known elements are compared one by one, which is one pass over the others.
@@ -228,30 +228,30 @@ def isin(
     """
     as_flag("isin: assume_unique", assume_unique)
     as_choice("isin: kind", kind, (None, "sort", "table"))
-    x, given = as_tensor_variable(element), as_tensor_variable(test_elements)
-    dtype = np.result_type(x.dtype, given.dtype)
+    x, test = as_tensor_variable(element), as_tensor_variable(test_elements)
+    dtype = np.result_type(x.dtype, test.dtype)
     x = cast(x, dtype)
-    if isinstance(given, Constant):
-        others: TensorVariable = constant(given.data.ravel().astype(dtype))
+    if isinstance(test, Constant):
+        others: TensorVariable = constant(test.data.ravel().astype(dtype))
     else:
-        others = cast(flatten(given), dtype)
+        others = cast(flatten(test), dtype)
     n = others.type.shape[0]
     if isinstance(others, Constant) and others.data.size <= _FEW:
-        found: TensorVariable = zeros_like(x, "bool")
+        result: TensorVariable = zeros_like(x, "bool")
         for value in others.data:
-            found = bitwise_or(found, eq(x, as_tensor_variable(value)))
+            result = bitwise_or(result, eq(x, as_tensor_variable(value)))
     elif n == 0:
-        found = zeros_like(x, "bool")
+        result = zeros_like(x, "bool")
     elif dtype.kind == "c":
-        found = _by_number(x, others)
+        result = _by_number(x, others)
     elif isinstance(others, Constant) and dtype.kind in "iu" and _span(others.data) <= _LARGEST_TABLE:
-        found = _by_table(x, others.data)
+        result = _by_table(x, others.data)
     else:
         ordered = sort(others)
         place: TensorVariable = SearchSorted("left")(ordered, x)
         padded = concatenate([ordered, np.zeros(1, dtype)])
-        found = bitwise_and(lt(place, shape_i(others, 0)), eq(subtensor(padded, place), x))
-    return logical_not(found) if as_flag("isin: invert", invert) else found
+        result = bitwise_and(lt(place, shape_i(others, 0)), eq(subtensor(padded, place), x))
+    return logical_not(result) if as_flag("isin: invert", invert) else result
 
 
 def _span(values: np.ndarray) -> int:
@@ -269,7 +269,7 @@ def _by_table(x: TensorVariable, values: np.ndarray) -> TensorVariable:
 
 
 def _by_number(x: TensorVariable, others: TensorVariable) -> TensorVariable:
-    """Return which elements are among others, by giving equal ones the same number: complex numbers have no search."""
+    """Return which elements are among others. Equal ones get equal numbers, as complex numbers cannot be searched."""
     size = prod(stack(lengths(x))) if x.ndim else 1
     values, number = unique_inverse(concatenate([flatten(x), others]))
     there = zeros_like(values, "bool")
@@ -293,8 +293,8 @@ def setdiff1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> 
 
     With `assume_unique` the elements stay in the order of the first tensor.
     """
-    given = flatten(as_tensor_variable(ar1))
-    one = given if as_flag("setdiff1d: assume_unique", assume_unique) else _distinct(given)
+    elements = flatten(as_tensor_variable(ar1))
+    one = elements if as_flag("setdiff1d: assume_unique", assume_unique) else _distinct(elements)
     return subtensor(one, isin(one, ar2, invert=True))
 
 
@@ -327,8 +327,8 @@ def intersect1d(
     vectors = [flatten(as_tensor_variable(x)) for x in (ar1, ar2)]
     places = [arange(shape_i(v, 0)) for v in vectors]
     if not distinct:
-        found = [unique(v, return_index=True) for v in vectors]
-        vectors, places = [v for v, _ in found], [p for _, p in found]
+        distinct_parts = [unique(v, return_index=True) for v in vectors]
+        vectors, places = [v for v, _ in distinct_parts], [p for _, p in distinct_parts]
     joined = concatenate(vectors)
     order = argsort(joined, stable=True)
     both = subtensor(joined, order)

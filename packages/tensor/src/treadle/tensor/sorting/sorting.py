@@ -183,9 +183,9 @@ class OrderStatistics(_Ordering):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the tensor's lengths, and the number of positions along the axis."""
-        found: list[Length | None] = list(shapes.of(node.inputs[0]))
-        found[self.axis] = shapes.of(node.inputs[1])[0]
-        return found
+        result: list[Length | None] = list(shapes.of(node.inputs[0]))
+        result[self.axis] = shapes.of(node.inputs[1])[0]
+        return result
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
         """Select along the axis behind the batch; sort where the positions differ along it."""
@@ -196,8 +196,8 @@ class OrderStatistics(_Ordering):
         ordered = Sort(batch + self.axis)(aligned(x, wide, batch))
         places = aligned(positions, picked, batch)
         order = [*range(batch), *(batch if d == self.axis else NEW for d in range(x.ndim))]
-        found: TensorVariable = take_along_axis(ordered, dimshuffle(places, *order), batch + self.axis)
-        return found
+        result: TensorVariable = take_along_axis(ordered, dimshuffle(places, *order), batch + self.axis)
+        return result
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected, positions are not."""
@@ -314,10 +314,10 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
             msg = f"lexsort: all keys need to be the same shape, got {[str(row.type) for row in rows]}."
             raise ShapeError(msg)
     at = normalize_axis("lexsort", axis, rows[0].ndim)
-    found = argsort(rows[0], at)
+    order = argsort(rows[0], at)
     for row in rows[1:]:
-        found = take_along_axis(found, argsort(take_along_axis(row, found, at), at), at)
-    return found
+        order = take_along_axis(order, argsort(take_along_axis(row, order, at), at), at)
+    return order
 
 
 def sort_complex(a: TensorLike) -> TensorVariable:
@@ -328,7 +328,7 @@ def sort_complex(a: TensorLike) -> TensorVariable:
 
 
 def _check_kth(name: str, x: TensorVariable, kth: object, axis: int) -> None:
-    """Refuse positions that are known to be none of the axis; of a tensor without elements NumPy takes all."""
+    """Refuse positions known to lie outside the axis; NumPy takes any for a tensor without elements."""
     several = several_axes(kth)
     n = None if 0 in x.type.shape else x.type.shape[axis]
     for item in [kth] if several is None else several:
