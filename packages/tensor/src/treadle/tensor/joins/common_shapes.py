@@ -30,15 +30,15 @@ def common_lengths(what: str, shapes: Sequence[Sequence[TensorVariable]]) -> lis
     ndim = max(map(len, shapes), default=0)
     result = []
     for at in range(-ndim, 0):
-        given = [own[at] for own in shapes if len(own) >= -at]
-        if len({*static_lengths(given)} - {None, 1}) > 1:
+        candidates = [own[at] for own in shapes if len(own) >= -at]
+        if len({*static_lengths(candidates)} - {None, 1}) > 1:
             shown = ", ".join(str(static_lengths(own)).replace("None", "?") for own in shapes)
             msg = (
                 f"{what}: shape mismatch, objects cannot be broadcast to a single shape, got {shown}. Make dimension "
                 f"{at} equal, or 1 in all but one."
             )
             raise ShapeError(msg)
-        result.append(broadcast_length(given))
+        result.append(broadcast_length(candidates))
     return result
 
 
@@ -59,7 +59,7 @@ def broadcast_shape(*arrays: TensorLike, arrays_are_shapes: bool = False) -> tup
         If the shapes are known not to broadcast together. Otherwise it shows where the shape is used.
     """
     if as_flag("broadcast_shape: arrays_are_shapes", arrays_are_shapes):
-        return tuple(common_lengths("broadcast_shape", [as_lengths("broadcast_shape", given) for given in arrays]))
+        return tuple(common_lengths("broadcast_shape", [as_lengths("broadcast_shape", shape) for shape in arrays]))
     return tuple(common_lengths("broadcast_shape", [lengths(x) for x in arrays]))
 
 

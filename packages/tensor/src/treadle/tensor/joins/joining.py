@@ -96,21 +96,21 @@ class Join(TensorOp):
         result: list[int | None] = []
         for part in node.inputs:
             length = part.type.shape[0]
-            found = known(part) or [None] * (length or 0)
-            if len(found) != length:
+            values = known(part) or [None] * (length or 0)
+            if len(values) != length:
                 return None
-            result += found
+            result += values
         return result
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Add the lengths along the axis."""
         each = [shapes.of(x) for x in node.inputs]
-        found = list(each[0])
-        found[self.axis] = shapes.joined([own[self.axis] for own in each])
-        return found
+        result = list(each[0])
+        result[self.axis] = shapes.joined([own[self.axis] for own in each])
+        return result
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
-        """Join behind the batch, of which every part gets a copy."""
+        """Join behind the batch dimensions, which every part is broadcast to."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         return Join(self.axis + most_batch(pairs)).make_node(*spread_all(pairs))
 
@@ -194,8 +194,8 @@ def stack(
 
 def hstack(tup: Sequence[TensorLike], dtype: DTypeLike | None = None, casting: str = "same_kind") -> TensorVariable:
     """Stack along the second axis, vectors along the first (as numpy.hstack)."""
-    given = map(as_tensor_variable, as_items("hstack: the tensors", tup))
-    variables = [v if v.ndim else expand_dims(v, 0) for v in given]
+    tensors = map(as_tensor_variable, as_items("hstack: the tensors", tup))
+    variables = [v if v.ndim else expand_dims(v, 0) for v in tensors]
     return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1, dtype, casting)
 
 

@@ -114,9 +114,9 @@ class Split(TensorOp):
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the part's own length along the axis, the tensor's others."""
         x, *sizes = node.inputs
-        found = list(shapes.of(x))
-        found[self.axis] = shapes.given(sizes[node.outputs.index(out)])  # type: ignore[arg-type]  # one of them
-        return found
+        result = list(shapes.of(x))
+        result[self.axis] = shapes.given(sizes[node.outputs.index(out)])  # type: ignore[arg-type]  # one of them
+        return result
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *sizes: TensorVariable) -> Apply:
         """Cut behind the batch."""
@@ -188,10 +188,10 @@ def split(
     if (splits_size is None) == (indices_or_sections is None):
         msg = "split: either splits_size or indices_or_sections is needed. Give the lengths of the parts, for instance."
         raise TensorTypeError(msg)
-    given = splits_size if indices_or_sections is None else indices_or_sections
-    if given is None:
+    cuts = splits_size if indices_or_sections is None else indices_or_sections
+    if cuts is None:
         return []
-    sections = known_integer(given)
+    sections = known_integer(cuts)
     if sections is not None:
         count = as_count("split: the number of parts", sections, 1)
         n = shape_i(var, at)
@@ -203,11 +203,11 @@ def split(
         return _parts(var, at, [each] * count)
     if indices_or_sections is not None:
         return array_split(var, indices_or_sections, at)
-    sizes: TensorLike = given
+    sizes: TensorLike = cuts
     if n_splits is not None:
         count = as_count("split: n_splits", n_splits, 1)
-        if not isinstance(given, list | tuple):
-            vector = as_tensor_variable(given)
+        if not isinstance(cuts, list | tuple):
+            vector = as_tensor_variable(cuts)
             sizes = [vector[i] for i in range(count)] if vector.type.shape == (None,) else vector
     lengths_ = as_lengths("split", sizes)
     if n_splits is not None and len(lengths_) != n_splits:
@@ -218,9 +218,9 @@ def split(
 
 def _parts(x: TensorVariable, axis: int, sizes: Sequence[Number]) -> list[TensorVariable]:
     """Return the parts of given lengths."""
-    given = as_lengths("split", list(sizes))
-    made: list[TensorVariable] = Split(len(given), axis)(x, *given, return_list=True)  # type: ignore[assignment]  # it makes tensors
-    return made
+    part_lengths = as_lengths("split", list(sizes))
+    parts: list[TensorVariable] = Split(len(part_lengths), axis)(x, *part_lengths, return_list=True)  # type: ignore[assignment]  # it makes tensors
+    return parts
 
 
 @composed
@@ -254,13 +254,13 @@ def array_split(ary: TensorLike, indices_or_sections: TensorLike, axis: int = 0)
     return _parts(var, at, [whole_quotient(plus(n, count - 1 - i), count) for i in range(count)])
 
 
-def _split_along(what: str, ary: TensorLike, given: TensorLike, axis: int) -> list[TensorVariable]:
+def _split_along(what: str, ary: TensorLike, cuts: TensorLike, axis: int) -> list[TensorVariable]:
     """Cut as numpy.split does."""
     var = as_tensor_variable(ary)
     if var.ndim <= axis:
         msg = f"{what}: a tensor of rank {axis + 1} or more is needed, got {var} of type {var.type}. Add dimensions."
         raise ShapeError(msg)
-    return split(var, axis=axis, indices_or_sections=given)
+    return split(var, axis=axis, indices_or_sections=cuts)
 
 
 def hsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:

@@ -156,8 +156,8 @@ def _depth(arrays: object, above: int = 0) -> int:
         return 0
     depths = {_depth(item, above + 1) for item in arrays}
     if len(depths) != 1:
-        given = "no blocks" if not depths else f"depths {sorted(depths)}"
-        msg = f"block: lists must not be empty and nested to one depth, got {given} in {text_of(arrays)}."
+        received = "no blocks" if not depths else f"depths {sorted(depths)}"
+        msg = f"block: lists must not be empty and nested to one depth, got {received} in {text_of(arrays)}."
         raise ShapeError(msg)
     return 1 + depths.pop()
 
