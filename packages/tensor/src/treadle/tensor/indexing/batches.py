@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     ----------
     entries, inputs
         Those of the new index op.
-    found
+    order
         The dimensions of the part that it picks.
     wanted
         The same in the order of the batch and then of the part that the old index picked.
@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
     entries: tuple[Entry, ...]
     inputs: list[TensorVariable]
-    found: list[Label]
+    order: list[Label]
     wanted: list[Label]
 
 
@@ -111,13 +111,13 @@ def _plan(entries: tuple[Entry, ...], batch: int, own: int, pairs: Sequence[Pair
     wanted = [*labels, *_layout(entries, arrays, core if has_arrays else -1, 0)]
     if not most_batch(places.positions):
         wide: tuple[Entry, ...] = (*[Span()] * own, *entries)
-        found = _layout(wide, arrays, core if has_arrays else -1, own)
-        return Plan(wide, [new for _, new in pairs], found, wanted)
-    made, inputs = _as_positions(entries, pairs, batch, core)
+        order = _layout(wide, arrays, core if has_arrays else -1, own)
+        return Plan(wide, [new for _, new in pairs], order, wanted)
+    array_entries, inputs = _as_positions(entries, pairs, batch, core)
     ranges = [dimshuffle(arange(shape_i(x, d)), *_one_dimension(batch - own + d, batch + core)) for d in range(own)]
-    picked: tuple[Entry, ...] = (*[Positions()] * own, *made)
-    found = _layout(picked, [*labels, *arrays], batch + core, 0)
-    return Plan(picked, [*ranges, *inputs], found, wanted)
+    picked: tuple[Entry, ...] = (*[Positions()] * own, *array_entries)
+    order = _layout(picked, [*labels, *arrays], batch + core, 0)
+    return Plan(picked, [*ranges, *inputs], order, wanted)
 
 
 def _one_dimension(at: int, ndim: int) -> list[int | str]:
@@ -129,27 +129,27 @@ def _as_positions(
     entries: Sequence[Entry], pairs: Sequence[Pair], batch: int, core: int
 ) -> tuple[list[Entry], list[TensorVariable]]:
     """Return the index with arrays for single positions, all of the rank of batch and core together."""
-    given = iter(pairs)
-    made: list[Entry] = []
+    remaining = iter(pairs)
+    arrays: list[Entry] = []
     inputs: list[TensorVariable] = []
     for entry in entries:
         if isinstance(entry, Span):
-            made.append(entry)
-            inputs += [next(given)[1] for _ in range(symbolic_count([entry]))]
+            arrays.append(entry)
+            inputs += [next(remaining)[1] for _ in range(symbolic_count([entry]))]
             continue
         if isinstance(entry, At) and entry.value is not SYMBOLIC:
             number = as_tensor_variable(entry.value)  # type: ignore[arg-type]  # an integer
             old, new = number, number
         else:
-            old, new = next(given)
-        made.append(entry if isinstance(entry, Positions) else Positions())
+            old, new = next(remaining)
+        arrays.append(entry if isinstance(entry, Positions) else Positions())
         inputs.append(aligned(old, new, batch, core))
-    return made, inputs
+    return arrays, inputs
 
 
-def _permuted(x: TensorVariable, found: Sequence[Label], wanted: Sequence[Label]) -> TensorVariable:
+def _permuted(x: TensorVariable, order: Sequence[Label], wanted: Sequence[Label]) -> TensorVariable:
     """Bring the dimensions of a tensor from one order to another."""
-    return dimshuffle(x, *(found.index(label) for label in wanted))
+    return dimshuffle(x, *(order.index(label) for label in wanted))
 
 
 def vectorize_take(op: Subtensor | AdvancedSubtensor, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
@@ -158,17 +158,17 @@ def vectorize_take(op: Subtensor | AdvancedSubtensor, node: TensorNode, *inputs:
     own = batch_ndim(*pairs[0])
     plan = _plan(op.entries, most_batch(pairs), own, pairs[1:], inputs[0])
     kind = AdvancedSubtensor if any(isinstance(e, Positions) for e in plan.entries) else Subtensor
-    return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.found, plan.wanted)
+    return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.order, plan.wanted)
 
 
 def vectorize_put(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
-    """Write into each tensor of the batch, of which every one needed gets a copy."""
+    """Write into each tensor of the batch; one that has no batch dimensions is copied along them."""
     pairs = list(zip(node.inputs, inputs, strict=True))
     batch = most_batch(pairs)
     x = spread_all(pairs)[0]
     plan = _plan(op.entries, batch, batch, pairs[2:], x)
     values = aligned(*pairs[1], batch, len(plan.wanted) - batch)
-    values = _permuted(values, plan.wanted, plan.found)
+    values = _permuted(values, plan.wanted, plan.order)
     kind = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in plan.entries) else IncSubtensor
     written: TensorVariable = kind(plan.entries, op.set)(x, values, *plan.inputs)
     return written

@@ -65,13 +65,13 @@ def unravel_index(indices: TensorLike, shape: TensorLike, order: str = "C") -> t
     for n in dims:
         total = mul(total, n)
     rest = _inside(rest, total, "a position is out of bounds for a tensor of this shape")
-    found = []
+    positions = []
     for n in dims[:0:-1] if not fortran else dims[:-1]:
-        found.append(mod(rest, n))
+        positions.append(mod(rest, n))
         rest = floor_div(rest, n)
     if dims:
-        found.append(rest)
-    return tuple(found if fortran else reversed(found))
+        positions.append(rest)
+    return tuple(positions if fortran else reversed(positions))
 
 
 def ravel_multi_index(
@@ -107,12 +107,12 @@ def ravel_multi_index(
     if len(parts) != len(lengths):
         msg = f"{what}: positions for each of {len(lengths)} dimensions are needed, got {text_of(multi_index)}."
         raise ShapeError(msg)
-    given = [mode] * len(parts) if isinstance(mode, str) else as_items(f"{what}: mode", mode)
-    if len(given) != len(parts):
+    mode_names = [mode] * len(parts) if isinstance(mode, str) else as_items(f"{what}: mode", mode)
+    if len(mode_names) != len(parts):
         msg = f"{what}: one mode, or one for each of {len(parts)} dimensions is needed, got {text_of(mode)}."
         raise ShapeError(msg)
-    modes = [as_choice(f"{what}: mode", m, MODES) for m in given]
-    found: TensorVariable | None = None
+    modes = [as_choice(f"{what}: mode", m, MODES) for m in mode_names]
+    flat: TensorVariable | None = None
     steps = list(zip(parts, lengths, modes, strict=True))
     for part, n, how in reversed(steps) if fortran else steps:
         positions = cast(as_positions(what, part), LENGTH)
@@ -120,11 +120,11 @@ def ravel_multi_index(
             positions = _inside(positions, n, "a position is out of bounds for its dimension")
         else:
             positions = in_bounds(positions, n, how)
-        found = positions if found is None else add(mul(found, n), positions)
-    if found is None:
+        flat = positions if flat is None else add(mul(flat, n), positions)
+    if flat is None:
         msg = f"{what}: there are no dimensions. Give one at least."
         raise ShapeError(msg)
-    return found
+    return flat
 
 
 def diag_indices(n: TensorLike, ndim: int = 2) -> tuple[TensorVariable, ...]:

@@ -109,14 +109,14 @@ def bound_inputs(entries: Sequence[Entry], first: int) -> tuple[int, ...]:
     first
         Position of the first index input of the node.
     """
-    found: list[int] = []
+    positions: list[int] = []
     at = first
     for entry in entries:
         count = symbolic_count([entry])
         if isinstance(entry, Span):
-            found += range(at, at + count)
+            positions += range(at, at + count)
         at += count
-    return tuple(found)
+    return tuple(positions)
 
 
 def _symbolic_places(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
@@ -152,10 +152,10 @@ def filled_index(
     IndexError
         If a mask is not as long as its dimension.
     """
-    given = iter(values)
+    remaining = iter(values)
 
     def take(bound: Bound) -> int | None:
-        return int(next(given)) if isinstance(bound, Symbolic) else bound
+        return int(next(remaining)) if isinstance(bound, Symbolic) else bound
 
     index: list[int | slice | np.ndarray | None] = []
     for entry in entries:
@@ -169,7 +169,7 @@ def filled_index(
                     f"a mask of length {entry.length} is given for dimension {len(index)} of length {shape[len(index)]}"
                 )
                 raise IndexError(msg)
-            index.append(next(given))
+            index.append(next(remaining))
     return tuple(index)
 
 
@@ -178,12 +178,12 @@ def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[l
 
     Full slices at the end are left out.
     """
-    given = iter(inputs)
+    remaining = iter(inputs)
 
     def shown(bound: Bound) -> list[str | Operand]:
         if bound is None:
             return []
-        return [Operand(next(given)) if isinstance(bound, Symbolic) else str(bound)]
+        return [Operand(next(remaining)) if isinstance(bound, Symbolic) else str(bound)]
 
     items: list[list[str | Operand]] = []
     for entry in entries:
@@ -193,7 +193,7 @@ def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[l
             item = [*shown(entry.start), ":", *shown(entry.stop)]
             items.append(item if entry.step is None else [*item, ":", *shown(entry.step)])
         else:
-            items.append([Operand(next(given))])
+            items.append([Operand(next(remaining))])
     while len(items) > 1 and items[-1] == [":"]:
         items.pop()
     return items
@@ -201,19 +201,19 @@ def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[l
 
 def known_entries(entries: Sequence[Entry], parts: Sequence[Variable]) -> Sequence[Entry]:
     """Return entries with the bounds of slices that are known for now: they decide the static shape."""
-    found = list(entries)
+    result = list(entries)
     at = 0
     for d, entry in enumerate(entries):
         if isinstance(entry, Span) and (count := symbolic_count([entry])):
-            given = iter(parts[at : at + count])
-            bounds = [next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)]
+            remaining = iter(parts[at : at + count])
+            bounds = [next(remaining) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)]
             known = [known_value(b) if isinstance(b, Variable) else b for b in bounds]
             if all(n is not None or b is None for n, b in zip(known, bounds, strict=True)) and known[2] != 0:
-                found[d] = Span(*known)
+                result[d] = Span(*known)
             at += count
         else:
             at += symbolic_count([entry])
-    return found
+    return result
 
 
 def span_length(entry: Span, n: int | None) -> int | None:
@@ -344,8 +344,8 @@ class _Parser:
         # The op places the arrays by its entries alone, of which single positions beside arrays are some.
         indexed = [i for i, e in enumerate(self.entries) if not isinstance(e, Span)]
         place = _first_of_row(indexed)
-        found = [*own[:place], *arrays, *own[place:]]
-        return tuple(NEW if label is None else found.index(label) for label in wanted)
+        current = [*own[:place], *arrays, *own[place:]]
+        return tuple(NEW if label is None else current.index(label) for label in wanted)
 
 
 def _place(kinds: Sequence[str]) -> int:
@@ -453,8 +453,8 @@ def parse(x: TensorVariable, args: Given) -> Index:
     TensorTypeError
         If a bound of a slice is no integer.
     """
-    given: tuple[Given, ...] = args if isinstance(args, tuple) else (args,)
-    items = [_resolved(item) for item in given]
+    pieces: tuple[Given, ...] = args if isinstance(args, tuple) else (args,)
+    items = [_resolved(item) for item in pieces]
     taken = sum(map(_dimensions_of, items))
     if taken > x.ndim:
         msg = f"indexing: {taken} indices are too many for a tensor of rank {x.ndim}. Leave some out."

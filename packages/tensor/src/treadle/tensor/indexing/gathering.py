@@ -1,4 +1,4 @@
-"""Picking elements by arrays of positions: take and its kin, choices among several tensors, index arrays."""
+"""Picking elements by arrays of positions: take, choices among several tensors, index arrays."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ MODES = ("raise", "wrap", "clip")
 
 def as_positions(what: str, indices: TensorLike) -> TensorVariable:
     """Return positions as a tensor of integers; truth values are 0 and 1."""
-    given = as_tensor_variable(indices)
-    if 0 in given.type.shape and getattr(indices, "dtype", None) is None:
+    positions = as_tensor_variable(indices)
+    if 0 in positions.type.shape and getattr(indices, "dtype", None) is None:
         # An empty list has no dtype of its own.
-        return cast(given, LENGTH)
-    kind = given.type.numpy_dtype.kind
+        return cast(positions, LENGTH)
+    kind = positions.type.numpy_dtype.kind
     if kind == "b":
-        return cast(given, LENGTH)
+        return cast(positions, LENGTH)
     if kind not in "iu":
-        msg = f"{what}: positions must be integers, got {given} of type {given.type}. Cast them to int64."
+        msg = f"{what}: positions must be integers, got {positions} of type {positions.type}. Cast them to int64."
         raise TensorTypeError(msg)
-    return given
+    return positions
 
 
 def in_bounds(positions: TensorVariable, n: TensorLike, mode: str) -> TensorVariable:
@@ -184,16 +184,16 @@ def choose(a: TensorLike, choices: Sequence[TensorLike] | TensorLike, mode: str 
             msg = f"choose: choices must be a sequence or have a dimension of them, got {table} of rank 0."
             raise ShapeError(msg)
         return _choose_from(which, table, how)
-    given = [as_tensor_variable(x) for x in as_items("choose: choices", choices)]  # type: ignore[arg-type]  # refuses what is no sequence
-    if not given:
+    tensors = [as_tensor_variable(x) for x in as_items("choose: choices", choices)]  # type: ignore[arg-type]  # refuses what is no sequence
+    if not tensors:
         msg = "choose: there is nothing to choose from. Pass one tensor at least."
         raise ShapeError(msg)
-    dtype = np.result_type(*(x.dtype for x in given))
-    number = in_bounds(which, len(given), how) if how != "raise" else _checked(which, len(given))
-    result = cast(given[-1], dtype)
-    for k in range(len(given) - 2, -1, -1):
-        result = switch(eq(number, k), cast(given[k], dtype), result)
-    if len(given) == 1:
+    dtype = np.result_type(*(x.dtype for x in tensors))
+    number = in_bounds(which, len(tensors), how) if how != "raise" else _checked(which, len(tensors))
+    result = cast(tensors[-1], dtype)
+    for k in range(len(tensors) - 2, -1, -1):
+        result = switch(eq(number, k), cast(tensors[k], dtype), result)
+    if len(tensors) == 1:
         # The numbers are still checked, and lend the result their shape.
         result = second(number, result)
     return result
@@ -274,8 +274,8 @@ def piecewise(
     """
     var = as_tensor_variable(x)
     several = isinstance(condlist, list | tuple) and not all(isinstance(c, bool | int | np.generic) for c in condlist)
-    given = list(condlist) if several else [condlist]  # type: ignore[arg-type]  # a sequence
-    conditions = [cast(c, "bool") for c in given]
+    condition_list = list(condlist) if several else [condlist]  # type: ignore[arg-type]  # a sequence
+    conditions = [cast(c, "bool") for c in condition_list]
     functions = as_items("piecewise: funclist", funclist)
     if len(functions) not in {len(conditions), len(conditions) + 1}:
         msg = (
@@ -285,8 +285,8 @@ def piecewise(
         raise ShapeError(msg)
 
     def value(function: Callable[..., TensorLike] | TensorLike) -> TensorVariable:
-        found = function(var, *args, **kw) if callable(function) else function
-        return cast(found, var.dtype)
+        result = function(var, *args, **kw) if callable(function) else function
+        return cast(result, var.dtype)
 
     result = value(functions.pop()) if len(functions) > len(conditions) else zeros_like(var)
     for condition, function in zip(conditions, functions, strict=True):
@@ -303,15 +303,15 @@ def ix_(*args: TensorLike) -> tuple[TensorVariable, ...]:
 
     A boolean vector stands for the positions of its true elements.
     """
-    made = []
+    index_arrays = []
     for k, arg in enumerate(args):
         vector = as_tensor_variable(arg)
         if vector.ndim != 1:
             msg = f"ix_: vectors are needed, got {vector} of rank {vector.ndim}. Flatten it."
             raise ShapeError(msg)
         positions = nonzero(vector)[0] if vector.dtype == "bool" else as_positions("ix_", arg)
-        made.append(dimshuffle(positions, *(0 if d == k else NEW for d in range(len(args)))))
-    return tuple(made)
+        index_arrays.append(dimshuffle(positions, *(0 if d == k else NEW for d in range(len(args)))))
+    return tuple(index_arrays)
 
 
 def inverse_permutation(perm: TensorLike) -> TensorVariable:

@@ -94,15 +94,15 @@ class _Indexed(TensorOp):
 
     def _arrays(self, kinds: Sequence[T]) -> list[T]:
         """Return those of the index inputs that are arrays of positions."""
-        found: list[T] = []
+        arrays: list[T] = []
         at = 0
         for entry in self.entries:
             if isinstance(entry, Positions):
-                found.append(kinds[at])
+                arrays.append(kinds[at])
                 at += 1
             else:
                 at += symbolic_count([entry])
-        return found
+        return arrays
 
     def _text(self) -> str:
         return "[" + ", ".join(map(str, self.entries)) + "]"
@@ -173,15 +173,15 @@ class Subtensor(_Take):
 
     def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
         """Return the elements that known positions pick."""
-        found = known(node.inputs[0]) if len(self.entries) == 1 else None
+        elements = known(node.inputs[0]) if len(self.entries) == 1 else None
         bounds = [b[0] for x in node.inputs[1:] if (b := known(x)) and b[0] is not None]
-        if found is None or len(bounds) < len(node.inputs) - 1:
+        if elements is None or len(bounds) < len(node.inputs) - 1:
             return None
         (index,) = filled_index(self.entries, bounds)
         try:
             if isinstance(index, int):
-                return [found[index]]
-            return found[index] if isinstance(index, slice) else None
+                return [elements[index]]
+            return elements[index] if isinstance(index, slice) else None
         except (IndexError, ValueError):
             return None
 
@@ -276,8 +276,8 @@ class _Put(_Indexed, ChangesPart):
         """Return the version that changes the tensor itself, if it may."""
         if 0 not in allowed_inplace_inputs:
             return self
-        made: Op = replace(self, inplace=True)  # type: ignore[type-var]  # one of the two dataclasses
-        return made
+        result: Op = replace(self, inplace=True)  # type: ignore[type-var]  # one of the two dataclasses
+        return result
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; the values must broadcast to the part, and are converted to the tensor's dtype."""
@@ -430,18 +430,18 @@ def _all_positions(
     entries: Sequence[Entry], inputs: Sequence[TensorVariable]
 ) -> tuple[tuple[Entry, ...], list[TensorVariable]]:
     """Turn single positions beside index arrays into arrays of rank 0, as NumPy does."""
-    given = iter(inputs)
-    made: list[Entry] = []
+    remaining = iter(inputs)
+    arrays: list[Entry] = []
     variables: list[TensorVariable] = []
     for entry in entries:
         if isinstance(entry, At):
-            made.append(Positions())
+            arrays.append(Positions())
             number = entry.value
-            variables.append(next(given) if isinstance(number, Symbolic) else as_tensor_variable(number))
+            variables.append(next(remaining) if isinstance(number, Symbolic) else as_tensor_variable(number))
         else:
-            made.append(entry)
-            variables += [next(given) for _ in range(symbolic_count([entry]))]
-    return tuple(made), variables
+            arrays.append(entry)
+            variables += [next(remaining) for _ in range(symbolic_count([entry]))]
+    return tuple(arrays), variables
 
 
 def subtensor(x: TensorLike, args: Index) -> TensorVariable:
@@ -500,19 +500,19 @@ def _written(part: TensorLike, y: TensorLike, set_: bool) -> TensorVariable:
     """Return the tensor that `part` was indexed from, with the part set or increased."""
     name = "set_subtensor" if set_ else "inc_subtensor"
     var = as_tensor_variable(part)
-    found = _taken_from(var)
-    if found is None:
+    source = _taken_from(var)
+    if source is None:
         msg = f"{name}: the first argument must be an indexed tensor such as x[2:4], got {var}. Index it in the call."
         raise IndexingError(msg)
-    x, entries, inputs, order = found
+    x, entries, inputs, order = source
     values = _rearranged(name, _as_values(name, y, x, set_), var, order)
     if not any(isinstance(e, Positions) for e in entries):
         result: TensorVariable = IncSubtensor(entries, set=set_)(x, values, *inputs)
         return result
     put = AdvancedIncSubtensor(entries, set=set_)
-    found_mask = mask_in(entries, inputs)
-    if found_mask is not None:
-        chosen = write_by_mask(x, put.converted(x, values), *found_mask, set_)
+    mask = mask_in(entries, inputs)
+    if mask is not None:
+        chosen = write_by_mask(x, put.converted(x, values), *mask, set_)
         if chosen is not None:
             return chosen
     return put(x, values, *inputs)  # type: ignore[no-any-return]  # a call of an op returns anything

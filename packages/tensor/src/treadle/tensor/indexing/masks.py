@@ -36,8 +36,8 @@ __all__ = [
 def as_mask(a: TensorLike) -> TensorVariable:
     """Return whether elements are not zero."""
     var = as_tensor_variable(a)
-    made: TensorVariable = var if var.dtype == "bool" else neq(var, np.zeros((), var.dtype))
-    return made
+    mask: TensorVariable = var if var.dtype == "bool" else neq(var, np.zeros((), var.dtype))
+    return mask
 
 
 @overload
@@ -102,35 +102,35 @@ def nonzero(
         raise ShapeError(msg)
     mask = as_mask(var)
     if size is None:
-        found = tensors(Nonzero().make_node(mask).outputs)
+        positions = tensors(Nonzero().make_node(mask).outputs)
     else:
         fills = list(fill_value) if isinstance(fill_value, list | tuple) else [fill_value] * var.ndim
-        found = _first_positions(mask, size, fills)
-    return stack(found) if as_flag("nonzero: return_matrix", return_matrix) else tuple(found)
+        positions = _first_positions(mask, size, fills)
+    return stack(positions) if as_flag("nonzero: return_matrix", return_matrix) else tuple(positions)
 
 
 def first_true(mask: TensorVariable, size: TensorLike) -> TensorVariable:
     """Return the positions of the first true elements of a vector, and its length where there are fewer."""
     count = cumsum(cast(mask, LENGTH))
-    found: TensorVariable = SearchSorted("left")(count, add(arange(size), 1))
-    return found
+    positions: TensorVariable = SearchSorted("left")(count, add(arange(size), 1))
+    return positions
 
 
 def _first_positions(mask: TensorVariable, size: TensorLike, fills: Sequence[TensorLike]) -> list[TensorVariable]:
-    """Return the positions of the first true elements along each dimension, and given numbers after them."""
+    """Return the positions of the first true elements along each dimension, followed by fill values."""
     if len(fills) != mask.ndim:
         msg = f"nonzero: one fill_value, or one for each of {mask.ndim} dimensions is needed, got {len(fills)}."
         raise ShapeError(msg)
     flat = flatten(mask)
     rest = first_true(flat, size)
     there = lt(rest, shape_i(flat, 0))
-    found: list[TensorVariable] = []
+    positions: list[TensorVariable] = []
     for d in range(mask.ndim - 1, -1, -1):
         # A dimension of length 0 has no positions, but must not be divided by.
         n = maximum(shape_i(mask, d), 1)
-        found.insert(0, switch(there, mod(rest, n) if d else rest, cast(fills[d], LENGTH)))
+        positions.insert(0, switch(there, mod(rest, n) if d else rest, cast(fills[d], LENGTH)))
         rest = floor_div(rest, n)
-    return found
+    return positions
 
 
 def flatnonzero(a: TensorLike) -> TensorVariable:
@@ -187,10 +187,10 @@ def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable
     """
     var = as_tensor_variable(arr)
     chosen = _of_shape("place", as_mask(mask), var)
-    (found,) = nonzero(flatten(chosen))
+    (positions,) = nonzero(flatten(chosen))
     values = flatten(cast(vals, var.dtype))
-    at = mod(arange(shape_i(found, 0)), shape_i(values, 0))
-    return reshape(set_subtensor(subtensor(flatten(var), found), subtensor(values, at)), var.shape)
+    at = mod(arange(shape_i(positions, 0)), shape_i(values, 0))
+    return reshape(set_subtensor(subtensor(flatten(var), positions), subtensor(values, at)), var.shape)
 
 
 def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariable:
@@ -200,16 +200,16 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
     """
     var = as_tensor_variable(a)
     chosen = _of_shape("putmask", as_mask(mask), var)
-    given = as_tensor_variable(values)
-    if given.dtype != var.dtype and not np.can_cast(given.dtype, var.dtype, "same_kind"):
-        msg = f"putmask: values of dtype {given.dtype} do not fit a tensor of dtype {var.dtype}. Cast them."
+    replacements = as_tensor_variable(values)
+    if replacements.dtype != var.dtype and not np.can_cast(replacements.dtype, var.dtype, "same_kind"):
+        msg = f"putmask: values of dtype {replacements.dtype} do not fit a tensor of dtype {var.dtype}. Cast them."
         raise TensorTypeError(msg)
-    given = cast(given, var.dtype)
-    if given.ndim and given is not var:
-        flat = flatten(given)
+    replacements = cast(replacements, var.dtype)
+    if replacements.ndim and replacements is not var:
+        flat = flatten(replacements)
         at = mod(arange(var.size), shape_i(flat, 0))
-        given = reshape(subtensor(flat, at), var.shape)
-    result: TensorVariable = switch(chosen, given, var)
+        replacements = reshape(subtensor(flat, at), var.shape)
+    result: TensorVariable = switch(chosen, replacements, var)
     return result
 
 

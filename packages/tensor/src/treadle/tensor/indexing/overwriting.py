@@ -73,10 +73,10 @@ def _all_apart(arrays: Sequence[TensorVariable], lengths: Sequence[int | None]) 
         return {id(a) for a in arrays} == {id(out) for out in owners[0].outputs}
     if len(arrays) > 1:
         return False
-    given, n = arrays[0], lengths[0]
-    if not isinstance(given, Constant):
+    positions, n = arrays[0], lengths[0]
+    if not isinstance(positions, Constant):
         return owners[0] is not None and isinstance(owners[0].op, ARange) and _ascends_from_0(owners[0].inputs)
-    data = np.asarray(given.data).astype(np.int64)
+    data = np.asarray(positions.data).astype(np.int64)
     if data.size and data.min() < 0:
         if n is None:
             return bool(data.max() < 0) and np.unique(data).size == data.size
@@ -85,6 +85,6 @@ def _all_apart(arrays: Sequence[TensorVariable], lengths: Sequence[int | None]) 
 
 
 def _ascends_from_0(bounds: Sequence[Variable]) -> bool:
-    """Whether a range, of which start, stop and step are given, holds no negative number and none twice."""
+    """Whether a range of this start, stop and step holds no negative number and no number twice."""
     start, _, step = bounds
     return isinstance(start, Constant) and isinstance(step, Constant) and bool(start.data >= 0 and step.data > 0)

@@ -169,10 +169,10 @@ class SearchSorted(TensorOp):
         if v.shape[: len(batch)] != batch:
             msg = f"sorted values of shape {x.shape} and values of shape {v.shape} do not have the same batch"
             raise ValueError(msg)
-        found = np.empty(v.shape, LENGTH)
+        positions = np.empty(v.shape, LENGTH)
         for at in np.ndindex(batch):
-            found[at] = np.searchsorted(x[at], v[at], "right" if self.side == "right" else "left")
-        output_storage[0][0] = found
+            positions[at] = np.searchsorted(x[at], v[at], "right" if self.side == "right" else "left")
+        output_storage[0][0] = positions
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the values searched for."""
@@ -187,8 +187,8 @@ class SearchSorted(TensorOp):
         pairs = list(zip(node.inputs, inputs, strict=True))
         if node.inputs[0].ndim > 1 or batch_ndim(*pairs[0]):
             inputs = tuple(spread_all(pairs))
-        found: TensorVariable = self(*inputs)
-        return found
+        positions: TensorVariable = self(*inputs)
+        return positions
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back: positions do not change smoothly."""
@@ -229,23 +229,23 @@ class BinCount(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
-        given = [self.as_input(v) for v in inputs]
+        taken = [self.as_input(v) for v in inputs]
         wanted = [(LENGTH, 1), (LENGTH, 0), ("float64", 1)][: 3 if self.weighted else 2]
-        if [(v.dtype, v.ndim) for v in given] != wanted:
-            msg = f"{self}: inputs of dtype and rank {wanted} are needed, got {', '.join(str(v.type) for v in given)}."
+        if [(v.dtype, v.ndim) for v in taken] != wanted:
+            msg = f"{self}: inputs of dtype and rank {wanted} are needed, got {', '.join(str(v.type) for v in taken)}."
             raise TensorTypeError(msg)
-        lengths = {v.type.shape[0] for v in given if v.ndim} - {None}
+        lengths = {v.type.shape[0] for v in taken if v.ndim} - {None}
         if len(lengths) > 1:
             msg = f"bincount: as many weights as integers are needed, got vectors of {sorted(map(int, lengths))}."  # type: ignore[arg-type]  # None is left out
             raise ShapeError(msg)
-        length = known_value(given[1]) if self.bounded else None
+        length = known_value(taken[1]) if self.bounded else None
         kind = TensorType("float64" if self.weighted else LENGTH, (length,))
-        return Apply(self, given, [kind.make_variable()])
+        return Apply(self, taken, [kind.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Count with NumPy."""
-        x, least, *given = inputs
-        weights = given[0] if given else None
+        x, least, *optional = inputs
+        weights = optional[0] if optional else None
         count = int(least)
         if count < 0:
             msg = f"the number of bins must not be negative, got {count}"
@@ -260,11 +260,11 @@ class BinCount(TensorOp):
             # One bin more than that: NumPy counts on from the smallest integer, and gives none.
             msg = f"there would be {x.max()} + 1 bins"
             raise ValueError(msg)
-        found = np.bincount(x, weights, minlength=count)
-        output_storage[0][0] = found.astype("float64" if self.weighted else LENGTH, copy=False)
+        counts = np.bincount(x, weights, minlength=count)
+        output_storage[0][0] = counts.astype("float64" if self.weighted else LENGTH, copy=False)
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
-        """Return the number of bins, if it is given."""
+        """Return the number of bins, if it is a parameter of the op."""
         return [shapes.given(node.inputs[1]) if self.bounded else None]
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:

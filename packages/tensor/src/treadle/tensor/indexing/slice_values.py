@@ -30,13 +30,13 @@ class MakeSlice(Op):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node for bounds, or for a slice that holds them; those that are left out are None."""
-        given = list(inputs)
-        if len(given) == 1 and isinstance(given[0], slice):
-            given = [given[0].start, given[0].stop, given[0].step]
-        if not 1 <= len(given) <= 3:
-            msg = f"make_slice: start, stop and step are needed, got {len(given)} arguments. Leave some out."
+        arguments = list(inputs)
+        if len(arguments) == 1 and isinstance(arguments[0], slice):
+            arguments = [arguments[0].start, arguments[0].stop, arguments[0].step]
+        if not 1 <= len(arguments) <= 3:
+            msg = f"make_slice: start, stop and step are needed, got {len(arguments)} arguments. Leave some out."
             raise TensorTypeError(msg)
-        bounds = [_as_bound(x) for x in (*given, None, None)[:3]]
+        bounds = [_as_bound(x) for x in (*arguments, None, None)[:3]]
         return Apply(self, bounds, [slicetype.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
@@ -68,13 +68,13 @@ def _refuse_batch(node: Apply, inputs: Sequence[Variable]) -> None:
     refuse_batched(((a, b) for a, b in pairs if isinstance(a.type, TensorType)), "the bounds of slices")  # type: ignore[misc]  # tensors
 
 
-def _as_bound(given: object) -> Variable:
+def _as_bound(value: object) -> Variable:
     """Return a bound of a slice as a variable."""
-    if given is None or (isinstance(given, Variable) and isinstance(given.type, NoneTypeT)):
+    if value is None or (isinstance(value, Variable) and isinstance(value.type, NoneTypeT)):
         return NoneConst
-    var = as_tensor_variable(given)  # type: ignore[arg-type]  # refuses what is none
+    var = as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
     if var.ndim or var.type.numpy_dtype.kind not in "iu":
-        msg = f"make_slice: bounds are integers, integer scalars or None, got {text_of(given)} of type {var.type}."
+        msg = f"make_slice: bounds are integers, integer scalars or None, got {text_of(value)} of type {var.type}."
         raise TensorTypeError(msg)
     return var
 
@@ -118,12 +118,12 @@ class SliceBounds(Op):
         return [[False] * 3 for _ in node.inputs]
 
 
-def opened(given: Variable, n: TensorVariable) -> slice:
+def opened(value: Variable, n: TensorVariable) -> slice:
     """Return a variable slice of a dimension of length n as a slice of variables."""
-    if isinstance(given, SliceConstant):
-        found: slice = given.data
-        return found
-    node = given.owner
+    if isinstance(value, SliceConstant):
+        result: slice = value.data
+        return result
+    node = value.owner
     if node is not None and isinstance(node.op, MakeSlice):
         return slice(*(None if isinstance(x.type, NoneTypeT) else x for x in node.inputs))
-    return slice(*SliceBounds().make_node(given, n).outputs)
+    return slice(*SliceBounds().make_node(value, n).outputs)

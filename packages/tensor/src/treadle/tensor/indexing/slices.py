@@ -62,21 +62,21 @@ def indices_from_subtensor(op_indices: Iterable[Variable], idx_list: Sequence[En
     idx_list
         The op's `idx_list`.
     """
-    given = iter(op_indices)
+    remaining = iter(op_indices)
     if idx_list is None:
-        return tuple(given)
-    return tuple(_piece(entry, given) for entry in idx_list)
+        return tuple(remaining)
+    return tuple(_piece(entry, remaining) for entry in idx_list)
 
 
-def _piece(entry: Entry, given: Iterator[Variable]) -> Piece:
+def _piece(entry: Entry, remaining: Iterator[Variable]) -> Piece:
     def bound(value: Bound) -> int | Variable | None:
-        return next(given) if isinstance(value, Symbolic) else value
+        return next(remaining) if isinstance(value, Symbolic) else value
 
     if isinstance(entry, At):
         return bound(entry.value)
     if isinstance(entry, Span):
         return slice(bound(entry.start), bound(entry.stop), bound(entry.step))
-    return next(given)
+    return next(remaining)
 
 
 def unflatten_index_variables(flat_indices: Sequence[Variable], idx_list: Sequence[Entry]) -> tuple[Piece, ...]:
@@ -140,8 +140,8 @@ def as_index_variable(idx: object) -> Variable:
     if idx is None:
         return NoneConst
     if isinstance(idx, slice):
-        made: Variable = make_slice(idx)
-        return made
+        result: Variable = make_slice(idx)
+        return result
     if isinstance(idx, Variable) and isinstance(idx.type, SliceType | NoneTypeT):
         return idx
     var = as_tensor_variable(idx)  # type: ignore[arg-type]  # refuses what is none
@@ -153,11 +153,11 @@ def as_index_variable(idx: object) -> Variable:
 
 def get_slice_elements(idxs: Sequence[Piece], cond: Callable[[Variable], object] | None = None) -> list[Variable]:
     """Return the variables in pieces of an index, those of slices too, for which a condition holds if one is given."""
-    found: list[Variable] = []
+    variables: list[Variable] = []
     for idx in idxs:
         parts = (idx.start, idx.stop, idx.step) if isinstance(idx, slice) else (idx,)
-        found += [x for x in parts if isinstance(x, Variable) and (cond is None or cond(x))]
-    return found
+        variables += [x for x in parts if isinstance(x, Variable) and (cond is None or cond(x))]
+    return variables
 
 
 def basic_subtensor(x: TensorLike, *index_args: Piece) -> TensorVariable:
@@ -220,8 +220,8 @@ def get_canonical_form_slice(theslice: Piece, length: TensorLike) -> tuple[slice
         known_integer(b) if b is not None else None for b in (theslice.start, theslice.stop, theslice.step)
     )
     n = known_integer(length)
-    given = (theslice.start, theslice.stop, theslice.step)
-    if n is not None and all(a is None or b is not None for a, b in zip(given, (start, stop, step), strict=True)):
+    own_bounds = (theslice.start, theslice.stop, theslice.step)
+    if n is not None and all(a is None or b is not None for a, b in zip(own_bounds, (start, stop, step), strict=True)):
         picked = range(n)[slice(start, stop, step)]
         upward = picked if picked.step > 0 else picked[::-1]
         if not len(upward):
