@@ -56,7 +56,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     parts = LoopParts.of(op, full)
     old = op.sorted(node.inputs[1:])
     replaced = _widened_inputs(parts, old, rank)
-    made, batched, ends = _batched_body(parts, old, replaced, rank)
+    outputs, batched, ends = _batched_body(parts, old, replaced, rank)
     if ends and parts.rows_out:
         msg = (
             "the number of steps would differ along the batch, and the lengths of the results with it. Give it no "
@@ -64,7 +64,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
         )
         raise VectorizeError(msg)
     lengths = batch_lengths(pairs)
-    new_carries: list[Any] = list(made[: op.n_carries])
+    new_carries: list[Any] = list(outputs[: op.n_carries])
     for j in batched:
         carry, start, new = parts.carries[j], parts.starts[j], new_carries[j]
         whole: Any = replaced[carry]
@@ -73,7 +73,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
         if new.type.ndim < whole.type.ndim:
             new_carries[j] = spread(carry, new, [whole.shape[d] for d in range(rank)])  # type: ignore[arg-type]
     last = op.n_carries + op.n_stacked
-    until = made[last] if op.has_until else None
+    until = outputs[last] if op.has_until else None
     parts.rows_in = [replaced.get(x, x) for x in parts.rows_in]
     parts.carries = [replaced.get(x, x) for x in parts.carries]
     parts.constants = [replaced.get(x, x) for x in parts.constants]
@@ -82,15 +82,15 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     if ends:
         until, counted = _masked(parts, until, rank, lengths)
     parts.until = until
-    parts.rows_out = made[op.n_carries : last]
+    parts.rows_out = outputs[op.n_carries : last]
     parts.widen()
-    found = parts.apply()
-    results: list[Variable] = found.carries[: op.n_carries]
-    for before, result in zip(node.outputs[op.n_carries :], found.stacked, strict=False):
+    loop = parts.apply()
+    results: list[Variable] = loop.carries[: op.n_carries]
+    for before, result in zip(node.outputs[op.n_carries :], loop.stacked, strict=False):
         behind = result.type.ndim - before.type.ndim
         results.append(moveaxis(result, 0, behind) if behind else result)
     if op.has_until:
-        results.append(found.steps if counted is None else found.carries[counted])  # type: ignore[arg-type]  # one ends
+        results.append(loop.steps if counted is None else loop.carries[counted])  # type: ignore[arg-type]  # one ends
     return results
 
 
@@ -105,9 +105,9 @@ def _widened_inputs(parts: LoopParts, old: LoopInputs, rank: int) -> dict[Variab
             moved = moveaxis(sequence, rank, 0)
             parts.sequences[i] = moved
             replaced[parts.rows_in[i]] = _widened(parts.rows_in[i], moved.type.shape[1 : 1 + rank])  # type: ignore[arg-type]
-    for i, (before, given) in enumerate(zip(old.constants, parts.givens, strict=True)):
-        if isinstance(before.type, TensorType) and given.type.ndim > before.type.ndim:  # type: ignore[attr-defined]
-            replaced[parts.constants[i]] = _widened(parts.constants[i], given.type.shape[:rank])  # type: ignore[attr-defined, arg-type]
+    for i, (before, fixed) in enumerate(zip(old.constants, parts.givens, strict=True)):
+        if isinstance(before.type, TensorType) and fixed.type.ndim > before.type.ndim:  # type: ignore[attr-defined]
+            replaced[parts.constants[i]] = _widened(parts.constants[i], fixed.type.shape[:rank])  # type: ignore[attr-defined, arg-type]
     return replaced
 
 
@@ -128,15 +128,15 @@ def _batched_body(
     while True:
         for j in batched:
             replaced.setdefault(parts.carries[j], _widened(parts.carries[j], [None] * rank))  # type: ignore[arg-type]
-        made: list[Any] = vectorize_graph(outputs, replaced) if replaced else list(outputs)
-        ends = limits or (parts.until is not None and made[-1].type.ndim > 0)
+        wide: list[Any] = vectorize_graph(outputs, replaced) if replaced else list(outputs)
+        ends = limits or (parts.until is not None and wide[-1].type.ndim > 0)
         grown = {
             j
             for j, carry in enumerate(parts.carries)
-            if j not in batched and isinstance(carry.type, TensorType) and (ends or made[j].type.ndim > carry.type.ndim)
+            if j not in batched and isinstance(carry.type, TensorType) and (ends or wide[j].type.ndim > carry.type.ndim)
         }
         if not grown:
-            return made, batched, ends
+            return wide, batched, ends
         batched |= grown
 
 

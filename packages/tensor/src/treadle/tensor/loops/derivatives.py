@@ -73,19 +73,19 @@ class _Gradient:
         """Return the carries that something flows back to."""
         op, first = self.op, self.op.n_sequences
         reach = op.reach()
-        found = {j for j in self.last if _is_smooth(self.parts.carries[j])}
+        moving = {j for j in self.last if _is_smooth(self.parts.carries[j])}
         results = [op.n_carries + k for k in self.stacked]
         while True:
             more = {
                 i
                 for i, var in enumerate(self.parts.carries)
-                if i not in found
+                if i not in moving
                 and _is_smooth(var)
-                and (any(reach[first + i][j] for j in found) or any(reach[first + i][k] for k in results))
+                and (any(reach[first + i][j] for j in moving) or any(reach[first + i][k] for k in results))
             }
             if not more:
-                return sorted(found)
-            found |= more
+                return sorted(moving)
+            moving |= more
 
     def terms(self) -> list[Variable | None]:
         """Return what flows back to each input of the node."""
@@ -101,11 +101,11 @@ class _Gradient:
         if not seeds:
             return [DisconnectedType()() for _ in range(1 + len(inner))]
         targets = [x for x in inner if _is_smooth(x)]
-        found: Sequence[Variable] = gradients_of_parts(
+        gradients: Sequence[Variable] = gradients_of_parts(
             seeds, targets, disconnected_inputs="ignore", return_disconnected="disconnected",
             null_gradients="return", add_names=False,
         )  # fmt: skip
-        slopes = dict(zip(targets, found, strict=True))
+        slopes = dict(zip(targets, gradients, strict=True))
         null = next((slopes[parts.carries[j]] for j in self.moving if _is_null(slopes[parts.carries[j]])), None)
         if null is not None:
             return [None, *(null if x in slopes else None for x in inner)]
@@ -137,15 +137,15 @@ class _Gradient:
         rows = {x: back.add_result(there[x]) for x in parts.rows_in if x in there}
         back.replace(drawing)
         back.widen()
-        made = back.apply()
+        backward = back.apply()
         terms: dict[Variable, Variable] = {x: slopes[x] for x in slopes if _is_null(slopes[x])}
         for x, sequence in zip(parts.rows_in, parts.sequences, strict=True):
             if x in rows:
-                terms[x] = self._of_sequence(made.stacked[rows[x]], sequence, count, back.steps)
+                terms[x] = self._of_sequence(backward.stacked[rows[x]], sequence, count, back.steps)
         for at, j in enumerate(by_carry):
-            terms[parts.carries[j]] = self._of_start(made.carries[at], count)
+            terms[parts.carries[j]] = self._of_start(backward.carries[at], count)
         for at, i in enumerate(sums):
-            terms[parts.constants[i]] = made.carries[len(by_carry) + at]
+            terms[parts.constants[i]] = backward.carries[len(by_carry) + at]
         return [terms.get(x, DisconnectedType()() if _is_smooth(x) else None) for x in parts.inputs]
 
     def _count(self) -> Variable:
@@ -159,13 +159,13 @@ class _Gradient:
         if whole:
             return ordered
         zeros: Any = zeros_like(sequence)
-        made: Variable = set_subtensor(zeros[count - done : count], ordered)  # type: ignore[operator]  # integers
-        return made
+        gradient: Variable = set_subtensor(zeros[count - done : count], ordered)  # type: ignore[operator]  # integers
+        return gradient
 
-    def _of_start(self, found: Variable, count: Variable) -> Variable:
+    def _of_start(self, gradient: Variable, count: Variable) -> Variable:
         """Return the gradient by what a carry starts with: zero where the gradient was cut off before."""
         most = self.op.truncate_gradient
-        return found if most < 0 else switch(le(count, most), found, zeros_like(found))
+        return gradient if most < 0 else switch(le(count, most), gradient, zeros_like(gradient))
 
     # What the loop keeps for the gradient
 
@@ -229,8 +229,8 @@ def _is_length(count: Variable, sequence: Variable) -> bool:
 
 
 def _reversed(x: Any) -> TensorVariable:
-    made: TensorVariable = x[::-1]
-    return made
+    flipped: TensorVariable = x[::-1]
+    return flipped
 
 
 def _kept(
@@ -267,7 +267,7 @@ def _kept(
     needed.update((x, None) for x in slopes if x not in moved)
     # Back to what is kept.
     kept: dict[Variable, None] = {}
-    made = {*parts.new_carries, *parts.rows_out}
+    results = {*parts.new_carries, *parts.rows_out}
     pending = list(needed)
     seen: set[Variable] = set()
     while pending:
@@ -279,7 +279,7 @@ def _kept(
             kept[var] = None
         elif var.owner is not None:
             keeps = not carries_only and not branches and isinstance(var.type, TensorType)
-            if keeps and var in varying and var not in ragged and (var in made or _is_costly(var.owner, carries)):
+            if keeps and var in varying and var not in ragged and (var in results or _is_costly(var.owner, carries)):
                 kept[var] = None
             else:
                 pending += var.owner.inputs
@@ -298,10 +298,10 @@ def _masked(
     if not any(map(is_switch, order)):
         return {}
     uses = Uses(order, slopes)
-    found = {var: uses.masked(var) for var in kept if isinstance(var.type, TensorType) and var.owner is not None}
+    rows = {var: uses.masked(var) for var in kept if isinstance(var.type, TensorType) and var.owner is not None}
     return {
         var: row
-        for var, row in found.items()
+        for var, row in rows.items()
         if row is not var and not any(x in cotangents for node in toposort([row]) for x in node.inputs)
     }
 
@@ -353,7 +353,7 @@ def pulled_back(
 def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> list[Variable | None]:
     """Return how the outputs of a loop move with its inputs."""
     parts = LoopParts.of(op, inputs)
-    given = op.sorted(tangents[1:])
+    motions = op.sorted(tangents[1:])
     reach, first = op.reach(), op.n_sequences
     moving = {
         at
@@ -372,17 +372,17 @@ def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Vari
         moving |= more
     inner = parts.inputs
     moves = {at: inner[at].type.make_variable() for at in sorted(moving)}
-    found = jvp(parts.outputs[: count + op.n_stacked], [inner[at] for at in moves], list(moves.values()))
+    pushed = jvp(parts.outputs[: count + op.n_stacked], [inner[at] for at in moves], list(moves.values()))
     n_carries = len(parts.carries)
     for at, move in moves.items():
         if at < first:
-            parts.add_sequence(given.sequences[at], move)
+            parts.add_sequence(motions.sequences[at], move)
     carried: dict[int, int] = {}
     for at, move in moves.items():
         j = at - first
         if 0 <= j < n_carries:
-            start = given.carries[j]
-            new = found[j]
+            start = motions.carries[j]
+            new = pushed[j]
             carried[j] = parts.add_carry(
                 zeros_like(parts.starts[j]) if _is_absent(start) else start,
                 move,
@@ -390,11 +390,11 @@ def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Vari
             )
     for at, move in moves.items():
         if at >= first + n_carries:
-            parts.add_given(given.constants[at - first - n_carries], move)
+            parts.add_given(motions.constants[at - first - n_carries], move)
     parts.rows_out = []
-    stacked = {k: parts.add_result(t) for k, t in enumerate(found[count:]) if t is not None and not _is_absent(t)}
+    stacked = {k: parts.add_result(t) for k, t in enumerate(pushed[count:]) if t is not None and not _is_absent(t)}
     parts.widen()
-    made = parts.apply()
-    result: list[Variable | None] = [made.carries[carried[j]] if j in carried else None for j in range(count)]
-    result += [made.stacked[stacked[k]] if k in stacked else None for k in range(op.n_stacked)]
+    loop = parts.apply()
+    result: list[Variable | None] = [loop.carries[carried[j]] if j in carried else None for j in range(count)]
+    result += [loop.stacked[stacked[k]] if k in stacked else None for k in range(op.n_stacked)]
     return [*result, None] if op.has_until else result

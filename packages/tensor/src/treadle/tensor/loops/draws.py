@@ -47,8 +47,8 @@ def reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
     """
     if "_reasons" not in op.__dict__:
         op.__dict__["_reasons"] = _reasons(op, connected)
-    found: Reasons | None = op.__dict__["_reasons"]
-    return found
+    cached: Reasons | None = op.__dict__["_reasons"]
+    return cached
 
 
 def _reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
@@ -57,7 +57,7 @@ def _reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
         return None
     first, onward = op.n_sequences, influences(op)
     carries = range(op.n_carries)
-    found: Reasons = []
+    reasons_of_inputs: Reasons = []
     for i, row in enumerate(connected):
         why: list[str | None] = [None] * len(row)
         # An input reaches the draw of a later step by way of the carries.
@@ -72,5 +72,5 @@ def _reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
                     old or (text if hit or n == o else None)
                     for n, (old, hit) in enumerate(zip(why, decided, strict=True))
                 ]
-        found.append(why)
-    return found
+        reasons_of_inputs.append(why)
+    return reasons_of_inputs

@@ -153,8 +153,8 @@ class Scan(Op, HasFrozenGraph):
         recomputes: bool = False,
         name: str | None = None,
     ) -> None:
-        given: object = fgraph
-        if not isinstance(given, FrozenFunctionGraph):
+        body: object = fgraph
+        if not isinstance(body, FrozenFunctionGraph):
             msg = f"Scan: the body must be a FrozenFunctionGraph, got {text_of(fgraph)}. Freeze a graph."
             raise GraphTypeError(msg)
         n_sequences, n_carries, n_stacked = (
@@ -177,10 +177,10 @@ class Scan(Op, HasFrozenGraph):
                 f"{' and a condition' if has_until else ''}. Give it one for each."
             )
             raise GraphValueError(msg)
-        for taken, made in zip(fgraph.inputs[n_sequences:], fgraph.outputs[:n_carries], strict=False):
-            if not taken.type.is_super(made.type):
+        for taken, new in zip(fgraph.inputs[n_sequences:], fgraph.outputs[:n_carries], strict=False):
+            if not taken.type.is_super(new.type):
                 msg = (
-                    f"{self}: the carry {taken} of type {taken.type} becomes {made} of type {made.type} in a step. "
+                    f"{self}: the carry {taken} of type {taken.type} becomes {new} of type {new.type} in a step. "
                     "Convert it to the type that it starts with."
                 )
                 raise GraphTypeError(msg)
@@ -214,9 +214,9 @@ class Scan(Op, HasFrozenGraph):
 
     def sorted(self, inputs: Sequence[T]) -> LoopInputs:
         """Return the inputs of the body, or those of a node without its number of steps, by what they are."""
-        given, first = list(inputs), self.n_sequences
+        variables, first = list(inputs), self.n_sequences
         last = first + self.n_carries
-        return LoopInputs(given[:first], given[first:last], given[last:])
+        return LoopInputs(variables[:first], variables[first:last], variables[last:])
 
     def with_inner_graph(self, fgraph: FunctionGraph) -> Scan:
         """Return the op with another body that computes the same."""
@@ -268,15 +268,15 @@ class Scan(Op, HasFrozenGraph):
             kinds.append(STEPS)
         return Apply(self, [steps, *sequences, *rest], [kind.make_variable() for kind in kinds])
 
-    def _number(self, given: object) -> TensorVariable:
-        steps = as_tensor_variable(given)  # type: ignore[arg-type]  # refuses what is none
+    def _number(self, count: object) -> TensorVariable:
+        steps = as_tensor_variable(count)  # type: ignore[arg-type]  # refuses what is none
         if steps.ndim or steps.type.numpy_dtype.kind not in "iu":
             msg = f"{self}: the number of steps must be an integer scalar, got {steps} of type {steps.type}."
             raise GraphTypeError(msg)
         return cast(steps, LENGTH)
 
-    def _sequence(self, row: Variable, given: object) -> TensorVariable:
-        x = as_tensor_variable(given)  # type: ignore[arg-type]  # refuses what is none
+    def _sequence(self, row: Variable, value: object) -> TensorVariable:
+        x = as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
         if x.ndim == 0:
             msg = f"{self}: a sequence needs a dimension to take rows of, got {x} of type {x.type}. Pass a vector."
             raise ShapeError(msg)
@@ -290,31 +290,31 @@ class Scan(Op, HasFrozenGraph):
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the body once for each step."""
-        count, given = int(inputs[0]), self.sorted(inputs[1:])
-        self.check_lengths(count, given.sequences)
+        count, arguments = int(inputs[0]), self.sorted(inputs[1:])
+        self.check_lengths(count, arguments.sequences)
         fn, first, last = self.fn, self.n_carries, self.n_carries + self.n_stacked
-        carries = given.carries
+        carries = arguments.carries
         stacked: list[list[Any]] = [[] for _ in range(self.n_stacked)]
         done = 0
         while done < count:
             try:
-                found = fn(*[x[done, ...] for x in given.sequences], *carries, *given.constants)
+                outputs = fn(*[x[done, ...] for x in arguments.sequences], *carries, *arguments.constants)
             except NodeError as error:
                 raise self.in_step(error, node, done) from error
-            carries = list(found[:first])
-            for rows, row in zip(stacked, found[first:last], strict=True):
+            carries = list(outputs[:first])
+            for rows, row in zip(stacked, outputs[first:last], strict=True):
                 if rows and rows[0].shape != row.shape:
                     msg = f"a result has a row of shape {row.shape} in step {done}, and of {rows[0].shape} in step 0"
                     raise ValueError(msg)
                 rows.append(np.array(row, copy=True))
             done += 1
-            if self.has_until and found[-1]:
+            if self.has_until and outputs[-1]:
                 break
         last_values = [
-            x.type.copy_value(value) if any(value is y for y in given.carries) else value
+            x.type.copy_value(value) if any(value is y for y in arguments.carries) else value
             for x, value in zip(self.inner.carries, carries, strict=True)
         ]
-        arrays = [np.stack(rows) for rows in stacked] if done else self.empty_results(given)
+        arrays = [np.stack(rows) for rows in stacked] if done else self.empty_results(arguments)
         results = [*last_values, *arrays, *([np.asarray(done, LENGTH)] if self.has_until else [])]
         for cell, value in zip(output_storage, results, strict=True):
             cell[0] = value
@@ -329,26 +329,26 @@ class Scan(Op, HasFrozenGraph):
                 msg = f"sequence {i} has length {len(x)}, and the loop {count} steps"
                 raise ValueError(msg)
 
-    def empty_results(self, given: LoopInputs) -> list[np.ndarray]:
+    def empty_results(self, arguments: LoopInputs) -> list[np.ndarray]:
         """Return the stacked results of a loop of no steps; lengths that depend on what steps compute are 0."""
         lengths = self.row_lengths
         known: Sequence[Any] = ()
         if lengths.fgraph.outputs:
-            rows = [np.zeros(x.shape[1:], x.dtype) for x in given.sequences]
-            known = compile_inner(lengths.fgraph.unfreeze())(*rows, *given.carries, *given.constants)
-        made = []
+            rows = [np.zeros(x.shape[1:], x.dtype) for x in arguments.sequences]
+            known = compile_inner(lengths.fgraph.unfreeze())(*rows, *arguments.carries, *arguments.constants)
+        results = []
         for row, places in zip(self.rows, lengths.places, strict=True):
             shape = [int(known[at[0]]) if isinstance(at, tuple) else at or 0 for at in places]
-            made.append(np.empty((0, *shape), row.type.numpy_dtype))  # type: ignore[attr-defined]  # a tensor
-        return made
+            results.append(np.empty((0, *shape), row.type.numpy_dtype))  # type: ignore[attr-defined]  # a tensor
+        return results
 
     def in_step(self, error: NodeError, node: Apply, step: int) -> NodeError:
         """Return the error of a node of the body with the step and the loop that it happened in."""
         where = f" In step {step} of the loop {self}{node.where()}."
-        made = copy(error)
-        made.retold(f"{error}{where}")
-        made.report = error.report._replace(text=f"{error.report.text}{where}") if error.report else None
-        return made
+        located = copy(error)
+        located.retold(f"{error}{where}")
+        located.report = error.report._replace(text=f"{error.report.text}{where}") if error.report else None
+        return located
 
     # Shapes
 
@@ -375,17 +375,17 @@ class Scan(Op, HasFrozenGraph):
         outputs: list[Variable] = []
         places: list[tuple[int | tuple[int] | None, ...]] = []
         for row, lengths_of_row in rows:
-            found: list[int | tuple[int] | None] = []
+            own_places: list[int | tuple[int] | None] = []
             for n, length in zip(row.type.shape, lengths_of_row, strict=True):
                 scalar: Variable | None = None if n is not None or length is None else shapes.variable(length, body)
                 if scalar is not None:
                     scalar = _in_terms_of(scalar, {*body.inputs}, body, shapes)
                 if scalar is not None and _is_known_before(scalar, inputs):
-                    found.append((len(outputs),))
+                    own_places.append((len(outputs),))
                     outputs.append(scalar)
                 else:
-                    found.append(n)
-            places.append(tuple(found))
+                    own_places.append(n)
+            places.append(tuple(own_places))
         return RowLengths(FrozenFunctionGraph(body.inputs, outputs), tuple(places))
 
     @property
@@ -414,14 +414,14 @@ class Scan(Op, HasFrozenGraph):
         """Return the shapes of what the loop starts with, and lengths of rows that follow from shapes."""
         fixed = self.keeps_shapes()
         count = node.outputs[-1] if self.has_until else node.inputs[0]
-        found: list[SymbolicShape | None] = []
+        result: list[SymbolicShape | None] = []
         for i, out in enumerate(node.outputs[: self.n_carries]):
             start = shapes[1 + self.n_sequences + i]
             own = start if i in fixed or start is None else self._lengths_after(node, i, start)
-            found.append(own if own is not None else _own_lengths(out))
+            result.append(own if own is not None else _own_lengths(out))
         for out, shape in zip(node.outputs[self.n_carries :], self.lengths_of_rows(node), strict=False):
-            found.append((count, *(ShapeI(d)(out) if n is None else n for d, n in enumerate(shape, 1))))
-        return [*found, ()] if self.has_until else found
+            result.append((count, *(ShapeI(d)(out) if n is None else n for d, n in enumerate(shape, 1))))
+        return [*result, ()] if self.has_until else result
 
     def _lengths_after(self, node: Apply, i: int, start: SymbolicShape) -> SymbolicShape | None:
         """Return the lengths of a carry after any number of steps; None if steps go on changing them."""
@@ -501,8 +501,8 @@ class Scan(Op, HasFrozenGraph):
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Return why outputs jump as inputs move, by way of the draws of any number of steps."""
-        found = reasons(self, self.connection_pattern(node)[1:])
-        return None if found is None else [[None] * len(node.outputs), *found]
+        rows = reasons(self, self.connection_pattern(node)[1:])
+        return None if rows is None else [[None] * len(node.outputs), *rows]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -538,9 +538,9 @@ def _in_terms_of(
         pairs: dict[Variable, Variable] = {}
         for node in toposort([scalar], inputs):
             if isinstance(node.op, ShapeI) and node.inputs[0] not in inputs:
-                found = shapes.variable(shapes.of(node.inputs[0])[node.op.axis], body)
-                if found is not None and found is not node.outputs[0]:
-                    pairs[node.outputs[0]] = found
+                length = shapes.variable(shapes.of(node.inputs[0])[node.op.axis], body)
+                if length is not None and length is not node.outputs[0]:
+                    pairs[node.outputs[0]] = length
         if not pairs:
             break
         (scalar,) = graph_replace([scalar], pairs, strict=False)
@@ -549,17 +549,17 @@ def _in_terms_of(
 
 def _is_known_before(scalar: Variable, inputs: LoopInputs) -> bool:
     """Whether a scalar follows from shapes, and from values that are known before the first step."""
-    given = {*inputs.sequences, *inputs.carries, *inputs.constants}
+    available = {*inputs.sequences, *inputs.carries, *inputs.constants}
     needs_value = set()
-    for node in toposort([scalar], given):
+    for node in toposort([scalar], available):
         if isinstance(node.op, ShapeI):
-            if node.inputs[0] not in given:
+            if node.inputs[0] not in available:
                 return False
         elif isinstance(node.op, Elemwise | CheckAndRaise):  # lengths that are given are checked
             needs_value.update(node.inputs)
         else:
             return False
-    return not needs_value.intersection(inputs.sequences) and scalar not in given.intersection(inputs.sequences)
+    return not needs_value.intersection(inputs.sequences) and scalar not in available.intersection(inputs.sequences)
 
 
 LoopParts.loop_type = Scan

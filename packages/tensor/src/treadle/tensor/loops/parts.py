@@ -123,9 +123,9 @@ class LoopParts:
         self.sequences.append(sequence)
         self.rows_in.append(row)
 
-    def add_given(self, given: Variable, constant: Variable) -> None:
+    def add_given(self, value: Variable, constant: Variable) -> None:
         """Add what is the same in all steps."""
-        self.givens.append(given)
+        self.givens.append(value)
         self.constants.append(constant)
 
     def add_result(self, row: Variable) -> int:
@@ -163,11 +163,11 @@ class LoopParts:
         """Return a type with what two know of shapes."""
         kind = other.type
         if isinstance(wide, HasShape) and isinstance(kind, HasShape) and wide.ndim == kind.ndim:
-            made: Type = wide.clone(
+            common: Type = wide.clone(
                 shape=tuple(a if a == b else None for a, b in zip(wide.shape, kind.shape, strict=True))
             )
-            if made.is_super(kind):
-                return made
+            if common.is_super(kind):
+                return common
         msg = (
             f"Scan: the carry {old} of type {wide} becomes {other} of type {kind} in a step of "
             f"{self.name or 'the loop'}. Start with a value of the type that steps make, or cast what they make."

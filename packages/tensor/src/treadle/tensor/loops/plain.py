@@ -71,19 +71,19 @@ def _ordered(tree: Tree, like: Tree) -> Tree:
 
 def filled(tree: Tree, leaves: Sequence[Any]) -> Tree:
     """Return a tree of the same form with other leaves."""
-    given = iter(leaves)
+    remaining = iter(leaves)
 
-    def made(item: Tree) -> Tree:
+    def rebuilt(item: Tree) -> Tree:
         if item is None:
             return None
         if isinstance(item, tuple | list):
-            items = [made(x) for x in item]
+            items = [rebuilt(x) for x in item]
             return type(item)(*items) if hasattr(item, "_fields") else type(item)(items)
         if isinstance(item, dict):
-            return {key: made(x) for key, x in item.items()}
-        return next(given)
+            return {key: rebuilt(x) for key, x in item.items()}
+        return next(remaining)
 
-    return made(tree)
+    return rebuilt(tree)
 
 
 def _form_of(tree: Tree) -> Tree:
@@ -107,8 +107,8 @@ def as_carry(value: Any, beside: Sequence[Variable] = ()) -> Variable:
 
 
 def _starts(values: Sequence[Any], beside: Sequence[Variable] = ()) -> list[Variable]:
-    given = [*beside, *(x for x in values if isinstance(x, Variable))]
-    return [as_carry(x, given) for x in values]
+    operands = [*beside, *(x for x in values if isinstance(x, Variable))]
+    return [as_carry(x, operands) for x in values]
 
 
 def close(parts: LoopParts) -> None:
@@ -132,21 +132,21 @@ def _adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> boo
     changed = False
     for j, value in enumerate(values):
         start, new = parts.starts[j], parts.new_carries[j]
-        old, made = start.type, new.type
-        if not isinstance(old, TensorType) or not isinstance(made, TensorType):
+        old, stepped = start.type, new.type
+        if not isinstance(old, TensorType) or not isinstance(stepped, TensorType):
             continue
-        if old.ndim == made.ndim and old.dtype == made.dtype:
+        if old.ndim == stepped.ndim and old.dtype == stepped.dtype:
             continue
-        if isinstance(value, bool | int | float | complex) and old.dtype != made.dtype and old.ndim == made.ndim:
-            wide = made.dtype
-            if old.numpy_dtype.kind in "biu" and made.numpy_dtype.kind == "f":
+        if isinstance(value, bool | int | float | complex) and old.dtype != stepped.dtype and old.ndim == stepped.ndim:
+            wide = stepped.dtype
+            if old.numpy_dtype.kind in "biu" and stepped.numpy_dtype.kind == "f":
                 # How wide a float it is was decided by the integer's dtype, which says nothing.
                 wide = number_dtype(float(value.real), [*parts.sequences, *parts.starts])
             parts.starts[j] = constant(value, dtype=wide)
             changed = True
             continue
         msg = (
-            f"{subject}: the carry {start} of type {old} becomes {new} of type {made} in a step. "
+            f"{subject}: the carry {start} of type {old} becomes {new} of type {stepped} in a step. "
             "Start with a value of the dtype and rank that steps make, or cast what they make."
         )
         raise TensorTypeError(msg)
@@ -207,20 +207,20 @@ def while_loop(
     starts = _starts(values)
 
     def tested(carry: Tree) -> TensorVariable:
-        found = as_tensor_variable(cond(carry))
-        if found.type.numpy_dtype.kind in "fc":
+        truth = as_tensor_variable(cond(carry))
+        if truth.type.numpy_dtype.kind in "fc":
             msg = (
-                f"while_loop: the condition must be true or false, got {found} of type {found.type}. Compare it with "
+                f"while_loop: the condition must be true or false, got {truth} of type {truth.type}. Compare it with "
                 "something."
             )
             raise GraphTypeError(msg)
-        if found.ndim:
+        if truth.ndim:
             msg = (
-                f"while_loop: the condition must be a scalar, got {found} of type {found.type}. Reduce it with all or "
+                f"while_loop: the condition must be a scalar, got {truth} of type {truth.type}. Reduce it with all or "
                 "any."
             )
             raise GraphTypeError(msg)
-        return cast(found, "bool")
+        return cast(truth, "bool")
 
     while True:
         first = tested(filled(init, starts))
@@ -285,8 +285,8 @@ def fori_loop(
     return _built("fori_loop", step, (first, init), None, steps, name)[0][1]
 
 
-def _bound(given: TensorLike) -> TensorVariable:
-    var = as_tensor_variable(given)
+def _bound(value: TensorLike) -> TensorVariable:
+    var = as_tensor_variable(value)
     if var.ndim or var.type.numpy_dtype.kind not in "biu":
         msg = f"fori_loop: a bound must be an integer scalar, got {var} of type {var.type}. Pass an integer."
         raise TensorTypeError(msg)
@@ -385,22 +385,22 @@ def _built(
         for x in leaves_of(xs):
             parts.add_sequence(x, TensorType(x.dtype, x.type.shape[1:]).make_variable(x.name))
         carries = [x.type.make_variable(getattr(x, "name", None)) for x in starts]
-        found = fn(filled(init, carries), filled(xs, parts.rows_in))
-        if not isinstance(found, tuple | list) or len(found) != 2:
-            msg = f"{subject}: the function must return a carry and what to stack, got {text_of(found)}. Return two."
+        returned = fn(filled(init, carries), filled(xs, parts.rows_in))
+        if not isinstance(returned, tuple | list) or len(returned) != 2:
+            msg = f"{subject}: the function must return a carry and what to stack, got {text_of(returned)}. Return two."
             raise GraphTypeError(msg)
-        after = _fitting(subject, init, found[0])
+        after = _fitting(subject, init, returned[0])
         for start, carry, new in zip(starts, carries, after, strict=True):
             parts.add_carry(start, carry, new)
         if not _adapt_carries(parts, values, subject):
             break
         starts = parts.starts
     # Each row gets a place of its own, though two may be the same.
-    parts.rows_out = [as_tensor_variable(y) for y in leaves_of(found[1])]
+    parts.rows_out = [as_tensor_variable(y) for y in leaves_of(returned[1])]
     close(parts)
     parts.widen()
-    made = parts.apply()
-    return filled(init, made.carries), filled(found[1], made.stacked)
+    loop = parts.apply()
+    return filled(init, loop.carries), filled(returned[1], loop.stacked)
 
 
 def number_dtype(number: complex, beside: Iterable[Variable]) -> str:

@@ -97,10 +97,10 @@ class StateTaps:
         return -min(self.taps, default=0)
 
 
-def _items(given: object) -> list[object]:
-    if given is None:
+def _items(argument: object) -> list[object]:
+    if argument is None:
         return []
-    return list(given) if isinstance(given, list | tuple) else [given]
+    return list(argument) if isinstance(argument, list | tuple) else [argument]
 
 
 def _named(place: str, var: object) -> str:
@@ -108,9 +108,9 @@ def _named(place: str, var: object) -> str:
     return f"{place} ({name})" if name else place
 
 
-def _taps(label: str, given: object) -> tuple[int, ...]:
+def _taps(label: str, value: object) -> tuple[int, ...]:
     """Return taps as integers, of which no two are the same."""
-    items = list(given) if isinstance(given, list | tuple | range | np.ndarray) else [given]
+    items = list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
     taps = tuple(as_integer(f"scan: {label}: a tap", tap) for tap in items)
     if not taps:
         msg = f"scan: {label}: taps must name one row at least, got none. Leave taps out for the row of the step."
@@ -122,14 +122,14 @@ def _taps(label: str, given: object) -> tuple[int, ...]:
     return taps
 
 
-def _checked_keys(label: str, given: Mapping[object, object], known: Sequence[str]) -> None:
-    unknown = [key for key in given if key not in known]
+def _checked_keys(label: str, options: Mapping[object, object], known: Sequence[str]) -> None:
+    unknown = [key for key in options if key not in known]
     if unknown:
         msg = f"scan: {label}: the keys are {' and '.join(known)}, got {text_of(unknown[0])}. Leave it out."
         raise ArgumentError(msg)
 
 
-def read_sequences(given: object) -> list[SequenceTaps]:
+def read_sequences(argument: object) -> list[SequenceTaps]:
     """Return the sequences with their taps.
 
     Raises
@@ -141,8 +141,8 @@ def read_sequences(given: object) -> list[SequenceTaps]:
     ArgumentError
         If taps or keys are wrong.
     """
-    found = []
-    for i, item in enumerate(_items(given)):
+    sequences = []
+    for i, item in enumerate(_items(argument)):
         place = f"sequences[{i}]"
         taps: object = (0,)
         value = item
@@ -164,8 +164,8 @@ def read_sequences(given: object) -> list[SequenceTaps]:
                 f"{variable.type}. Pass what is the same in all steps in non_sequences."
             )
             raise ShapeError(msg)
-        found.append(SequenceTaps(variable, _taps(label, taps), label))
-    return found
+        sequences.append(SequenceTaps(variable, _taps(label, taps), label))
+    return sequences
 
 
 def _tensor(place: str, value: object) -> TensorVariable:
@@ -176,7 +176,7 @@ def _tensor(place: str, value: object) -> TensorVariable:
         raise TensorTypeError(msg) from error
 
 
-def read_states(given: object) -> list[StateTaps]:
+def read_states(argument: object) -> list[StateTaps]:
     """Return what the outputs of the step function are; those that are results only have no taps.
 
     Raises
@@ -188,8 +188,8 @@ def read_states(given: object) -> list[StateTaps]:
     ArgumentError
         If taps or keys are wrong.
     """
-    found = []
-    for i, item in enumerate(_items(given)):
+    states = []
+    for i, item in enumerate(_items(argument)):
         place = f"outputs_info[{i}]"
         taps: object = None
         value = item
@@ -200,7 +200,7 @@ def read_states(given: object) -> list[StateTaps]:
                 msg = f"scan: {place}: taps {text_of(taps)} need a value to start from, got none. Pass initial."
                 raise ArgumentError(msg)
         if value is None:
-            found.append(StateTaps(None, None, (), place))
+            states.append(StateTaps(None, None, (), place))
             continue
         number = value if isinstance(value, PythonNumber) and not isinstance(value, np.generic) else None
         initial = value if isinstance(value, Variable) else _tensor(place, value)
@@ -214,8 +214,8 @@ def read_states(given: object) -> list[StateTaps]:
             raise ArgumentError(msg)
         state = StateTaps(initial, number, steps, label)
         _check_depth(state, initial)
-        found.append(state)
-    return found
+        states.append(state)
+    return states
 
 
 def _check_depth(state: StateTaps, initial: Variable) -> None:
@@ -233,15 +233,15 @@ def _check_depth(state: StateTaps, initial: Variable) -> None:
         raise ShapeError(msg)
 
 
-def read_constants(given: object) -> list[Variable]:
+def read_constants(argument: object) -> list[Variable]:
     """Return what is the same in all steps as variables."""
     return [
         item if isinstance(item, Variable) else _tensor(f"non_sequences[{i}]", item)
-        for i, item in enumerate(_items(given))
+        for i, item in enumerate(_items(argument))
     ]
 
 
-def number_of_steps(given: TensorLike | None, sequences: Sequence[SequenceTaps]) -> TensorVariable:
+def number_of_steps(n_steps: TensorLike | None, sequences: Sequence[SequenceTaps]) -> TensorVariable:
     """Return the number of steps: the one given, else that of the shortest sequence.
 
     Raises
@@ -253,8 +253,8 @@ def number_of_steps(given: TensorLike | None, sequences: Sequence[SequenceTaps])
     ShapeError
         If a sequence is known to be too short.
     """
-    if given is not None:
-        return _given_steps(given, sequences)
+    if n_steps is not None:
+        return _given_steps(n_steps, sequences)
     if not sequences:
         msg = "scan: the number of steps is not known. Pass sequences, or n_steps."
         raise ArgumentError(msg)
@@ -263,13 +263,13 @@ def number_of_steps(given: TensorLike | None, sequences: Sequence[SequenceTaps])
     return reduce(minimum, own)
 
 
-def _given_steps(given: TensorLike, sequences: Sequence[SequenceTaps]) -> TensorVariable:
-    number = known_integer(given)
+def _given_steps(n_steps: TensorLike, sequences: Sequence[SequenceTaps]) -> TensorVariable:
+    number = known_integer(n_steps)
     if number is None:
-        steps = _tensor("n_steps", given)
+        steps = _tensor("n_steps", n_steps)
         if steps.ndim or steps.type.numpy_dtype.kind not in "iu":
             msg = (
-                f"scan: n_steps must be an integer scalar, got {text_of(given)} of type {steps.type}. "
+                f"scan: n_steps must be an integer scalar, got {text_of(n_steps)} of type {steps.type}. "
                 "Pass an integer, or cast it to int64."
             )
             raise TensorTypeError(msg)

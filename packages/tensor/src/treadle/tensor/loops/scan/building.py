@@ -92,11 +92,11 @@ class _State:
 
     def add_to(self, parts: LoopParts, new: Variable) -> int:
         """Add the carries to a loop, whose steps make a new value; return the number of the first."""
-        made: list[Any] = [new, *self.carries[:-1]]
+        after: list[Any] = [new, *self.carries[:-1]]
         if self.at is not None:
             ring: Any = self.carries[0]
-            made = [set_subtensor(ring[mod(self.at, self.depth)], new)]
-        numbers = [parts.add_carry(*one) for one in zip(self.starts, self.carries, made, strict=True)]
+            after = [set_subtensor(ring[mod(self.at, self.depth)], new)]
+        numbers = [parts.add_carry(*one) for one in zip(self.starts, self.carries, after, strict=True)]
         return numbers[0]
 
 
@@ -140,8 +140,8 @@ class _Loop:
         for i, number in self.numbers.items():
             self.starts[i] = constant(number, dtype=number_dtype(number, beside))
         while True:
-            made = self._made()
-            returned = self._called(fn, made)
+            states = self._made()
+            returned = self._called(fn, states)
             if returned is None:
                 msg = f"{self.subject}: the function of a step returned None. Return what it computes."
                 raise GraphValueError(msg)
@@ -152,8 +152,8 @@ class _Loop:
             outputs = [as_output(str(i), x, self.starts.get(i)) for i, x in enumerate(results.outputs)]
             if not self._adapt(outputs, beside):
                 break
-        numbers = {i: own.add_to(self.parts, outputs[i]) for i, own in made.items()}
-        if any(own.at is not None for own in made.values()):
+        numbers = {i: own.add_to(self.parts, outputs[i]) for i, own in states.items()}
+        if any(own.at is not None for own in states.values()):
             numbers[-1] = self.parts.add_carry(constant(0, dtype=LENGTH), self._at, add(self._at, 1))
         return results, outputs, numbers
 
@@ -165,14 +165,14 @@ class _Loop:
             if i in self.starts
         }
 
-    def _called(self, fn: Callable[..., object], made: Mapping[int, _State]) -> object:
-        states = [value for own in made.values() for value in own.taken()]
-        given = [*self.parts.rows_in, *states, *self.constants]
+    def _called(self, fn: Callable[..., object], carried: Mapping[int, _State]) -> object:
+        states = [value for own in carried.values() for value in own.taken()]
+        arguments = [*self.parts.rows_in, *states, *self.constants]
         try:
-            inspect.signature(fn).bind(*given)
+            inspect.signature(fn).bind(*arguments)
         except TypeError as error:
             msg = (
-                f"{self.subject}: the function of a step is called with {len(given)} arguments, "
+                f"{self.subject}: the function of a step is called with {len(arguments)} arguments, "
                 f"{len(self.parts.rows_in)} rows of sequences, {len(states)} states and {len(self.constants)} "
                 f"non_sequences in this order, which it does not take ({error}). Give it a parameter for each."
             )
@@ -180,7 +180,7 @@ class _Loop:
         except ValueError:
             # Of some functions written in C the signature is not known.
             pass
-        return fn(*given)
+        return fn(*arguments)
 
     def _check_count(self, results: StepResults) -> None:
         states, outputs = self.states or (), results.outputs
@@ -206,12 +206,12 @@ class _Loop:
             if not isinstance(old, TensorType):
                 continue
             ndim = old.ndim - (state.depth > 1)
-            made = new if isinstance(new, TensorType) else None
-            if made is not None and made.ndim == ndim and made.dtype == old.dtype:
+            now = new if isinstance(new, TensorType) else None
+            if now is not None and now.ndim == ndim and now.dtype == old.dtype:
                 continue
-            if made is not None and made.ndim == ndim and i in self.numbers and self.tries[i] < MOST_TRIES:
-                number, dtype = self.numbers[i], made.dtype
-                if old.numpy_dtype.kind in "biu" and made.numpy_dtype.kind == "f":
+            if now is not None and now.ndim == ndim and i in self.numbers and self.tries[i] < MOST_TRIES:
+                number, dtype = self.numbers[i], now.dtype
+                if old.numpy_dtype.kind in "biu" and now.numpy_dtype.kind == "f":
                     # How wide a float it is was decided by the integer's dtype, which says nothing.
                     dtype = number_dtype(float(number), beside)  # type: ignore[arg-type]  # a real number
                 self.starts[i] = constant(number, dtype=dtype)
@@ -220,12 +220,10 @@ class _Loop:
                 continue
             msg = f"{self.subject}: {state.label} starts with {start} of type {old}, and a step makes "
             msg += f"{text_of(outputs[i])} of type {new}. "
-            if made is None or made.ndim != ndim:
+            if now is None or now.ndim != ndim:
                 msg += "Start with a value of the rank that steps make, for instance zeros of its shape."
             else:
-                msg += (
-                    f"Cast one of them: steps with .astype({old.dtype!r}), or the start with .astype({made.dtype!r})."
-                )
+                msg += f"Cast one of them: steps with .astype({old.dtype!r}), or the start with .astype({now.dtype!r})."
             raise TensorTypeError(msg)
         return changed
 
@@ -248,8 +246,8 @@ def _opened(
 
 def _shared_of(parts: LoopParts) -> list[SharedVariable]:
     """Return the shared variables that a step depends on."""
-    found = ancestors(parts.outputs, parts.inputs)
-    return [var for var in dict.fromkeys(found) if isinstance(var, SharedVariable)]
+    variables = ancestors(parts.outputs, parts.inputs)
+    return [var for var in dict.fromkeys(variables) if isinstance(var, SharedVariable)]
 
 
 def _settled(parts: LoopParts, updates: Collection[SharedVariable], before: int) -> list[Variable]:
@@ -259,7 +257,7 @@ def _settled(parts: LoopParts, updates: Collection[SharedVariable], before: int)
     of the loop has one value, inside and outside.
     """
     depends: set[Variable] = set()
-    found: dict[Variable, None] = {}
+    settled: dict[Variable, None] = {}
     for node in toposort(parts.outputs, parts.inputs):
         changing = [
             var
@@ -270,17 +268,17 @@ def _settled(parts: LoopParts, updates: Collection[SharedVariable], before: int)
         if changing:
             depends.update(node.outputs)
         if node.serial > before:
-            found.update((var, None) for var in changing if var.owner is not None and var.owner.serial < before)
+            settled.update((var, None) for var in changing if var.owner is not None and var.owner.serial < before)
     for var in parts.outputs:
         if var in depends and var.owner is not None and var.owner.serial < before:
-            found[var] = None
-    return list(found)
+            settled[var] = None
+    return list(settled)
 
 
-def _fix_given(parts: LoopParts, given: Sequence[Variable]) -> None:
+def _fix_given(parts: LoopParts, candidates: Sequence[Variable]) -> None:
     """Make what the loop is given the same in all steps, where the function of a step uses it."""
     used = set(ancestors(parts.outputs, parts.inputs))
-    for var in dict.fromkeys(given):
+    for var in dict.fromkeys(candidates):
         if var in used and not isinstance(var, SharedVariable | Constant):
             parts.add_given(var, var.type.make_variable(var.name))
     parts.replace(dict(zip(parts.givens, parts.constants, strict=True)))
@@ -305,13 +303,13 @@ def _carry_default(parts: LoopParts, numbers: dict[SharedVariable, int]) -> None
 
 def _after_inner_loop(parts: LoopParts, var: SharedVariable) -> Variable | None:
     """Return the value of a shared variable after a loop inside of the step that carries it, if there is one."""
-    found = None
+    last = None
     for node in toposort(parts.outputs, parts.inputs):
         if isinstance(node.op, Scan):
             starts = node.op.sorted(node.inputs[1:]).carries
             if var in starts:
-                found = node.outputs[starts.index(var)]
-    return found
+                last = node.outputs[starts.index(var)]
+    return last
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +342,7 @@ class BuiltLoop:
         """Return the last value of each output: of one that is no state the last row, which there must be."""
         return [rows[-1] if value is None else value for rows, value in zip(self.outputs, self.carried, strict=True)]
 
-    def result(self, found: list[Any], return_updates: object, return_list: bool = False) -> Any:
+    def result(self, outputs: list[Any], return_updates: object, return_list: bool = False) -> Any:
         """Return what a function like `scan` returns: outputs, and updates where they are asked for.
 
         Updates become the default ones, where a program would not get them otherwise.
@@ -364,7 +362,7 @@ class BuiltLoop:
         for var, last in self.updates.items():
             if var in by_default and (var in self.bound or not returned):
                 var.default_update = last
-        bare: Any = found if return_list or len(found) > 1 else (found[0] if found else None)
+        bare: Any = outputs if return_list or len(outputs) > 1 else (outputs[0] if outputs else None)
         return (bare, Updates(self.updates)) if returned else bare
 
 
@@ -396,16 +394,16 @@ def build_loop(
     loop = _Loop(subject, read_states(outputs_info) or None, parts, read_constants(non_sequences))
     before = new_serial()
     results, outputs, carries = loop.carried(fn)
-    given: list[Variable] = [x.variable for x in taken]
-    given += [*(s.initial for s in loop.states or () if s.initial is not None), *loop.constants]
+    declared: list[Variable] = [x.variable for x in taken]
+    declared += [*(s.initial for s in loop.states or () if s.initial is not None), *loop.constants]
     parts.until = results.condition
     stacked = [i for i, x in enumerate(outputs) if isinstance(x.type, TensorType)]
     parts.rows_out = [outputs[i] for i in stacked]
     shared = _carry_updated(parts, results.updates)
-    _fix_given(parts, [*given, *_settled(parts, results.updates, before)])
+    _fix_given(parts, [*declared, *_settled(parts, results.updates, before)])
     if as_flag(f"{subject}: strict", strict):
         # Generators that a step draws from are none of what it has to be given.
-        undeclared = [var for var in _shared_of(parts) if var not in given and not isinstance(var.type, RandomType)]
+        undeclared = [var for var in _shared_of(parts) if var not in declared and not isinstance(var.type, RandomType)]
         if undeclared:
             msg = (
                 f"{subject}: the function of a step uses the shared variable {undeclared[0]}, which it is not given. "
@@ -417,18 +415,18 @@ def build_loop(
     bound = [v for v in shared if v.default_update is not None and not own.isdisjoint(ancestors([v.default_update]))]
     close(parts)
     parts.widen()
-    made = parts.apply()
-    last: list[Any] = [made.carries[carries[i]] if i in carries else None for i in range(len(outputs))]
-    rows = dict(zip(stacked, made.stacked, strict=True))
+    built = parts.apply()
+    last: list[Any] = [built.carries[carries[i]] if i in carries else None for i in range(len(outputs))]
+    rows = dict(zip(stacked, built.stacked, strict=True))
     for i, state in enumerate(loop.states or ()):
         if last[i] is not None and state.depth > MOST_CARRIES:
             # What is carried is the ring; before the first step its last row is the newest.
-            last[i] = last[i][mod(sub(made.carries[carries[-1]], 1), state.depth)]
+            last[i] = last[i][mod(sub(built.carries[carries[-1]], 1), state.depth)]
     return BuiltLoop(
         subject,
         [rows.get(i, last[i]) for i in range(len(outputs))],
         last,
-        {var: made.carries[at] for var, at in shared.items()},
+        {var: built.carries[at] for var, at in shared.items()},
         frozenset(results.updates),
         frozenset(bound),
     )

@@ -105,12 +105,12 @@ def scan_checkpoints(
     count = floor_div(steps if even else steps + (size - 1), size)
     starts = mul(arange(count), size)
 
-    def step(*given: object) -> object:
-        found = fn(*given)
-        if read_results(found).condition is not None:
+    def step(*arguments: object) -> object:
+        returned = fn(*arguments)
+        if read_results(returned).condition is not None:
             msg = "scan_checkpoints: the number of steps is fixed, and the function returned until. Use scan."
             raise GraphValueError(msg)
-        return found
+        return returned
 
     initial: list[Any] = [state.initial for state in states]
     if any(state.number is not None for state in states):
@@ -121,8 +121,12 @@ def scan_checkpoints(
                 initial[i] = constant(state.number, dtype=trial.outputs[i].dtype)
     n_sequences, n_states = len(taken), sum(state.initial is not None for state in states)
 
-    def chunk(start: TensorVariable, *given: Any) -> object:
-        rows, carried, rest = given[:n_sequences], given[n_sequences:][:n_states], given[n_sequences + n_states :]
+    def chunk(start: TensorVariable, *values: Any) -> object:
+        rows, carried, rest = (
+            values[:n_sequences],
+            values[n_sequences:][:n_states],
+            values[n_sequences + n_states :],
+        )
         current = iter(carried)
         own = [None if s.initial is None else next(current) for s in states] or None
         inner = build_loop(
@@ -146,5 +150,5 @@ def _chunks(x: SequenceTaps, steps: TensorVariable, count: TensorVariable, size:
     own = lengths(rows)[1:]
     if not even:
         rows = join(0, rows, zeros([sub(mul(count, size), steps), *own], dtype=rows.dtype))
-    made: TensorVariable = rows.reshape([count, size, *own])
-    return made
+    chunks: TensorVariable = rows.reshape([count, size, *own])
+    return chunks

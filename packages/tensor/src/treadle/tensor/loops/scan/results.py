@@ -48,11 +48,11 @@ class until:  # noqa: N801 - the documented name
     __slots__ = ("condition",)
 
     def __init__(self, condition: TensorLike) -> None:
-        found = as_tensor_variable(condition)
-        if found.ndim:
-            msg = f"until: the condition must be a scalar, got {found} of type {found.type}. Reduce it with all or any."
+        truth = as_tensor_variable(condition)
+        if truth.ndim:
+            msg = f"until: the condition must be a scalar, got {truth} of type {truth.type}. Reduce it with all or any."
             raise TensorTypeError(msg)
-        self.condition: TensorVariable = found if found.dtype == "bool" else cast(neq(found, 0), "bool")
+        self.condition: TensorVariable = truth if truth.dtype == "bool" else cast(neq(truth, 0), "bool")
 
 
 class Updates(dict[SharedVariable, Variable]):
@@ -94,7 +94,7 @@ class StepResults:
     condition: TensorVariable | None = None
 
 
-def read_results(found: object) -> StepResults:
+def read_results(returned: object) -> StepResults:
     """Return the parts of what the function of a step returned, which may come in any order.
 
     Raises
@@ -106,7 +106,7 @@ def read_results(found: object) -> StepResults:
     """
     results = StepResults()
     rest: list[object] = []
-    parts = [found] if _is_updates(found) or not isinstance(found, list | tuple) else found
+    parts = [returned] if _is_updates(returned) or not isinstance(returned, list | tuple) else returned
     for item in parts:
         if isinstance(item, until):
             if results.condition is not None:
@@ -142,9 +142,9 @@ def _is_updates(item: object) -> bool:
 
 
 def _add_updates(
-    updates: dict[SharedVariable, Variable], given: Mapping[object, object] | Iterable[tuple[object, object]]
+    updates: dict[SharedVariable, Variable], returned: Mapping[object, object] | Iterable[tuple[object, object]]
 ) -> None:
-    for target, new in given.items() if isinstance(given, Mapping) else given:
+    for target, new in returned.items() if isinstance(returned, Mapping) else returned:
         if not isinstance(target, SharedVariable):
             msg = (
                 f"scan: the updates that a step returns change shared variables, got {text_of(target)}. "
