@@ -103,8 +103,8 @@ class ExternalOp(Op, Generic[A]):
 
     def call(self, *arrays: np.ndarray) -> Sequence[object]:
         """Return the function's results for NumPy arrays, as NumPy arrays; the base's passes them on as they are."""
-        found: Sequence[object] = self.function(*arrays)
-        return found
+        results: Sequence[object] = self.function(*arrays)
+        return results
 
     @staticmethod
     def vjp(function: Callable[..., tuple[A, ...]], primals: Sequence[A], cotangents: Sequence[A]) -> Sequence[A]:
@@ -124,9 +124,9 @@ class ExternalOp(Op, Generic[A]):
         del batched
 
         def each(*arrays: Value) -> list[Value]:
-            found = [function(*[x[i, ...] for x in arrays]) for i in range(len(arrays[0]))]
-            if found:
-                columns: Iterable[Sequence[Value]] = zip(*found, strict=True)
+            results = [function(*[x[i, ...] for x in arrays]) for i in range(len(arrays[0]))]
+            if results:
+                columns: Iterable[Sequence[Value]] = zip(*results, strict=True)
                 return [np.stack(column) for column in columns]
             # A call on ones tells the results' shapes.
             examples: Sequence[Value] = function(*[np.ones(x.shape[1:], x.dtype) for x in arrays])
@@ -162,8 +162,8 @@ class ExternalOp(Op, Generic[A]):
 
     def apply(self, *arrays: A) -> Sequence[A]:
         """Return the function's results for the library's arrays: what derivatives and batches are made of."""
-        found: Sequence[A] = self.function(*arrays)
-        return found
+        results: Sequence[A] = self.function(*arrays)
+        return results
 
     def values(self, *arrays: Value) -> list[Value]:
         """Return the results for NumPy arrays as values of the otypes; they may share memory with anything.
@@ -175,25 +175,25 @@ class ExternalOp(Op, Generic[A]):
         GraphTypeError
             If one of them is not of its type, and cannot be made one without loss.
         """
-        found = self.call(*arrays)
-        if len(found) != len(self.otypes):
-            msg = f"the function must return {len(self.otypes)} values, it returned {len(found)}"
+        returned = self.call(*arrays)
+        if len(returned) != len(self.otypes):
+            msg = f"the function must return {len(self.otypes)} values, it returned {len(returned)}"
             raise GraphValueError(msg)
-        made = []
-        for i, (kind, value) in enumerate(zip(self.otypes, found, strict=True)):
+        filtered = []
+        for i, (kind, value) in enumerate(zip(self.otypes, returned, strict=True)):
             try:
-                made.append(kind.filter(value, strict=self.exact))
+                filtered.append(kind.filter(value, strict=self.exact))
             except (TypeError, ValueError) as error:
                 msg = f"the function's value {i} does not fit its otype: {error}"
                 raise GraphTypeError(msg) from error
-        return made
+        return filtered
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Call the function, and check what it returns; see `values`."""
-        found = self.values(*inputs)
-        for i, (out, value, cell) in enumerate(zip(node.outputs, found, output_storage, strict=True)):
+        results = self.values(*inputs)
+        for i, (out, value, cell) in enumerate(zip(node.outputs, results, output_storage, strict=True)):
             # A function may hand its argument, or a part of it, through, or one value twice.
-            shared = any(out.type.may_share_memory(value, x) for x in (*inputs, *found[:i]))
+            shared = any(out.type.may_share_memory(value, x) for x in (*inputs, *results[:i]))
             cell[0] = out.type.copy_value(value) if shared else value
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -221,8 +221,8 @@ class ExternalOp(Op, Generic[A]):
         wrt = tuple(i for i, x in enumerate(inputs) if _is_smooth(x))
         if not wrt or not results:
             return [DisconnectedType()() for _ in inputs]
-        made = self._derivative(wrt, results)(*inputs, *(cotangents[i] for i in results), return_list=True)
-        gradients = dict(zip(wrt, made, strict=True))
+        slopes = self._derivative(wrt, results)(*inputs, *(cotangents[i] for i in results), return_list=True)
+        gradients = dict(zip(wrt, slopes, strict=True))
         return [gradients.get(i) for i in range(len(inputs))]
 
     def _derivative(self, wrt: tuple[int, ...], results: tuple[int, ...]) -> ExternalOp[A]:
@@ -304,8 +304,8 @@ class VectorJacobian(Generic[A]):
             values = list(arrays[:count])
             for at, value in zip(self.wrt, moving, strict=True):
                 values[at] = value
-            found = self.op.apply(*values)
-            return tuple(found[i] for i in self.results)
+            results = self.op.apply(*values)
+            return tuple(results[i] for i in self.results)
 
         return tuple(self.op.vjp(smooth, [arrays[i] for i in self.wrt], arrays[count:]))
 
@@ -410,8 +410,8 @@ class ExternalFunction:
         fixed = tuple(None if isinstance(x, Variable) else x for x in leaves)
         flat = FlatFunction(self, structure, fixed, tuple(inputs), self._op_type.flatten)
         itypes = [x.type for x in inputs.values()]
-        made, otypes = self._inferred(flat.whole, itypes)
-        return made.unflatten(self._op_type(itypes, otypes, flat, self.__name__)(*inputs.values(), return_list=True))
+        results, otypes = self._inferred(flat.whole, itypes)
+        return results.unflatten(self._op_type(itypes, otypes, flat, self.__name__)(*inputs.values(), return_list=True))
 
     def _inferred(
         self, function: Callable[..., object], types: Sequence[TensorType]
@@ -419,9 +419,9 @@ class ExternalFunction:
         """Return the structure of the results and their types."""
         known = all(None not in t.shape for t in types)
         if known:
-            found = [self._evaluated(function, types)]
+            trials = [self._evaluated(function, types)]
         elif self._allow_eval:
-            found = self._tried(function, types)
+            trials = self._tried(function, types)
         else:
             msg = (
                 f"{self._title} takes inputs of unknown lengths: {', '.join(map(str, types))}. "
@@ -429,34 +429,34 @@ class ExternalFunction:
             )
             raise GraphValueError(msg)
         kinds = []
-        for at, results in enumerate(zip(*(kinds for _, kinds in found), strict=True)):
+        for at, results in enumerate(zip(*(kinds for _, kinds in trials), strict=True)):
             if len({kind.ndim for kind in results}) != 1:
                 msg = f"{self._title} has a result, number {at}, of a rank that depends on the inputs' lengths."
                 raise GraphTypeError(msg)
             lengths = zip(*(kind.shape for kind in results), strict=True)
-            sure = known or len(found) > 1
+            sure = known or len(trials) > 1
             kinds.append(
                 TensorType(results[0].dtype, tuple(n[0] if sure and len(set(n)) == 1 else None for n in lengths))
             )
-        return found[0][0], kinds
+        return trials[0][0], kinds
 
     def _tried(
         self, function: Callable[..., object], types: Sequence[TensorType]
     ) -> list[tuple[Structure, list[TensorType]]]:
         """Return what two lengths for what is unknown give, or one if the function takes no other."""
-        found, failures = [], []
+        trials, failures = [], []
         lengths = (n for t in types for n in t.shape if n is not None)
         for size in dict.fromkeys((*SIZES, *lengths)):
             sized = [TensorType(t.dtype, tuple(size if n is None else n for n in t.shape)) for t in types]
             try:
-                found.append(self._evaluated(function, sized))
+                trials.append(self._evaluated(function, sized))
             except GraphTypeError as error:
                 failures.append(error)
-            if len(found) > 1:
+            if len(trials) > 1:
                 break
-        if not found:
+        if not trials:
             raise failures[0]
-        return found
+        return trials
 
     def _evaluated(
         self, function: Callable[..., object], types: Sequence[TensorType]

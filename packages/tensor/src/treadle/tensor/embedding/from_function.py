@@ -86,8 +86,8 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
 
     def call(self, *arrays: np.ndarray) -> Sequence[object]:
         """Return the function's results."""
-        found = self.function(*arrays)
-        return found if isinstance(found, list | tuple) else [found]
+        returned = self.function(*arrays)
+        return returned if isinstance(returned, list | tuple) else [returned]
 
     def apply(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """Return the results as values of the otypes; a batch is made of such."""
@@ -112,8 +112,8 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
         if self.given_pullback is None:
             msg = f"{self}: the function has no gradient. Pass one: wrap_py(itypes, otypes, pullback=...)."
             raise MethodNotDefinedError(msg)
-        found = self.given_pullback(list(inputs), list(outputs), list(cotangents))
-        return [found] if isinstance(found, Variable) or found is None else list(found)
+        gradients = self.given_pullback(list(inputs), list(outputs), list(cotangents))
+        return [gradients] if isinstance(gradients, Variable) or gradients is None else list(gradients)
 
     def over_batch(self, batch: Batched[np.ndarray], itypes: Sequence[Type], otypes: Sequence[Type]) -> FromFunctionOp:
         """Return the op that calls the function for each element of a batch."""
@@ -158,8 +158,8 @@ class BatchedPullback:
         terms = self.op.pullback(x, y, by)
         there = [term for term in terms if term is not None and isinstance(term.type, TensorType)]
         pairs = list(zip((*x, *y, *by), (*inputs, *outputs, *cotangents), strict=True))
-        found = dict(zip(there, vectorize_graph(there, pairs), strict=True))
-        return [None if term is None else found.get(term, term) for term in terms]
+        widened = dict(zip(there, vectorize_graph(there, pairs), strict=True))
+        return [None if term is None else widened.get(term, term) for term in terms]
 
     def __eq__(self, other: object) -> bool:
         """Compare the ops."""
@@ -170,15 +170,15 @@ class BatchedPullback:
         return hash(self.op)
 
 
-def _function_or_none(what: str, given: Any) -> Compute | None:
-    if given is None or callable(given):
-        function: Compute | None = given
+def _function_or_none(what: str, argument: Any) -> Compute | None:
+    if argument is None or callable(argument):
+        function: Compute | None = argument
         return function
-    msg = f"wrap_py: {what} must be a function, got {text_of(given)}. Leave it out, or pass one."
+    msg = f"wrap_py: {what} must be a function, got {text_of(argument)}. Leave it out, or pass one."
     raise GraphTypeError(msg)
 
 
-def _types(what: str, given: object) -> list[Type]:
+def _types(what: str, argument: object) -> list[Type]:
     """Return types, given as types or as functions that make variables of them.
 
     Raises
@@ -186,16 +186,16 @@ def _types(what: str, given: object) -> list[Type]:
     GraphTypeError
         If something else is given.
     """
-    items: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-    found = []
+    items: list[Any] = list(argument) if isinstance(argument, list | tuple) else [argument]
+    kinds = []
     for item in items:
-        made = item() if callable(item) and not isinstance(item, type | Type | BuiltinFunctionType) else item
-        kind = made.type if isinstance(made, Variable) else made
+        entry = item() if callable(item) and not isinstance(item, type | Type | BuiltinFunctionType) else item
+        kind = entry.type if isinstance(entry, Variable) else entry
         if not isinstance(kind, Type):
             msg = f"wrap_py: {what} must be types, got {text_of(item)}. Name types such as treadle.tensor.dvector."
             raise GraphTypeError(msg)
-        found.append(kind)
-    return found
+        kinds.append(kind)
+    return kinds
 
 
 def wrap_py(

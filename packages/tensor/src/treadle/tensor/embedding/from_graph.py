@@ -225,8 +225,8 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return the lengths of what the inner graph computes."""
-        made = self.fgraph.bind(node.inputs)
-        return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in made]
+        outputs = self.fgraph.bind(node.inputs)
+        return [tuple(lengths(out)) if isinstance(out.type, TensorType) else None for out in outputs]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Return what the inner graph computes of the inputs with batches, with derivatives that were given."""
@@ -238,15 +238,15 @@ class OpFromGraph(Op, HasFrozenGraph):
         ]  # fmt: skip
         full = iter(spread_all(pairs))
         widened = {old for old, _ in pairs}
-        given = [next(full) if old in widened else new for old, new in zip(node.inputs, inputs, strict=True)]
-        inner = [x.type.make_variable(x.name) for x in given]
+        operands = [next(full) if old in widened else new for old, new in zip(node.inputs, inputs, strict=True)]
+        inner = [x.type.make_variable(x.name) for x in operands]
         outs = graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inner, strict=True)))
         rule = BatchedRule(self)
         op = OpFromGraph(
             inner, outs, inline=self.is_inline, name=self.name, connection_pattern=self.connection_pattern(node),
             pullback=rule.pullback, pushforward_with_outputs=rule.pushforward if self._pushes() else None,
         )  # fmt: skip
-        return op(*given, return_list=True)
+        return op(*operands, return_list=True)
 
     def _pushes(self) -> bool:
         """Whether there is a forward rule other than the graph's."""
@@ -273,15 +273,15 @@ class OpFromGraph(Op, HasFrozenGraph):
             rows = [list(row) for row in self.given_pattern]
             rows += [[True] * count] * (len(self.fgraph.inputs) - len(rows))
             return rows
-        found = io_connection_pattern(self.fgraph.inputs, self.fgraph.outputs)
+        pattern = io_connection_pattern(self.fgraph.inputs, self.fgraph.outputs)
         kind, override = self.pullback_override
         if kind == "none":
-            return found
-        given = list(override) if kind.startswith("each") else [override] * self.explicit_count
-        for i, item in enumerate(given):
+            return pattern
+        overrides = list(override) if kind.startswith("each") else [override] * self.explicit_count
+        for i, item in enumerate(overrides):
             if callable(item):
-                found[i] = [True] * count
-        return found
+                pattern[i] = [True] * count
+        return pattern
 
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Return the inner graph's, and of a pattern that was given that one."""
@@ -297,12 +297,12 @@ class OpFromGraph(Op, HasFrozenGraph):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the gradients: those given, or the inner graph's as another op of this kind."""
-        found = self._given_pullback(inputs, outputs, cotangents)
+        gradients = self._given_pullback(inputs, outputs, cotangents)
         if self.given_pattern is None:
-            return found
+            return gradients
         connected = [not isinstance(c.type, DisconnectedType) for c in cotangents]
         rows = [any(map(and_, row, connected)) for row in self._find_pattern()]
-        return [term if flows else DisconnectedType()() for term, flows in zip(found, rows, strict=True)]
+        return [term if flows else DisconnectedType()() for term, flows in zip(gradients, rows, strict=True)]
 
     def _given_pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -311,15 +311,15 @@ class OpFromGraph(Op, HasFrozenGraph):
         if kind == "none":
             return self._own_pullback(inputs, outputs, cotangents)
         explicit = list(inputs[: self.explicit_count])
-        given = (explicit, list(cotangents)) if kind.endswith("short") else (explicit, list(outputs), list(cotangents))
+        args = (explicit, list(cotangents)) if kind.endswith("short") else (explicit, list(outputs), list(cotangents))
         rest: list[Variable | None] = [DisconnectedType()() for _ in inputs[self.explicit_count :]]
         if not kind.startswith("each"):
-            return [*self._listed(_called(override, given), self.explicit_count, "gradient"), *rest]
+            return [*self._listed(_called(override, args), self.explicit_count, "gradient"), *rest]
         own = self._own_pullback(inputs, outputs, cotangents) if None in override else ()
-        found: list[Variable | None] = []
+        gradients: list[Variable | None] = []
         for i, item in enumerate(override):
-            found.append(own[i] if item is None else _called(item, given) if callable(item) else item)
-        return [*found, *rest]
+            gradients.append(own[i] if item is None else _called(item, args) if callable(item) else item)
+        return [*gradients, *rest]
 
     def _own_pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -331,8 +331,8 @@ class OpFromGraph(Op, HasFrozenGraph):
             known[connected] = self._gradient_op(connected)
         op, absent = known[connected]
         taken = [c for c, keep in zip(cotangents, connected, strict=True) if keep]
-        made = iter(op(*inputs, *outputs, *taken, return_list=True) if op is not None else ())
-        return [next(made) if kind is None else kind() for kind in absent]
+        gradients = iter(op(*inputs, *outputs, *taken, return_list=True) if op is not None else ())
+        return [next(gradients) if kind is None else kind() for kind in absent]
 
     def _gradient_op(self, connected: Sequence[bool]) -> tuple[OpFromGraph | None, list[Type | None]]:
         """Return the op of the gradients, and for each input None, or the type of its gradient where there is none."""
@@ -341,9 +341,11 @@ class OpFromGraph(Op, HasFrozenGraph):
         rows = [(True,) * len(outs)] * len(inner) if self.given_pattern is None else map(tuple, self._find_pattern())
         flowing = [tuple(map(and_, row, connected)) for row in rows]
         by_row = {row: _inner_gradients(inner, outs, cotangents, row) for row in dict.fromkeys(flowing)}
-        found = [by_row[row][i] for i, row in enumerate(flowing)]
-        absent: list[Type | None] = [g.type if isinstance(g.type, DisconnectedType | NullType) else None for g in found]
-        there = [g for g, kind in zip(found, absent, strict=True) if kind is None]
+        slopes = [by_row[row][i] for i, row in enumerate(flowing)]
+        absent: list[Type | None] = [
+            g.type if isinstance(g.type, DisconnectedType | NullType) else None for g in slopes
+        ]
+        there = [g for g, kind in zip(slopes, absent, strict=True) if kind is None]
         if not there:
             return None, absent
         # Results that are at hand already are not computed again.
@@ -369,8 +371,8 @@ class OpFromGraph(Op, HasFrozenGraph):
             if self.pullback_override[0] != "none":
                 # Two pullbacks take the gradient that was given.
                 return super().pushforward(inputs, outputs, tangents)
-            made = self.fgraph.bind(list(inputs))
-            return jvp(made, list(inputs), list(tangents))
+            computed = self.fgraph.bind(list(inputs))
+            return jvp(computed, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
         if kind.endswith("short"):
             still = [t is None or isinstance(t.type, DisconnectedType) for t in moves]
@@ -378,18 +380,18 @@ class OpFromGraph(Op, HasFrozenGraph):
                 zeros_like(x) if rests and isinstance(x.type, TensorType) else t
                 for x, t, rests in zip(explicit, moves, still, strict=True)
             ]
-            given: tuple[Sequence[Variable | None], ...] = (explicit, plain)
+            args: tuple[Sequence[Variable | None], ...] = (explicit, plain)
         else:
-            given = (explicit, list(outputs), moves)
+            args = (explicit, list(outputs), moves)
         if not kind.startswith("each"):
-            return self._listed(_called(override, given), len(outputs), "directional derivative")
+            return self._listed(_called(override, args), len(outputs), "directional derivative")
         missing = [i for i, item in enumerate(override) if item is None]
         own = [self.fgraph.bind(list(inputs))[i] for i in missing]
         moved = iter(jvp(own, list(inputs), list(tangents)) if missing else ())
-        return [next(moved) if item is None else _called(item, given) if callable(item) else item for item in override]
+        return [next(moved) if item is None else _called(item, args) if callable(item) else item for item in override]
 
-    def _listed(self, found: Any, count: int, what: str) -> list[Variable | None]:
-        result = [found] if isinstance(found, Variable) or found is None else list(found)
+    def _listed(self, returned: Any, count: int, what: str) -> list[Variable | None]:
+        result = [returned] if isinstance(returned, Variable) or returned is None else list(returned)
         if len(result) != count:
             msg = f"{self}: the {what} given returned {len(result)} variables, {count} are needed. Return one for each."
             raise GraphValueError(msg)
@@ -415,15 +417,15 @@ class BatchedRule:
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable | None]:
         """Return the gradients: those of each element of the batch, added for inputs that all have in common."""
-        found = self._over_batch(self.op.pullback, inputs, outputs, cotangents, of_outputs=True)
-        for i, (x, old, term) in enumerate(zip(inputs, self.op.fgraph.inputs, found, strict=True)):
+        gradients = self._over_batch(self.op.pullback, inputs, outputs, cotangents, of_outputs=True)
+        for i, (x, old, term) in enumerate(zip(inputs, self.op.fgraph.inputs, gradients, strict=True)):
             if term is not None and isinstance(term.type, TensorType) and isinstance(x.type, TensorType):
                 extra = range(term.type.ndim - x.type.ndim)
-                found[i] = sum_(term, axis=tuple(extra)) if extra else term
+                gradients[i] = sum_(term, axis=tuple(extra)) if extra else term
                 if term.type.ndim < x.type.ndim:
-                    core, made = tensors((old, term))
-                    found[i] = spread(core, made, lengths(x)[: x.type.ndim - term.type.ndim])
-        return found
+                    core, gradient = tensors((old, term))
+                    gradients[i] = spread(core, gradient, lengths(x)[: x.type.ndim - term.type.ndim])
+        return gradients
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -436,7 +438,7 @@ class BatchedRule:
         rule: Callable[..., Sequence[Variable | None]],
         inputs: Sequence[Variable],
         outputs: Sequence[Variable],
-        given: Sequence[Variable | None],
+        seeds: Sequence[Variable | None],
         *,
         of_outputs: bool,
     ) -> list[Variable | None]:
@@ -445,16 +447,16 @@ class BatchedRule:
         along = node.outputs if of_outputs else node.inputs
         moves = [
             None if t is None else t if _is_absent(t) else x.type.make_variable()
-            for x, t in zip(along, given, strict=True)
+            for x, t in zip(along, seeds, strict=True)
         ]
-        found = list(rule(node.inputs, node.outputs, moves))
-        there = [i for i, term in enumerate(found) if term is not None and not _is_absent(term)]
+        terms = list(rule(node.inputs, node.outputs, moves))
+        there = [i for i, term in enumerate(terms) if term is not None and not _is_absent(term)]
         replaced = dict(zip([*node.inputs, *node.outputs], [*inputs, *outputs], strict=True))
-        replaced.update((m, t) for m, t in zip(moves, given, strict=True) if m is not None and t is not None)
-        made = graph.vectorize_graph([term for term in found if term is not None and not _is_absent(term)], replaced)
-        for i, term in zip(there, made, strict=True):
-            found[i] = term
-        return found
+        replaced.update((m, t) for m, t in zip(moves, seeds, strict=True) if m is not None and t is not None)
+        widened = graph.vectorize_graph([term for term in terms if term is not None and not _is_absent(term)], replaced)
+        for i, term in zip(there, widened, strict=True):
+            terms[i] = term
+        return terms
 
 
 def _is_absent(var: Variable) -> bool:
@@ -472,19 +474,19 @@ def _inner_gradients(
             seeds[out] = seeds[out] + ct if out in seeds else ct
     if not seeds:
         return [DisconnectedType()() for _ in inner]
-    found: Sequence[Variable] = gradients_of_parts(
+    gradients: Sequence[Variable] = gradients_of_parts(
         seeds, list(inner), disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip
-    return found
+    return gradients
 
 
-def _called(override: Any, given: tuple[Sequence[Variable | None], ...]) -> Any:
+def _called(override: Any, arguments: tuple[Sequence[Variable | None], ...]) -> Any:
     """Call a given derivative: an op with all variables one after another, a function with lists of them."""
-    return override(*(v for part in given for v in part)) if isinstance(override, Op) else override(*given)
+    return override(*(v for part in arguments for v in part)) if isinstance(override, Op) else override(*arguments)
 
 
-def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Override]:
+def _one_override(what: str, candidates: list[tuple[str, Override]]) -> tuple[str, Override]:
     """Return the one override given: ``none``, ``full`` or ``short`` (without outputs), ``each`` in front for lists.
 
     Raises
@@ -492,7 +494,7 @@ def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Ov
     GraphValueError
         If it is given under two names.
     """
-    named = [(kind, value) for kind, value in given if value is not None]
+    named = [(kind, value) for kind, value in candidates if value is not None]
     if len(named) > 1:
         msg = f"OpFromGraph: the {what} is given under {len(named)} names. Give it once."
         raise GraphValueError(msg)
@@ -508,13 +510,13 @@ def _one_override(what: str, given: list[tuple[str, Override]]) -> tuple[str, Ov
 
 
 def _check_count(what: str, override: tuple[str, Override], count: int, of: str) -> None:
-    kind, given = override
-    if kind.startswith("each") and len(given) != count:
-        msg = f"OpFromGraph: {what} for {count} {of} are needed, got a list of {len(given)}. Give one for each."
+    kind, rules = override
+    if kind.startswith("each") and len(rules) != count:
+        msg = f"OpFromGraph: {what} for {count} {of} are needed, got a list of {len(rules)}. Give one for each."
         raise GraphValueError(msg)
 
 
-def _pattern(given: object, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | None:
+def _pattern(pattern: object, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | None:
     """Return a connection pattern, checked.
 
     Raises
@@ -522,21 +524,21 @@ def _pattern(given: object, ins: int, outs: int) -> tuple[tuple[bool, ...], ...]
     GraphValueError
         If it does not say for each input, for each output, whether a gradient flows.
     """
-    if given is None:
+    if pattern is None:
         return None
-    rows = list(given) if isinstance(given, list | tuple) else []
+    rows = list(pattern) if isinstance(pattern, list | tuple) else []
     if len(rows) != ins or not all(isinstance(row, list | tuple) and len(row) == outs for row in rows):
         msg = (
             f"OpFromGraph: connection_pattern must be a list with {outs} booleans for each of {ins} inputs, got "
-            f"{given!r}. Say for each input, for each output, whether a gradient flows."
+            f"{pattern!r}. Say for each input, for each output, whether a gradient flows."
         )
         raise GraphValueError(msg)
     return tuple(tuple(map(bool, row)) for row in rows)
 
 
-def _check_variables(what: str, given: object) -> None:
-    if not isinstance(given, list | tuple) or not all(isinstance(v, Variable) for v in given):
-        msg = f"OpFromGraph: {what} must be a list of variables, got {text_of(given)}. Put variables into a list."
+def _check_variables(what: str, variables: object) -> None:
+    if not isinstance(variables, list | tuple) or not all(isinstance(v, Variable) for v in variables):
+        msg = f"OpFromGraph: {what} must be a list of variables, got {text_of(variables)}. Put variables into a list."
         raise GraphTypeError(msg)
 
 
@@ -565,7 +567,7 @@ def _check_used(inputs: Sequence[Variable], outputs: Sequence[Variable], action:
 
 def _implicit_inputs(inputs: Sequence[Variable], outputs: Sequence[Variable], strict: bool) -> list[SharedVariable]:
     """Return the shared variables that the outputs need."""
-    found: dict[SharedVariable, None] = {}
+    shared: dict[SharedVariable, None] = {}
     known = set(inputs)
     for var in graph_inputs(outputs, inputs):
         if var in known or isinstance(var, Constant):
@@ -573,19 +575,19 @@ def _implicit_inputs(inputs: Sequence[Variable], outputs: Sequence[Variable], st
         if not isinstance(var, SharedVariable):
             msg = f"OpFromGraph: the outputs need {var} of type {var.type}, which is no input. Add it to the inputs."
             raise MissingInputError(msg)
-        found[var] = None
-    if strict and found:
-        msg = f"OpFromGraph: strict, but the outputs need shared variables: {', '.join(map(str, found))}. Pass inputs."
+        shared[var] = None
+    if strict and shared:
+        msg = f"OpFromGraph: strict, but the outputs need shared variables: {', '.join(map(str, shared))}. Pass inputs."
         raise GraphValueError(msg)
-    return list(found)
+    return list(shared)
 
 
-def _as_type(op: OpFromGraph, at: int, kind: Type, given: object) -> Variable:
+def _as_type(op: OpFromGraph, at: int, kind: Type, value: object) -> Variable:
     """Return what is given as a variable that the inner graph takes."""
-    if not isinstance(given, Variable) and isinstance(kind, TensorType):
-        given = as_tensor_variable(kind.filter(given))
+    if not isinstance(value, Variable) and isinstance(kind, TensorType):
+        value = as_tensor_variable(kind.filter(value))
     try:
-        return kind.filter_variable(given)
+        return kind.filter_variable(value)
     except TypeError as error:
         msg = f"{op}: input {at}: {error}"
         raise GraphTypeError(msg) from error

@@ -70,28 +70,28 @@ def vectorize(func: Callable[..., object], signature: str | None = None) -> Call
     cores = None if signature is None else parse_gufunc_signature(signature)
 
     def batched(*args: TensorLike) -> Any:
-        given = [as_tensor_variable(x) for x in args]
-        wanted: list[Core] = [()] * len(given) if cores is None else cores[0]
-        if len(given) != len(wanted):
-            msg = f"vectorize: {len(wanted)} arguments are needed for {signature}, got {len(given)}. Pass as many."
+        arguments = [as_tensor_variable(x) for x in args]
+        wanted: list[Core] = [()] * len(arguments) if cores is None else cores[0]
+        if len(arguments) != len(wanted):
+            msg = f"vectorize: {len(wanted)} arguments are needed for {signature}, got {len(arguments)}. Pass as many."
             raise ShapeError(msg)
-        for x, core in zip(given, wanted, strict=True):
+        for x, core in zip(arguments, wanted, strict=True):
             if x.ndim < len(core):
                 msg = f"vectorize: {x} of type {x.type} has fewer dimensions than {signature} says. Add dimensions."
                 raise ShapeError(msg)
         inner = [
             TensorType(x.dtype, x.type.shape[x.ndim - len(core) :]).make_variable(x.name)
-            for x, core in zip(given, wanted, strict=True)
+            for x, core in zip(arguments, wanted, strict=True)
         ]
-        made = func(*inner)
-        outputs = list(made) if isinstance(made, list | tuple) else [made]
-        found = _tensors("vectorize", outputs)
-        if cores is not None and [y.ndim for y in found] != [len(core) for core in cores[1]]:
-            shown = ", ".join(str(y.type) for y in found)
+        returned = func(*inner)
+        outputs = list(returned) if isinstance(returned, list | tuple) else [returned]
+        results = _tensors("vectorize", outputs)
+        if cores is not None and [y.ndim for y in results] != [len(core) for core in cores[1]]:
+            shown = ", ".join(str(y.type) for y in results)
             msg = f"vectorize: the function returned {shown}, which is not what {signature} says. Correct one of them."
             raise ShapeError(msg)
-        result = vectorize_graph(found, dict(zip(inner, given, strict=True)))
-        return result if isinstance(made, list | tuple) else result[0]
+        batches = vectorize_graph(results, dict(zip(inner, arguments, strict=True)))
+        return batches if isinstance(returned, list | tuple) else batches[0]
 
     return batched
 
@@ -146,10 +146,10 @@ def vmap(func: Callable[..., object], in_axes: Any = 0, out_axes: Any = 0) -> Ca
                 as_integer(f"vmap: {what}", axis)
 
     def batched(*args: TensorLike) -> Any:
-        given = [as_tensor_variable(x) for x in args]
+        arguments = [as_tensor_variable(x) for x in args]
         moved: dict[Variable, Variable] = {}
         inner: list[TensorVariable] = []
-        for x, axis in zip(given, _axes("in_axes", in_axes, len(given)), strict=True):
+        for x, axis in zip(arguments, _axes("in_axes", in_axes, len(arguments)), strict=True):
             if axis is None:
                 inner.append(x)
                 continue
@@ -163,9 +163,9 @@ def vmap(func: Callable[..., object], in_axes: Any = 0, out_axes: Any = 0) -> Ca
             got = f"lengths {sorted(map(str, known))}" if fronts else "no argument with one"
             msg = f"vmap: arguments need a batch of one length, got {got}. Check in_axes."
             raise ShapeError(msg)
-        made = func(*inner)
-        outputs = _tensors("vmap", list(made) if isinstance(made, list | tuple) else [made])
-        found = []
+        returned = func(*inner)
+        outputs = _tensors("vmap", list(returned) if isinstance(returned, list | tuple) else [returned])
+        results = []
         for y, wide, axis in zip(
             outputs, vectorize_graph(outputs, moved), _axes("out_axes", out_axes, len(outputs)), strict=True
         ):
@@ -173,20 +173,20 @@ def vmap(func: Callable[..., object], in_axes: Any = 0, out_axes: Any = 0) -> Ca
                 if wide.ndim > y.ndim:
                     msg = f"vmap: {y} differs along the batch, got None for it in out_axes. Pass an axis."
                     raise ShapeError(msg)
-                found.append(wide)
+                results.append(wide)
                 continue
             # A result that no argument with a batch matters to is the same for all.
             full = wide if wide.ndim > y.ndim else alloc(wide, shape_i(fronts[0], 0), *lengths(y))
-            found.append(moveaxis(full, 0, normalize_axis("vmap: out_axes", axis, full.ndim)))
-        return found if isinstance(made, list | tuple) else found[0]
+            results.append(moveaxis(full, 0, normalize_axis("vmap: out_axes", axis, full.ndim)))
+        return results if isinstance(returned, list | tuple) else results[0]
 
     return batched
 
 
-def _axes(what: str, given: Any, count: int) -> list[int | None]:
-    axes = list(given) if isinstance(given, list | tuple) else [given] * count
+def _axes(what: str, option: Any, count: int) -> list[int | None]:
+    axes = list(option) if isinstance(option, list | tuple) else [option] * count
     if len(axes) != count:
-        msg = f"vmap: {what} must have an axis for each of {count} tensors, got {text_of(given)}. Pass as many."
+        msg = f"vmap: {what} must have an axis for each of {count} tensors, got {text_of(option)}. Pass as many."
         raise ShapeError(msg)
     return axes
 
@@ -216,9 +216,9 @@ def apply_along_axis(
     at = normalize_axis("apply_along_axis", axis, x.ndim)
     core = TensorType(x.dtype, (x.type.shape[at],)).make_variable()
     as_callable("apply_along_axis: func1d", func1d)
-    made = as_tensor_variable(func1d(core, *args, **kwargs))
-    wide = vectorize_graph(made, {core: moveaxis(x, at, -1)})
-    rank = made.ndim
+    inner = as_tensor_variable(func1d(core, *args, **kwargs))
+    wide = vectorize_graph(inner, {core: moveaxis(x, at, -1)})
+    rank = inner.ndim
     return moveaxis(wide, list(range(x.ndim - 1, x.ndim - 1 + rank)), list(range(at, at + rank)))
 
 

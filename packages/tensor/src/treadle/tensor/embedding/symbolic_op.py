@@ -80,23 +80,23 @@ class SymbolicOp(OpFromGraph):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node of the op with its graph, built anew for inputs of other types."""
-        given = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
-        if self._built and self._takes(given):
-            return super().make_node(*given)
-        inner = [x.type.make_variable(x.name) for x in given]
-        made = self.build_inner_graph(*inner)
-        outs = [made] if isinstance(made, Variable) else list(made)
+        variables = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
+        if self._built and self._takes(variables):
+            return super().make_node(*variables)
+        inner = [x.type.make_variable(x.name) for x in variables]
+        built = self.build_inner_graph(*inner)
+        outs = [built] if isinstance(built, Variable) else list(built)
         op = copy(self)
         for derived in ("_canonical", "_fn", "_gradients", "_hash", "_pattern"):
             op.__dict__.pop(derived, None)
         OpFromGraph.__init__(op, inner, outs, inline=self.is_inline, name=self.name, **self._given)
         op._built = True
-        return OpFromGraph.make_node(op, *given)
+        return OpFromGraph.make_node(op, *variables)
 
-    def _takes(self, given: Sequence[Variable]) -> bool:
+    def _takes(self, variables: Sequence[Variable]) -> bool:
         types = [x.type for x in self.fgraph.inputs]
-        return len(given) in {len(types), self.explicit_count} and all(
-            kind == x.type for kind, x in zip(types, given, strict=False)
+        return len(variables) in {len(types), self.explicit_count} and all(
+            kind == x.type for kind, x in zip(types, variables, strict=False)
         )
 
     def _parameter_names(self) -> Sequence[str]:
@@ -143,19 +143,19 @@ def construct_nominal_fgraph(
             raise MissingInputError(msg)
     taken = [*inputs, *shared]
     nominal = [NominalVariable(i, var.type) for i, var in enumerate(taken)]
-    made = graph_replace(list(outputs), dict(zip(taken, nominal, strict=True)), strict=False)
-    return FunctionGraph(nominal, made, clone=False), list(shared), {}, {}
+    replaced = graph_replace(list(outputs), dict(zip(taken, nominal, strict=True)), strict=False)
+    return FunctionGraph(nominal, replaced, clone=False), list(shared), {}, {}
 
 
-def _variables(what: str, given: Iterable[object]) -> list[Variable]:
+def _variables(what: str, items: Iterable[object]) -> list[Variable]:
     """Return an argument of construct_nominal_fgraph as a list of variables."""
-    found: list[Variable] = []
-    for item in as_items(f"construct_nominal_fgraph: {what}", given):
+    variables: list[Variable] = []
+    for item in as_items(f"construct_nominal_fgraph: {what}", items):
         if not isinstance(item, Variable):
             msg = f"construct_nominal_fgraph: {what} must be variables, got {text_of(item)} among them. Pass variables."
             raise GraphTypeError(msg)
-        found.append(item)
-    return found
+        variables.append(item)
+    return variables
 
 
 def infer_shape(
@@ -186,23 +186,23 @@ def infer_shape(
     shapes = SymbolicShapes()
     fgraph.attach_feature(shapes)
     replaced: dict[Variable, Variable] = dict(zip(fgraph.inputs, every, strict=True))
-    given = {x: list(shape) for x, shape in zip(fgraph.inputs, input_shapes, strict=False) if shape is not None}
-    found: list[tuple[TensorVariable, ...] | None] = []
+    known_shapes = {x: list(shape) for x, shape in zip(fgraph.inputs, input_shapes, strict=False) if shape is not None}
+    results: list[tuple[TensorVariable, ...] | None] = []
     for out, new in zip(outs, fgraph.outputs, strict=True):
         if not isinstance(out.type, TensorType):
-            found.append(None)
+            results.append(None)
             continue
         lengths: list[Any] = []
         for d, n in enumerate(out.type.shape):
-            made = constant(n, dtype=LENGTH) if n is not None else shapes.variable(shapes.of(new)[d], fgraph)
-            if made is None:
+            length = constant(n, dtype=LENGTH) if n is not None else shapes.variable(shapes.of(new)[d], fgraph)
+            if length is None:
                 lengths.append(ShapeI(d)(out))
                 continue
             read = {
-                node.outputs[0]: as_tensor_variable(given[node.inputs[0]][node.op.axis])
-                for node in toposort([made])
-                if isinstance(node.op, ShapeI) and node.inputs[0] in given
+                node.outputs[0]: as_tensor_variable(known_shapes[node.inputs[0]][node.op.axis])
+                for node in toposort([length])
+                if isinstance(node.op, ShapeI) and node.inputs[0] in known_shapes
             }
-            lengths.append(graph_replace(made, {**replaced, **read}, strict=False))
-        found.append(tuple(lengths))
-    return found
+            lengths.append(graph_replace(length, {**replaced, **read}, strict=False))
+        results.append(tuple(lengths))
+    return results
