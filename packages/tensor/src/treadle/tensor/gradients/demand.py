@@ -32,17 +32,17 @@ MOST_CLAUSES = 8
 
 def _simplified(clauses: Iterable[Clause]) -> Demand:
     """Return alternatives without those that others cover; both outcomes of one condition are none."""
-    found = set(clauses)
+    alternatives = set(clauses)
     while True:
         pair = next(
-            (c for c in found if c and (*c[:-1], (c[-1][0], not c[-1][1])) in found),
+            (c for c in alternatives if c and (*c[:-1], (c[-1][0], not c[-1][1])) in alternatives),
             None,
         )
         if pair is None:
             break
-        found -= {pair, (*pair[:-1], (pair[-1][0], not pair[-1][1]))}
-        found.add(pair[:-1])
-    kept = [c for c in found if not any(d != c and set(d) < set(c) for d in found)]
+        alternatives -= {pair, (*pair[:-1], (pair[-1][0], not pair[-1][1]))}
+        alternatives.add(pair[:-1])
+    kept = [c for c in alternatives if not any(d != c and set(d) < set(c) for d in alternatives)]
     if len(kept) <= MOST_CLAUSES:
         return frozenset(kept)
     first, *others = kept
@@ -87,8 +87,8 @@ class Conditions:
     def within(self, demand: Demand, condition: Variable, taken: bool) -> Demand:
         """Return the demand narrowed to one outcome of a condition."""
         possible = (clause for clause in demand if (condition, not taken) not in clause)
-        found = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
-        return self._one(frozenset(found))
+        narrowed = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
+        return self._one(frozenset(narrowed))
 
 
 class Demands(Conditions):

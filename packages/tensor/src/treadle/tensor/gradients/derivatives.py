@@ -38,16 +38,16 @@ __all__ = [
 ]
 
 
-def listed(what: str, given: Any) -> list[Any]:
+def listed(what: str, argument: Any) -> list[Any]:
     """Return one, or several in a list or tuple, as a list."""
-    return [given] if not isinstance(given, list | tuple) else as_items(what, given)
+    return [argument] if not isinstance(argument, list | tuple) else as_items(what, argument)
 
 
-def like(given: Any, found: list[Any]) -> Any:
+def like(argument: Any, results: list[Any]) -> Any:
     """Return results in the form of an argument: one, a list or a tuple."""
-    if not isinstance(given, list | tuple):
-        return found[0]
-    return tuple(found) if isinstance(given, tuple) else found
+    if not isinstance(argument, list | tuple):
+        return results[0]
+    return tuple(results) if isinstance(argument, tuple) else results
 
 
 def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
@@ -67,23 +67,23 @@ def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     """
     use_list = as_flag("as_list_or_tuple: use_list", use_list)
     use_tuple = as_flag("as_list_or_tuple: use_tuple", use_tuple)
-    found = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
-    if (use_list and use_tuple) or (len(found) != 1 and not (use_list or use_tuple)):
-        msg = f"as_list_or_tuple: one form is needed for {len(found)} results. Pass use_list or use_tuple as True."
+    results = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    if (use_list and use_tuple) or (len(results) != 1 and not (use_list or use_tuple)):
+        msg = f"as_list_or_tuple: one form is needed for {len(results)} results. Pass use_list or use_tuple as True."
         raise GraphValueError(msg)
-    return found if use_list else tuple(found) if use_tuple else found[0]
+    return results if use_list else tuple(results) if use_tuple else results[0]
 
 
 def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]:
     """Return a vector for each variable, of its rank."""
-    given = listed(what, vectors)
-    if len(given) != len(variables):
-        msg = f"{what}: one is needed for each of {len(variables)} variables, got {len(given)}."
+    candidates = listed(what, vectors)
+    if len(candidates) != len(variables):
+        msg = f"{what}: one is needed for each of {len(variables)} variables, got {len(candidates)}."
         raise GraphValueError(msg)
-    found: list[TensorVariable | None] = []
-    for var, vector in zip(variables, given, strict=True):
+    result: list[TensorVariable | None] = []
+    for var, vector in zip(variables, candidates, strict=True):
         if vector is None or (isinstance(vector, Variable) and isinstance(vector.type, DisconnectedType)):
-            found.append(None)
+            result.append(None)
             continue
         tensor, kind = as_tensor_variable(vector), as_tensor_variable(var).type
         if tensor.ndim != kind.ndim:
@@ -95,8 +95,8 @@ def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]
             raise ShapeError(msg)
         # Rules, and bodies of loops, are about as much as is known of the variable.
         known = any(a is None and b is not None for a, b in pairs)
-        found.append(specify_shape(tensor, kind.shape) if known else tensor)
-    return found
+        result.append(specify_shape(tensor, kind.shape) if known else tensor)
+    return result
 
 
 @composed
@@ -143,11 +143,11 @@ def pullback(
         msg = "pullback: no cotangent is connected. Give at least one."
         raise GraphValueError(msg)
     targets = listed("pullback: wrt", wrt)
-    found = gradients_of_parts(
+    gradients = gradients_of_parts(
         known, targets, consider_constant=consider_constant,
         disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected, add_names=False,
     )  # fmt: skip
-    return like(wrt, list(found))
+    return like(wrt, list(gradients))
 
 
 @composed
@@ -199,10 +199,10 @@ def pushforward(
     targets = variables("pushforward", wrt)
     vectors = matched("pushforward: the tangents", targets, tangents)
     sources = (*outputs, *targets, *vectors)
-    found: list[Any] = []
+    derivatives: list[Any] = []
     for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
         if not isinstance(defined("pushforward", out, moved).type, DisconnectedType):
-            found.append(remembered(moved, sources))
+            derivatives.append(remembered(moved, sources))
             continue
         text = (
             f"pushforward: {out} does not depend on what moves in a differentiable way. Leave it out, or pass "
@@ -213,8 +213,8 @@ def pushforward(
         if on_disconnected == "warn":
             warnings.warn(text, UserWarning, stacklevel=3)
         zero = remembered(zeros_like(out), sources) if returned == "zero" else None
-        found.append(moved if returned == "disconnected" else zero)
-    return like(f, found)
+        derivatives.append(moved if returned == "disconnected" else zero)
+    return like(f, derivatives)
 
 
 def pushforward_through_pullback(

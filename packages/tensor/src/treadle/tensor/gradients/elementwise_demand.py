@@ -115,12 +115,12 @@ class Masks(Conditions):
             return demand  # nothing flows back to it
         if demand is ALWAYS or not _has_masks_of_inputs(node, i):
             return ALWAYS
-        found = self._earlier.get((node, i))
-        if found is None:
+        narrowed = self._earlier.get((node, i))
+        if narrowed is None:
             mask = _BOOL.make_variable()
             self._later[mask] = (node, i, demand)
-            found = self._earlier[node, i] = self.within(ALWAYS, mask, True)
-        return found
+            narrowed = self._earlier[node, i] = self.within(ALWAYS, mask, True)
+        return narrowed
 
     def _made(self, condition: Variable) -> Variable:
         """Return a condition; one that stands for a mask of a node's input is made now."""
@@ -194,19 +194,19 @@ class Masks(Conditions):
     def _mask(self, demand: Demand) -> TensorVariable:
         """Return a demand as truth values."""
         clauses = tuple(sorted(demand, key=len))
-        found = self._masks.get(clauses)
-        if found is None:
+        mask = self._masks.get(clauses)
+        if mask is None:
             for clause in clauses:
                 holds: TensorVariable | None = None
                 for outcome, taken in clause:
                     condition = self._made(outcome)
                     test = converted(condition, "bool") if taken else logical_not(condition)
                     holds = test if holds is None else logical_and(holds, test)
-                found = holds if found is None else logical_or(found, holds)
-            if found is None:
+                mask = holds if mask is None else logical_or(mask, holds)
+            if mask is None:
                 raise AssertionError
-            self._masks[clauses] = found
-        return found
+            self._masks[clauses] = mask
+        return mask
 
     def _spans(self, x: Variable, y: Variable) -> bool:
         """Whether a tensor is certain to be as large as another one of its rank that broadcasts with it."""
@@ -235,11 +235,11 @@ class Masks(Conditions):
                 pending += missing
                 continue
             pending.pop()
-            found: frozenset[Variable] | None = frozenset()
+            sources: frozenset[Variable] | None = frozenset()
             for x in v.owner.inputs:
                 own = known[x]
-                found = None if own is None or found is None else found | own
-            known[v] = found if found is not None and len(found) <= MOST_SOURCES else None
+                sources = None if own is None or sources is None else sources | own
+            known[v] = sources if sources is not None and len(sources) <= MOST_SOURCES else None
         return known[var]
 
 
@@ -319,13 +319,13 @@ def _mask_of_input(node: Apply, i: int, mask: TensorVariable) -> TensorVariable:
 
 def _is_finite_multiple(term: Variable, ct: Variable, node: Apply) -> bool:
     """Whether a term is the cotangent times constants, so that it is zero where the cotangent is."""
-    given = {*node.inputs, *node.outputs}
+    own = {*node.inputs, *node.outputs}
     pending = [term]
     while pending:
         var = pending.pop()
         if var is ct or isinstance(var, Constant):
             continue
-        if var.owner is None or (var in given and not all(isinstance(x, Constant) for x in var.owner.inputs)):
+        if var.owner is None or (var in own and not all(isinstance(x, Constant) for x in var.owner.inputs)):
             return False
         if not isinstance(var.owner.op, Shape | ShapeI):
             pending += var.owner.inputs

@@ -62,13 +62,13 @@ def jvp(
     For each output the derivative, of its shape; a variable of `DisconnectedType` where it does not move, of `NullType`
     where the derivative is not defined.
     """
-    given: dict[Variable, Variable] = {}
+    directions: dict[Variable, Variable] = {}
     for x, tangent in zip(wrt, tangents, strict=True):
         if tangent is not None and not isinstance(tangent.type, DisconnectedType):
-            given[x] = summed(given.get(x), tangent)
+            directions[x] = summed(directions.get(x), tangent)
     with shared_lengths():
         walked = _walked if as_flag("pushforward: use_op_pushforward", use_op_pushforward) else _through_pullbacks
-        moved = walked(outputs, given, constants)
+        moved = walked(outputs, directions, constants)
     return [moved[out] if out in moved else DisconnectedType()() for out in outputs]
 
 
@@ -87,17 +87,17 @@ def defined(function: str, out: Variable, moved: Variable) -> Variable:
 
 
 def _walked(
-    outputs: Sequence[Variable], given: Mapping[Variable, Variable], constants: Collection[Variable]
+    outputs: Sequence[Variable], directions: Mapping[Variable, Variable], constants: Collection[Variable]
 ) -> Mapping[Variable, Variable]:
     """Return how all variables move that do, one node after the other."""
-    moves = dict(given)
+    moves = dict(directions)
     drawn: dict[Variable, Variable] = {}
-    for node in toposort(outputs) if given else ():
+    for node in toposort(outputs) if directions else ():
         drawn.update(moved_without_derivative(node, moves, drawn, constants))
         if any(x in moves for x in node.inputs):
             for out, tangent in zip(node.outputs, _pushed(node, moves), strict=True):
                 if tangent is not None and out not in constants:
-                    moves[out] = summed(given.get(out), tangent)
+                    moves[out] = summed(directions.get(out), tangent)
     return {**moves, **drawn}
 
 
@@ -108,31 +108,31 @@ def _pushed(node: Apply, moves: Mapping[Variable, Variable]) -> Sequence[Variabl
     if any(t is not None and type(t.type) is not TensorType and isinstance(t.type, NullType) for t in tangents):
         return _undefined(node, tangents)
     try:
-        found = op.pushforward(inputs, outputs, tangents)
+        derivatives = op.pushforward(inputs, outputs, tangents)
     except MethodNotDefinedError:
-        found = _pushed_by_pullbacks(node, tangents)
+        derivatives = _pushed_by_pullbacks(node, tangents)
     except Exception as error:
         note_op(error, op, "pushforward", node.where())
         raise
-    if len(found) != len(outputs):
+    if len(derivatives) != len(outputs):
         msg = (
             f"{op}: the directional derivative must be a list with one term for each of {len(outputs)} outputs, "
-            f"got {len(found)}{node.where()}. Correct its pushforward (or R_op)."
+            f"got {len(derivatives)}{node.where()}. Correct its pushforward (or R_op)."
         )
         raise GraphTypeError(msg)
-    return [_checked(node, out, t) for out, t in zip(outputs, found, strict=True)]
+    return [_checked(node, out, t) for out, t in zip(outputs, derivatives, strict=True)]
 
 
 def _undefined(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
     """Return the tangents of a node of which one input's is not defined: nor is that of an output that it reaches."""
     nulls = [None if t is None or not isinstance(t.type, NullType) else t for t in tangents]
     columns = zip(*connections(node), strict=True)
-    found = [next((t for t, joined in zip(nulls, row, strict=True) if joined and t), None) for row in columns]
+    undefined = [next((t for t, joined in zip(nulls, row, strict=True) if joined and t), None) for row in columns]
     moves = {x: t for x, t, null in zip(node.inputs, tangents, nulls, strict=True) if t is not None and null is None}
-    if not moves or None not in found:
-        return found
+    if not moves or None not in undefined:
+        return undefined
     # The other outputs move as if that input did not.
-    return [other if t is None else t for t, other in zip(found, _pushed(node, moves), strict=True)]
+    return [other if t is None else t for t, other in zip(undefined, _pushed(node, moves), strict=True)]
 
 
 def _checked(node: Apply, out: Variable, tangent: Variable | None) -> Variable | None:
@@ -167,14 +167,14 @@ def _is_smooth(var: Variable) -> bool:
 
 
 def _through_pullbacks(
-    outputs: Sequence[Variable], given: Mapping[Variable, Variable], constants: Collection[Variable]
+    outputs: Sequence[Variable], directions: Mapping[Variable, Variable], constants: Collection[Variable]
 ) -> Mapping[Variable, Variable]:
     """Return how outputs move, from their gradient and the gradient of that."""
     cotangents = {out: out.type.make_variable() for out in outputs if _is_smooth(out)}
-    if not given or not cotangents:
+    if not directions or not cotangents:
         return {}
-    slopes = accumulate(dict(cotangents), list(given), constants)
-    return _transposed([(slopes[x], t) for x, t in given.items() if x in slopes], cotangents, None)
+    slopes = accumulate(dict(cotangents), list(directions), constants)
+    return _transposed([(slopes[x], t) for x, t in directions.items() if x in slopes], cotangents, None)
 
 
 def _pushed_by_pullbacks(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:
@@ -222,8 +222,8 @@ def _transposed(
             seeds[slope] = summed(seeds.get(slope), tangent)
     if not seeds:
         return {}
-    found = accumulate(seeds, list(cotangents.values()), blockers=blockers)
-    moved = {out: found[ct] for out, ct in cotangents.items() if ct in found and not _is_disconnected(found[ct])}
+    flowed = accumulate(seeds, list(cotangents.values()), blockers=blockers)
+    moved = {out: flowed[ct] for out, ct in cotangents.items() if ct in flowed and not _is_disconnected(flowed[ct])}
     # What is left of the cotangents is multiplied by 0 only in name: gradients are linear in them.
     zero = {ct: zeros_like(out) for out, ct in cotangents.items()}
     return dict(zip(moved, replaced(list(moved.values()), zero, blockers), strict=True))

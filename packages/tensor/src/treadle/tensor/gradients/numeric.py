@@ -108,8 +108,8 @@ def verify_grad(
     rng = np.random.default_rng(87654) if rng is None else rng
     inputs = [tensor(f"input {i}", dtype=p.dtype, shape=p.shape) for i, p in enumerate(points)]
     output = as_tensor_variable(fun(*inputs))
-    given: dict[str, Any] = {"mode": mode_not_slow(mode), "on_unused_input": "ignore", "accept_inplace": True}
-    lengths = shape(output).eval(dict(zip(inputs, points, strict=True)), **given)
+    options: dict[str, Any] = {"mode": mode_not_slow(mode), "on_unused_input": "ignore", "accept_inplace": True}
+    lengths = shape(output).eval(dict(zip(inputs, points, strict=True)), **options)
     loosest = _loosest([*(p.dtype.name for p in points), str(out_type or output.dtype)])
     step = STEPS[loosest] if eps is None else eps
     allowed = (ALLOWED[loosest] if abs_tol is None else abs_tol, ALLOWED[loosest] if rel_tol is None else rel_tol)
@@ -123,9 +123,9 @@ def verify_grad(
         def values(at: Sequence[Array], w: Array = weights) -> dict[TensorVariable, Array]:
             return dict(zip([*inputs, projection], [*at, w], strict=True))
 
-        found = _taken_apart(slopes.eval(values(points), **given), points)
-        expected = numeric_grad(lambda *at: cost.eval(values(at), **given), points, step)
-        for i, (own, by_differences) in enumerate(zip(found, expected.gf, strict=True)):
+        symbolic = _taken_apart(slopes.eval(values(points), **options), points)
+        expected = numeric_grad(lambda *at: cost.eval(values(at), **options), points, step)
+        for i, (own, by_differences) in enumerate(zip(symbolic, expected.gf, strict=True)):
             _compare(i, own, by_differences, *allowed)
 
 
@@ -137,13 +137,13 @@ def _in_one(gradients: Sequence[TensorVariable]) -> TensorVariable:
 
 
 def _taken_apart(vector: Array, points: Sequence[Array]) -> list[Array]:
-    found = []
+    parts = []
     for p in points:
         lengths, vector = vector[: p.ndim].real.astype(int), vector[p.ndim :]
         size = int(np.prod(lengths))
         part, vector = vector[:size].reshape(lengths), vector[size:]
-        found.append((part if p.dtype.kind == "c" else part.real).astype(p.dtype))
-    return found
+        parts.append((part if p.dtype.kind == "c" else part.real).astype(p.dtype))
+    return parts
 
 
 class numeric_grad:  # noqa: N801 - the documented name
@@ -177,8 +177,8 @@ class numeric_grad:  # noqa: N801 - the documented name
         _check_points(points)
         loosest = _loosest([*(p.dtype.name for p in points), str(out_type or "float64")])
         step = STEPS[loosest] if eps is None else eps
-        found = [_differences(lambda *p: float(f(*p)), points, at, step) for at in range(len(points))]
-        self.gf = found[0] if single else found
+        gradients = [_differences(lambda *p: float(f(*p)), points, at, step) for at in range(len(points))]
+        self.gf = gradients[0] if single else gradients
 
     @staticmethod
     def abs_rel_err(a: Array, b: Array) -> tuple[Array, Array]:
@@ -189,9 +189,9 @@ class numeric_grad:  # noqa: N801 - the documented name
     def abs_rel_errors(self, g_pt: Sequence[Array]) -> list[tuple[Array, Array]]:
         """Return absolute and relative differences of gradients from these."""
         own = self.gf if isinstance(self.gf, list) else [self.gf]
-        shapes, given = [g.shape for g in own], [np.shape(g) for g in g_pt]
-        if shapes != given:
-            msg = f"numeric_grad: gradients must be of shapes {shapes}, got {given}. Give one of the shape of each."
+        shapes, received = [g.shape for g in own], [np.shape(g) for g in g_pt]
+        if shapes != received:
+            msg = f"numeric_grad: gradients must be of shapes {shapes}, got {received}. Give one of the shape of each."
             raise ShapeError(msg)
         return [self.abs_rel_err(np.asarray(a), b) for a, b in zip(g_pt, own, strict=True)]
 
@@ -239,11 +239,11 @@ def _differences(value: Callable[..., float], points: Sequence[Array], at: int, 
     return result
 
 
-def _compare(at: int, found: Array, expected: Array, abs_tol: float, rel_tol: float) -> None:
-    if found.shape != expected.shape:
-        msg = f"verify_grad: the gradient of argument {at} has shape {found.shape}, expected {expected.shape}."
+def _compare(at: int, symbolic: Array, expected: Array, abs_tol: float, rel_tol: float) -> None:
+    if symbolic.shape != expected.shape:
+        msg = f"verify_grad: the gradient of argument {at} has shape {symbolic.shape}, expected {expected.shape}."
         raise GradientError(msg)
-    absolute, relative = numeric_grad.abs_rel_err(found, expected)
+    absolute, relative = numeric_grad.abs_rel_err(symbolic, expected)
     # Either may be small; a NaN is neither.
     wrong = ~((absolute <= abs_tol) | (relative <= rel_tol))
     if not wrong.any():
@@ -251,7 +251,7 @@ def _compare(at: int, found: Array, expected: Array, abs_tol: float, rel_tol: fl
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
     msg = (
         f"verify_grad: {int(wrong.sum())} of {wrong.size} elements of the gradient of argument {at} differ from finite "
-        f"differences, the first at {place}: {found[place]!r}, expected {expected[place]!r} (absolute error "
+        f"differences, the first at {place}: {symbolic[place]!r}, expected {expected[place]!r} (absolute error "
         f"{absolute[place]:.3g}, allowed {abs_tol:.3g}; relative {relative[place]:.3g}, allowed {rel_tol:.3g}). "
         "Correct the pullback, or choose a point away from kinks."
     )

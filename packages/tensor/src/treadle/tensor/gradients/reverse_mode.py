@@ -144,11 +144,11 @@ def _gradients(
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
     with shared_lengths():
-        found = accumulate(seeds, targets, constants, known=frozenset(known_grads or ()) if replaces else frozenset())
+        slopes = accumulate(seeds, targets, constants, known=frozenset(known_grads or ()) if replaces else frozenset())
     sources = (*seeds, *(known_grads or {}).values(), *targets)
     result = []
     for target in targets:
-        gradient = found.get(target)
+        gradient = slopes.get(target)
         if gradient is None or isinstance(gradient.type, DisconnectedType):
             zero = _disconnected(target, on_disconnected, returned)
             result.append(zero if zero is None else remembered(zero, sources))
@@ -223,7 +223,7 @@ def check_options(what: str, options: Iterable[str]) -> None:
         raise GraphTypeError(msg)
 
 
-def refuse_function(what: str, given: Any) -> None:
+def refuse_function(what: str, argument: Any) -> None:
     """Refuse a function where what it returns belongs.
 
     Raises
@@ -231,29 +231,29 @@ def refuse_function(what: str, given: Any) -> None:
     GraphTypeError
         If it is one.
     """
-    if callable(given):
+    if callable(argument):
         msg = (
-            f"{what}: {what} takes an expression, not a function, got {text_of(given)}. Call the function with "
+            f"{what}: {what} takes an expression, not a function, got {text_of(argument)}. Call the function with "
             "variables, and pass what it returns."
         )
         raise GraphTypeError(msg)
 
 
-def choice(what: str, given: str, allowed: Sequence[str]) -> str:
+def choice(what: str, value: str, allowed: Sequence[str]) -> str:
     """Return one of the words of a choice, written in any case."""
-    word = given.lower() if isinstance(given, str) else None
+    word = value.lower() if isinstance(value, str) else None
     if word not in allowed:
-        msg = f"{what} must be one of {', '.join(allowed)}, got {text_of(given)}."
+        msg = f"{what} must be one of {', '.join(allowed)}, got {text_of(value)}."
         raise GraphValueError(msg)
     return word
 
 
-def as_constants(given: Collection[Variable] | None) -> frozenset[Variable]:
+def as_constants(constants: Collection[Variable] | None) -> frozenset[Variable]:
     """Return the variables given as `consider_constant`: nothing flows back through them."""
-    if given is None:
+    if constants is None:
         return frozenset()
-    items = None if isinstance(given, Variable) or not isinstance(given, Collection) else as_list(given)
-    wrong = given if items is None else next((v for v in items if not isinstance(v, Variable)), None)
+    items = None if isinstance(constants, Variable) or not isinstance(constants, Collection) else as_list(constants)
+    wrong = constants if items is None else next((v for v in items if not isinstance(v, Variable)), None)
     if wrong is not None or items is None:
         msg = f"grad: consider_constant takes a list of variables, got {text_of(wrong)}. Put the variables into a list."
         raise GraphTypeError(msg)
@@ -265,7 +265,7 @@ def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] |
     if known_grads is not None and not hasattr(known_grads, "items"):
         msg = f"grad: known_grads maps variables to their gradients, got {text_of(known_grads)}. Pass a dictionary."
         raise GraphTypeError(msg)
-    seeds = {var: _known(var, given) for var, given in (known_grads or {}).items()}
+    seeds = {var: _known(var, gradient) for var, gradient in (known_grads or {}).items()}
     if cost is None:
         if not seeds:
             msg = "grad: a cost is needed, or known_grads. Pass a scalar cost."
@@ -284,22 +284,22 @@ def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] |
     return seeds
 
 
-def _known(var: object, given: TensorLike) -> Variable:
+def _known(var: object, value: TensorLike) -> Variable:
     """Return a gradient given in `known_grads`."""
     if not isinstance(var, Variable):
         msg = f"grad: known_grads holds gradients by variable, got {text_of(var)}. Pass the variable itself."
         raise GraphTypeError(msg)
-    absent = isinstance(given, Variable) and isinstance(given.type, DisconnectedType | NullType)
+    absent = isinstance(value, Variable) and isinstance(value.type, DisconnectedType | NullType)
     if absent or not isinstance(var.type, TensorType):
-        return given  # type: ignore[return-value]  # what a gradient by another package's type is, that package knows
-    found = as_tensor_variable(given)
-    if found.ndim != var.type.ndim:
+        return value  # type: ignore[return-value]  # what a gradient by another package's type is, that package knows
+    gradient = as_tensor_variable(value)
+    if gradient.ndim != var.type.ndim:
         msg = (
-            f"grad: the gradient of {var} of type {var.type} given in known_grads has rank {found.ndim}. "
+            f"grad: the gradient of {var} of type {var.type} given in known_grads has rank {gradient.ndim}. "
             "Give it the rank of the variable."
         )
         raise ShapeError(msg)
-    return found
+    return gradient
 
 
 def _disconnected(target: Variable, action: str, returned: str) -> Variable | None:
@@ -369,7 +369,7 @@ def accumulate(
     """
     order = toposort(seeds, blockers)
     patterns, reached = _connected(order, targets, constants)
-    found: Cotangents = dict(seeds)
+    gradients: Cotangents = dict(seeds)
     demands = Demands(order, seeds) if any(isinstance(node.op, IfElse) for node in order) else None
     pull = pulled_back
     if any(map(is_switch, patterns)):
@@ -381,8 +381,8 @@ def accumulate(
             continue
         nulls = undefined.get(node)
         if nulls is not None:
-            found.update((x, null) for x, null in zip(node.inputs, nulls, strict=True) if null is not None)
-        cotangents = [None if out in constants else _present(found.get(out)) for out in node.outputs]
+            gradients.update((x, null) for x, null in zip(node.inputs, nulls, strict=True) if null is not None)
+        cotangents = [None if out in constants else _present(gradients.get(out)) for out in node.outputs]
         # Of each input, the cotangents that flow back to it.
         flows = [
             [c for c, joined in zip(cotangents, row, strict=True) if joined and c is not None] if x in reached else []
@@ -392,8 +392,8 @@ def accumulate(
             continue
         for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands, pull), strict=True):
             if term is not None and x not in known:
-                found[x] = summed(found.get(x), term)
-    return found if demands is None else _right_always(found, demands, targets)
+                gradients[x] = summed(gradients.get(x), term)
+    return gradients if demands is None else _right_always(gradients, demands, targets)
 
 
 def _present(var: Variable | None) -> Variable | None:
@@ -414,25 +414,25 @@ def _terms(
     An input that is connected to an output whose gradient is not defined has none that is defined. The other inputs
     are asked of the op as if that output did not matter.
     """
-    nulls = [next((c for c in given if isinstance(c.type, NullType)), None) for given in flows]
-    if all(null is not None or not given for null, given in zip(nulls, flows, strict=True)):
+    nulls = [next((c for c in flowing if isinstance(c.type, NullType)), None) for flowing in flows]
+    if all(null is not None or not flowing for null, flowing in zip(nulls, flows, strict=True)):
         return nulls
     defined = [None if c is None or isinstance(c.type, NullType) else c for c in cotangents]
     terms = pull(node, defined) if demands is None else _guarded_terms(node, defined, demands, pull)
     return [
-        (_present(term) if null is None else null) if given else None
-        for term, null, given in zip(terms, nulls, flows, strict=True)
+        (_present(term) if null is None else null) if flowing else None
+        for term, null, flowing in zip(terms, nulls, flows, strict=True)
     ]
 
 
-def _right_always(found: Cotangents, demands: Demands, targets: Sequence[Variable]) -> Cotangents:
+def _right_always(gradients: Cotangents, demands: Demands, targets: Sequence[Variable]) -> Cotangents:
     """Return gradients of which those asked for are right always, not only where they are needed."""
     asked = {
-        target: _guarded(found[target], demands, demands.of(target), target, ALWAYS)
+        target: _guarded(gradients[target], demands, demands.of(target), target, ALWAYS)
         for target in targets
-        if target in found
+        if target in gradients
     }
-    return {**found, **asked}
+    return {**gradients, **asked}
 
 
 def _guarded_terms(
@@ -442,11 +442,11 @@ def _guarded_terms(
     if isinstance(node.op, IfElse):
         return _terms_of_choice(node.op, node, cotangents, demands)
     own = demands.of_node(node)
-    given = [
+    guarded = [
         c if c is None else _guarded(c, demands, demands.of(out), out, own)
         for c, out in zip(cotangents, node.outputs, strict=True)
     ]
-    terms = pull(node, given)
+    terms = pull(node, guarded)
     return [_guarded(t, demands, own, x, demands.of(x)) for x, t in zip(node.inputs, terms, strict=True)]
 
 
@@ -472,14 +472,14 @@ def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Vari
 
 def pulled_back(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
     """Return what the op says flows back through a node, checked."""
-    given = [
+    connected = [
         (zeros_like(out) if isinstance(out.type, TensorType) else DisconnectedType()()) if c is None else c
         for c, out in zip(cotangents, node.outputs, strict=True)
     ]
     try:
-        terms = node.op.pullback(node.inputs, node.outputs, given)
+        terms = node.op.pullback(node.inputs, node.outputs, connected)
     except MethodNotDefinedError as error:
-        parts = _through_parts(node, given)
+        parts = _through_parts(node, connected)
         if parts is None:
             note_op(error, node.op, "pullback", node.where())
             raise
@@ -515,10 +515,10 @@ def _through_parts(node: Apply, cotangents: Sequence[Variable]) -> list[Variable
             if _is_smooth(part) and not _flows_nowhere(cotangent):
                 seeds[part] = summed(seeds.get(part), cotangent)
         smooth = [x for x in own if _is_smooth(x)]
-        found = accumulate(seeds, smooth, blockers=own) if seeds else {}
-        reached = {x: found[x] for x in smooth if x in found}
-        given: dict[Variable, Variable] = dict(zip(own, node.inputs, strict=True))
-        terms = dict(zip(reached, replaced(list(reached.values()), given, [*own, *cotangents]), strict=True))
+        gradients = accumulate(seeds, smooth, blockers=own) if seeds else {}
+        reached = {x: gradients[x] for x in smooth if x in gradients}
+        replacements: dict[Variable, Variable] = dict(zip(own, node.inputs, strict=True))
+        terms = dict(zip(reached, replaced(list(reached.values()), replacements, [*own, *cotangents]), strict=True))
     return [terms.get(x) for x in own]
 
 
