@@ -103,14 +103,14 @@ def _spacings(name: str, varargs: Sequence[TensorLike], axes: Sequence[int], x: 
     """Return for each axis the distance of samples, a scalar, or the distances, a vector."""
     if not varargs:
         return [as_tensor_variable(1.0) for _ in axes]
-    given = [as_tensor_variable(v) for v in varargs]
-    if len(given) == 1 and given[0].ndim == 0:
-        given *= len(axes)
-    if len(given) != len(axes):
-        msg = f"{name}: invalid number of arguments, got {len(given)} spacings for {len(axes)} axes. Pass one each."
+    spacings = [as_tensor_variable(v) for v in varargs]
+    if len(spacings) == 1 and spacings[0].ndim == 0:
+        spacings *= len(axes)
+    if len(spacings) != len(axes):
+        msg = f"{name}: invalid number of arguments, got {len(spacings)} spacings for {len(axes)} axes. Pass one each."
         raise TensorTypeError(msg)
-    found = []
-    for spacing, axis in zip(given, axes, strict=True):
+    distances = []
+    for spacing, axis in zip(spacings, axes, strict=True):
         if spacing.ndim > 1:
             msg = f"{name}: distances must be either scalars or 1d, got {spacing} of type {spacing.type}."
             raise ArgumentError(msg)
@@ -118,8 +118,8 @@ def _spacings(name: str, varargs: Sequence[TensorLike], axes: Sequence[int], x: 
         if n is not None and m is not None and n != m:
             msg = f"{name}: when 1d, distances must match the length of the corresponding dimension, got {n} for {m}."
             raise ShapeError(msg)
-        found.append(diff(spacing) if spacing.ndim else spacing)
-    return found
+        distances.append(diff(spacing) if spacing.ndim else spacing)
+    return distances
 
 
 def gradient(
@@ -158,7 +158,7 @@ def gradient(
     if as_integer(f"{name}: edge_order", edge_order) not in {1, 2}:
         msg = f"{name}: 'edge_order' greater than 2 not supported, got {edge_order}. Pass 1 or 2."
         raise ArgumentError(msg)
-    made = []
+    slopes = []
     for d, spacing in zip(axes, _spacings(name, varargs, axes, x), strict=True):
         n = x.type.shape[d]
         if n is not None and n < edge_order + 1:
@@ -167,8 +167,8 @@ def gradient(
                 f"At least (edge_order + 1) elements are required, here {edge_order + 1}."
             )
             raise ShapeError(msg)
-        made.append(cast(_slope(x, d, spacing, edge_order), x.dtype))
-    return made[0] if len(made) == 1 else tuple(made)
+        slopes.append(cast(_slope(x, d, spacing, edge_order), x.dtype))
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
 def _slope(x: TensorVariable, axis: int, spacing: TensorVariable, edge_order: int) -> TensorVariable:

@@ -84,9 +84,9 @@ def delete(arr: TensorLike, obj: TensorLike | slice, axis: int | None = None) ->
     if isinstance(obj, slice):
         kept = set_subtensor(subtensor(ones(n, "bool"), obj), constant(np.False_))
         return _known_part(var, at, kept, obj)
-    given = as_tensor_variable(obj)
-    if given.dtype == "bool" and given.ndim == 1:
-        return subtensor(var, _along(at, invert(given)))
+    selection = as_tensor_variable(obj)
+    if selection.dtype == "bool" and selection.ndim == 1:
+        return subtensor(var, _along(at, invert(selection)))
     positions = as_positions("delete", obj)
     if positions.ndim == 0:
         place = _place("delete", positions, n, 0)
@@ -132,8 +132,8 @@ def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: i
     if isinstance(obj, slice):
         positions = subtensor(arange(n), obj)
     else:
-        given = as_tensor_variable(obj)
-        positions = nonzero(given)[0] if given.dtype == "bool" and given.ndim else as_positions("insert", obj)
+        chosen = as_tensor_variable(obj)
+        positions = nonzero(chosen)[0] if chosen.dtype == "bool" and chosen.ndim else as_positions("insert", obj)
     new = dimshuffle(new, *[NEW] * (var.ndim - new.ndim), *range(new.ndim))
     if positions.ndim == 0 or (isinstance(positions, Constant) and positions.data.size == 1):
         if positions.ndim == 0:

@@ -104,19 +104,19 @@ def interp(
     lower, upper = _below(where, places)
     x0, x1, y0, y1 = places[lower], places[upper], values[lower], values[upper]
     slope = (y1 - y0) / switch(eq(x0, x1), 1.0, x1 - x0)
-    found = slope * (where - x0) + y0
+    result = slope * (where - x0) + y0
     # Where values are infinite: a point has its own, and what the formula loses may be known from the other end. Where
     # they are finite the formula is kept at the points too: it has a slope.
     other = slope * (where - x1) + y1
     lost = switch(isnan(other) & eq(y0, y1) & ~isnan(where), y0, other)
-    found = switch(isnan(found), switch(eq(where, x0), y0, lost), found)
+    result = switch(isnan(result), switch(eq(where, x0), y0, lost), result)
     first = values[0] if left is None else cast(as_tensor_variable(left), values.dtype)
     last = values[-1] if right is None else cast(as_tensor_variable(right), values.dtype)
     # The last point has its own value, with the slope before it.
-    found = switch(eq(where, places[-1]), switch(isnan(other), values[-1], other), found)
+    result = switch(eq(where, places[-1]), switch(isnan(other), values[-1], other), result)
     # A single point is its own neighbour, and has its value at NaN too, as in NumPy.
-    found = switch(eq(lower, upper), values[-1], found)
-    return switch(lt(where, places[0]), first, switch(gt(where, places[-1]), last, found))
+    result = switch(eq(lower, upper), values[-1], result)
+    return switch(lt(where, places[0]), first, switch(gt(where, places[-1]), last, result))
 
 
 def interpolate1d(
@@ -171,19 +171,19 @@ def interpolate1d(
         lower = maximum(upper - 1, 0)
         x0, x1, y0, y1 = places[lower], places[upper], values[lower], values[upper]
         if chosen == "linear":
-            found = y0 + (y1 - y0) / switch(eq(x0, x1), 1.0, x1 - x0) * (where - x0)
+            result = y0 + (y1 - y0) / switch(eq(x0, x1), 1.0, x1 - x0) * (where - x0)
         elif chosen == "nearest":
-            found = switch(le(where - x0, x1 - where), y0, y1)
+            result = switch(le(where - x0, x1 - where), y0, y1)
         elif chosen == "mean":
-            found = (y0 + y1) / 2
+            result = (y0 + y1) / 2
         elif chosen == "first":
-            found = values[maximum(before - 1, 0)]
+            result = values[maximum(before - 1, 0)]
         else:
-            found = values[minimum(before, final)]
+            result = values[minimum(before, final)]
         if beyond:
-            return found
+            return result
         left = values[0] if before_all is None else before_all
         right = values[-1] if after_all is None else after_all
-        return switch(eq(before, 0), left, switch(gt(before, final), right, found))
+        return switch(eq(before, 0), left, switch(gt(before, final), right, result))
 
     return interpolate

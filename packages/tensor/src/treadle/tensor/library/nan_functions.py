@@ -121,12 +121,12 @@ def nanvar(
     """
     x = as_tensor_variable(a)
     numbers = _numbers(x, where)
-    found = var(x, axis, ddof, keepdims, dtype=dtype, where=numbers, mean=mean, correction=correction)
+    variance = var(x, axis, ddof, keepdims, dtype=dtype, where=numbers, mean=mean, correction=correction)
     if numbers is None:
-        return found
+        return variance
     count = sum_(second(x, cast(numbers, "int64")), axis=axis, keepdims=keepdims)
     lost = ddof if correction is None else correction
-    result: TensorVariable = switch(le(count, lost), constant(np.nan, dtype=found.dtype), found)
+    result: TensorVariable = switch(le(count, lost), constant(np.nan, dtype=variance.dtype), variance)
     return result
 
 
@@ -157,10 +157,10 @@ def _extremum(
 ) -> TensorVariable:
     """Return an extremum of what is not NaN; NaN where nothing else is."""
     x = as_tensor_variable(a)
-    found = function(_filled(x, beyond), axis, keepdims, initial=initial, where=where)
+    extremum = function(_filled(x, beyond), axis, keepdims, initial=initial, where=where)
     if x.type.numpy_dtype.kind not in "fc" or initial is not None:
-        return found
-    result: TensorVariable = switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), found)
+        return extremum
+    result: TensorVariable = switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), extremum)
     return result
 
 
@@ -192,11 +192,11 @@ def _position(
     function: Callable[..., TensorVariable], beyond: float, a: TensorLike, axis: AxisLike, keepdims: bool
 ) -> TensorVariable:
     x = as_tensor_variable(a)
-    found = function(_filled(x, beyond), axis, keepdims)
+    position = function(_filled(x, beyond), axis, keepdims)
     if x.type.numpy_dtype.kind != "f":
-        return found
+        return position
     checked: TensorVariable = CheckAndRaise(ValueError, "All-NaN slice encountered")(
-        found, logical_not(any_(all_(isnan(x), axis)))
+        position, logical_not(any_(all_(isnan(x), axis)))
     )
     return checked
 

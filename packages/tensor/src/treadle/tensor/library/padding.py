@@ -97,7 +97,7 @@ def pad(
         msg = "pad: the mode must be one of NumPy's, got a function. Put the parts together by concatenate."
         raise TensorTypeError(msg)
     chosen = as_choice("pad: mode", mode, tuple(_ARGUMENT_OF))
-    given = {
+    unsupported = {
         name: value
         for name, value in (
             ("constant_values", constant_values),
@@ -107,8 +107,8 @@ def pad(
         )
         if value is not None and name != _ARGUMENT_OF[chosen]
     }
-    if given:
-        msg = f"pad: unsupported keyword arguments for mode {chosen!r}, got {', '.join(given)}. Leave them out."
+    if unsupported:
+        msg = f"pad: unsupported keyword arguments for mode {chosen!r}, got {', '.join(unsupported)}. Leave them out."
         raise ShapeError(msg)
     widths = _widths(var, pad_width)
     if all(n == 0 for pair in widths for n in pair):
@@ -155,13 +155,13 @@ def _items(what: str, value: TensorLike, ndim: int) -> list[list[TensorLike]]:
         data = as_tensor_variable(value)
         rows = data.data.tolist() if data.ndim else [data.data.item()]  # type: ignore[attr-defined]  # of a plain value
     nested = [list(r) if isinstance(r, list | tuple) or getattr(r, "ndim", 0) else None for r in rows]  # type: ignore[arg-type]
-    found: list[list[TensorLike]]
+    pairs: list[list[TensorLike]]
     if all(r is None for r in nested):
         if len(rows) in {1, 2}:
             return [list(rows)] * ndim
     elif all(r is not None and len(r) in {1, 2} for r in nested) and len(nested) in {1, ndim}:
-        found = [r for r in nested if r is not None]
-        return found * ndim if len(found) == 1 else found
+        pairs = [r for r in nested if r is not None]
+        return pairs * ndim if len(pairs) == 1 else pairs
     msg = f"{what}: one number, a pair, or a pair for each of {ndim} dimensions is needed, got {text_of(value)}."
     raise ShapeError(msg)
 
@@ -173,22 +173,22 @@ def _pairs(what: str, value: TensorLike | None, ndim: int, default: TensorLike |
     return [(items[0], items[-1]) for items in _items(what, value, ndim)]
 
 
-def _widths(x: TensorVariable, given: TensorLike | Mapping[int, TensorLike]) -> list[Width]:
+def _widths(x: TensorVariable, pad_width: TensorLike | Mapping[int, TensorLike]) -> list[Width]:
     """Return how many elements come before and after in each dimension."""
-    if isinstance(given, Mapping):
+    if isinstance(pad_width, Mapping):
         widths: list[Width] = [(0, 0)] * x.ndim
-        for axis, value in given.items():
+        for axis, value in pad_width.items():
             (items,) = _items("pad: pad_width", value, 1)
             widths[normalize_axis("pad", axis, x.ndim)] = (_width(items[0]), _width(items[-1]))
         return widths
-    return [(_width(a), _width(b)) for a, b in _pairs("pad: pad_width", given, x.ndim, 0)]
+    return [(_width(a), _width(b)) for a, b in _pairs("pad: pad_width", pad_width, x.ndim, 0)]
 
 
-def _width(given: TensorLike | None) -> Number:
+def _width(value: TensorLike | None) -> Number:
     """Return a number of elements: an integer, or an int64 scalar."""
-    var = as_tensor_variable(0 if given is None else given)
+    var = as_tensor_variable(0 if value is None else value)
     if var.ndim or var.type.numpy_dtype.kind not in "iu":
-        msg = f"pad: pad_width must be of integers, got {text_of(given)} of type {var.type}. Cast it."
+        msg = f"pad: pad_width must be of integers, got {text_of(value)} of type {var.type}. Cast it."
         raise TensorTypeError(msg)
     known = known_value(var)
     if known is not None and known < 0:
@@ -234,17 +234,17 @@ def _ramp(x: TensorVariable, axis: int, width: Width, ends: Pair) -> TensorVaria
     """Return a tensor with numbers at even distances between end values and its edges around it."""
     parts = []
     for edge, end, n in zip((0, -1), ends, width, strict=True):
-        made = linspace(
+        ramp = linspace(
             0 if end is None else end, x[(*(slice(None),) * axis, edge)], n, endpoint=False, dtype=x.dtype, axis=axis
         )
-        parts.append(made if isinstance(made, Variable) else made[0])
+        parts.append(ramp if isinstance(ramp, Variable) else ramp[0])
     return concatenate([parts[0], x, parts[1][_at(axis, slice(None, None, -1))]], axis)
 
 
 def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pair) -> TensorVariable:
     """Return a tensor with statistics of its outermost elements around it."""
     n = number(shape_i(x, axis))
-    found: list[TensorVariable] = []
+    values: list[TensorVariable] = []
     for is_after, span in enumerate(spans):
         wanted = n if span is None else _width(span)
         count = n if span is None else 0 if wanted == 0 else least(wanted, n)
@@ -253,7 +253,7 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
             raise ShapeError(msg)
         part = x if span is None else x[_at(axis, slice(minus(n, count), None) if is_after else slice(count))]
         if is_after and spans == (None, None):
-            found *= 2
+            values *= 2
             break
         if name in {"maximum", "minimum"}:
             value = part.max(axis, keepdims=True) if name == "maximum" else part.min(axis, keepdims=True)
@@ -262,8 +262,8 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
                 part.mean(axis, keepdims=True) if name == "mean" or count == 0 else median(part, axis, keepdims=True)
             )
             value = round_half_to_even(value) if x.type.numpy_dtype.kind in "iu" else value
-        found.append(cast(value, x.dtype))
-    return _around(x, axis, width, found[0], found[1])
+        values.append(cast(value, x.dtype))
+    return _around(x, axis, width, values[0], values[1])
 
 
 def _extended(mode: str, odd: bool, x: TensorVariable, widths: Sequence[tuple[int, Width]]) -> TensorVariable:
@@ -292,11 +292,11 @@ def _reflected(mode: str, odd: bool, x: TensorVariable, axis: int, at: TensorVar
     place = mod(at, period)
     back = minus(period, 1) if mode == "symmetric" else period
     inside = lt(place, n)
-    made = take(x, switch(inside, place, sub(back, place)), axis)
+    reflected = take(x, switch(inside, place, sub(back, place)), axis)
     if not odd:
-        return made
+        return reflected
     first, last = x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))]
     shape_ = [-1 if d == axis else 1 for d in range(x.ndim)]
     inside, turns = inside.reshape(shape_), cast(floor_div(at, period).reshape(shape_), x.dtype)
-    made = switch(inside, made, sub(mul(2, last), made))
-    return cast(add(made, mul(turns, mul(2, sub(last, first)))), x.dtype)
+    reflected = switch(inside, reflected, sub(mul(2, last), reflected))
+    return cast(add(reflected, mul(turns, mul(2, sub(last, first)))), x.dtype)

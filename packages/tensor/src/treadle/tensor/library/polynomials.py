@@ -74,12 +74,12 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
         powers = arange(coefficients.shape[0])[::-1]
         terms = mul(cast(coefficients, kind), power(expand_dims(cast(var, kind), -1), powers))
         return cast(sum_(terms, axis=-1), kind)
-    found = zeros(var.shape, var.dtype) if var.ndim else constant(0, dtype=var.dtype)
+    result = zeros(var.shape, var.dtype) if var.ndim else constant(0, dtype=var.dtype)
     # As many steps as there are coefficients now.
     count, coefficients = _length("polyval", coefficients), held(coefficients, 0)
     for i in range(count):
-        found = found * var + coefficients[i]
-    return found
+        result = result * var + coefficients[i]
+    return result
 
 
 def _aligned(what: str, a1: TensorLike, a2: TensorLike) -> tuple[TensorVariable, TensorVariable]:
@@ -123,20 +123,20 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
     rest, divisor = held(rest, 0), held(divisor, 0)
     if n < m:
         return zeros((1,), np.result_type(rest.dtype, divisor.dtype)), rest
-    found = []
+    quotient = []
     for i in range(n - m + 1):
         factor = rest[i] / divisor[0]
-        found.append(factor.dimshuffle("x"))
+        quotient.append(factor.dimshuffle("x"))
         rest = concatenate([rest[:i], rest[i : i + m] - factor * divisor, rest[i + m :]])
-    return concatenate(found), rest[n - m + 1 :] if m > 1 else zeros((1,), rest.dtype)
+    return concatenate(quotient), rest[n - m + 1 :] if m > 1 else zeros((1,), rest.dtype)
 
 
 def polyder(p: TensorLike, m: int = 1) -> TensorVariable:
     """Return the m-th derivative of a polynomial (as numpy.polyder)."""
-    found = _coefficients("polyder", p)
+    coefficients = _coefficients("polyder", p)
     for _ in range(as_integer("polyder: m", m, 0)):
-        found = found[:-1] * arange(shape_i(found, 0) - 1, 0, -1)
-    return found
+        coefficients = coefficients[:-1] * arange(shape_i(coefficients, 0) - 1, 0, -1)
+    return coefficients
 
 
 def polyint(p: TensorLike, m: int = 1, k: TensorLike | None = None) -> TensorVariable:
@@ -157,17 +157,17 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike | None = None) -> TensorVar
         If there are not as many constants.
     """
     times = as_count("polyint: m", m)
-    given = np.zeros(times) if k is None else k
-    constants = _coefficients("polyint: k", given)
+    values = np.zeros(times) if k is None else k
+    constants = _coefficients("polyint: k", values)
     if k is not None and constants.type.shape[0] == 1 and times > 1:
         constants = concatenate([held(constants, 0)] * times)
     if constants.type.shape[0] is None or constants.type.shape[0] < times:
         msg = f"polyint: k must be a scalar or a vector of {times} constants or more, got {k}. Give as many."
         raise ShapeError(msg)
-    found = _coefficients("polyint", p)
+    result = _coefficients("polyint", p)
     for i in range(times):
-        found = concatenate([found / arange(shape_i(found, 0), 0, -1), constants[i].dimshuffle("x")])
-    return found
+        result = concatenate([result / arange(shape_i(result, 0), 0, -1), constants[i].dimshuffle("x")])
+    return result
 
 
 def poly(seq_of_zeros: TensorLike) -> TensorVariable:
@@ -178,14 +178,14 @@ def poly(seq_of_zeros: TensorLike) -> TensorVariable:
     ShapeError
         If the number of zeros is not known.
     """
-    given = _coefficients("poly", seq_of_zeros)
-    count = _length("poly", given)
-    kind = given.dtype if given.type.numpy_dtype.kind in "fc" else "float64"
-    found: TensorVariable = constant(np.ones(1, kind))
+    roots = _coefficients("poly", seq_of_zeros)
+    count = _length("poly", roots)
+    kind = roots.dtype if roots.type.numpy_dtype.kind in "fc" else "float64"
+    coefficients: TensorVariable = constant(np.ones(1, kind))
     for i in range(count):
-        factor = concatenate([np.ones(1, kind), -cast(given[i], kind).dimshuffle("x")])
-        found = polymul(factor, found)
-    return found
+        factor = concatenate([np.ones(1, kind), -cast(roots[i], kind).dimshuffle("x")])
+        coefficients = polymul(factor, coefficients)
+    return coefficients
 
 
 @composed
@@ -241,9 +241,9 @@ def polyfit(
     columns = true_div(powers, scale)
     kind = np.finfo(columns.dtype).dtype
     least = mul(cast(shape_i(xs, 0), kind), np.finfo(kind).eps) if rcond is None else as_tensor_variable(rcond)
-    found, residuals, rank, s = lstsq(columns, ys, cast(least, kind))
+    solution, residuals, rank, s = lstsq(columns, ys, cast(least, kind))
     by_row = scale if ys.ndim == 1 else expand_dims(scale, -1)
-    coefficients = true_div(found, by_row)
+    coefficients = true_div(solution, by_row)
     if has_all:
         return coefficients, residuals, rank, s, least
     is_unscaled = isinstance(cov, str) and cov == "unscaled"
@@ -257,7 +257,7 @@ def polyfit(
             f"polyfit: the number of data points must exceed order to scale the covariance matrix, got {n}. Pass more."
         )
         raise ShapeError(msg)
-    rest = ys - matmul(columns, found)
+    rest = ys - matmul(columns, solution)
     variance = true_div(sum_(mul(rest, rest), axis=0), shape_i(xs, 0) - (degree + 1))
     return coefficients, mul(base, variance) if ys.ndim == 1 else mul(expand_dims(base, -1), variance)
 

@@ -114,13 +114,13 @@ def average(
     x = as_tensor_variable(a)
     axes = normalize_axes("average", axis, x.ndim, of_scalar=True)
     if weights is None:
-        found = mean(x, axes, keepdims=keepdims)
+        result = mean(x, axes, keepdims=keepdims)
         if not as_flag("average: returned", returned):
-            return found
-        count = cast(constant(1, dtype="int64"), found.dtype)
+            return result
+        count = cast(constant(1, dtype="int64"), result.dtype)
         for d in axes:
-            count = count * cast(shape_i(x, d), found.dtype)
-        return found, broadcast_to(count, lengths(found))
+            count = count * cast(shape_i(x, d), result.dtype)
+        return result, broadcast_to(count, lengths(result))
     w = _along(x, weights, axis, axes)
     kinds = [x.type.numpy_dtype, w.type.numpy_dtype]
     dtype = np.result_type(*kinds, *(["float64"] if kinds[0].kind in "biu" else [])).name
@@ -132,8 +132,8 @@ def average(
     # Not one quotient: of a single element, x * w / w, the weight cancels, also where it is 0. The other branch divides
     # by 1 where it is not taken, so that its derivative is finite there.
     some = neq(total, 0)
-    found = switch(some, weighted / total, weighted / cast(some, dtype))
-    return (found, broadcast_to(total, lengths(found))) if as_flag("average: returned", returned) else found
+    result = switch(some, weighted / total, weighted / cast(some, dtype))
+    return (result, broadcast_to(total, lengths(result))) if as_flag("average: returned", returned) else result
 
 
 def _rows(m: TensorLike, rowvar: bool, dtype: DTypeLike | None) -> TensorVariable:
@@ -202,8 +202,8 @@ def cov(
             divisor = size - lost * sum_(weight * as_tensor_variable(aweights)) / size
     apart = x - center
     other_side = apart if weight is None else apart * weight
-    found = dot(apart, transpose(other_side).conj()) / cast(maximum(divisor, 0), real)
-    return squeeze(found)
+    products = dot(apart, transpose(other_side).conj()) / cast(maximum(divisor, 0), real)
+    return squeeze(products)
 
 
 def _observation_weights(
@@ -211,10 +211,10 @@ def _observation_weights(
 ) -> TensorVariable | None:
     """Return the weights of observations, float; None if all are 1."""
     result: TensorVariable | None = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
+    for name, values in (("fweights", fweights), ("aweights", aweights)):
+        if values is None:
             continue
-        w = as_tensor_variable(given)
+        w = as_tensor_variable(values)
         if w.ndim != 1:
             msg = f"cov: cannot handle multidimensional {name}, got {w} of type {w.type}."
             raise ShapeError(msg)
@@ -309,11 +309,11 @@ def apply_over_axes(func: Callable[[TensorVariable, int], TensorLike], a: Tensor
     as_callable("apply_over_axes: func", func)
     x = as_tensor_variable(a)
     for axis in normalize_axes("apply_over_axes", axes, x.ndim):
-        made = as_tensor_variable(func(x, axis))
-        if made.ndim == x.ndim - 1:
-            made = expand_dims(made, axis)
-        if made.ndim != x.ndim:
-            msg = f"apply_over_axes: function is not returning an array of the correct shape, got rank {made.ndim}."
+        result = as_tensor_variable(func(x, axis))
+        if result.ndim == x.ndim - 1:
+            result = expand_dims(result, axis)
+        if result.ndim != x.ndim:
+            msg = f"apply_over_axes: function is not returning an array of the correct shape, got rank {result.ndim}."
             raise ArgumentError(msg)
-        x = made
+        x = result
     return x
