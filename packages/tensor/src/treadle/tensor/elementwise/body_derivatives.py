@@ -23,18 +23,18 @@ def pulled_through_body(
     # One variable may be several operands: each gets its own term.
     operands = [x.type.make_variable() for x in inputs]
     (out,) = op.decompose(*operands) or ()
-    found: dict[Variable, Any] = {out: cotangent}
+    cotangents: dict[Variable, Any] = {out: cotangent}
     for node in reversed(toposort([out], operands)):
-        if node.outputs[0] in found:
-            terms = node.op.pullback(node.inputs, node.outputs, [found[node.outputs[0]]])
+        if node.outputs[0] in cotangents:
+            terms = node.op.pullback(node.inputs, node.outputs, [cotangents[node.outputs[0]]])
             for x, term in zip(node.inputs, terms, strict=True):
                 if term is not None:
-                    found[x] = found[x] + term if x in found else term
-    reached = [x for x in operands if x in found]
-    given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
-    terms = replaced([found[x] for x in reached], given, blockers=[cotangent, *operands])
-    made: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
-    return [made.get(x) for x in operands]
+                    cotangents[x] = cotangents[x] + term if x in cotangents else term
+    reached = [x for x in operands if x in cotangents]
+    substitutes: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
+    terms = replaced([cotangents[x] for x in reached], substitutes, blockers=[cotangent, *operands])
+    gradients: dict[Variable, Variable] = dict(zip(reached, terms, strict=True))
+    return [gradients.get(x) for x in operands]
 
 
 def pushed_through_body(
@@ -54,6 +54,6 @@ def pushed_through_body(
                 moved[node.out] = cotangent_of(*tensors([node.out, term]))
     if out not in moved:
         return None
-    given: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
-    (tangent,) = replaced([moved[out]], given, blockers=[*operands, *moving.values()])
+    substitutes: dict[Variable, Variable] = dict(zip(operands, inputs, strict=True))
+    (tangent,) = replaced([moved[out]], substitutes, blockers=[*operands, *moving.values()])
     return tangent

@@ -79,9 +79,9 @@ def _complex_dtypes(operands: Sequence[Operand]) -> Signature:
 
 def _complex(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Put parts together; a + 1j * b would make NaN of infinite parts."""
-    made = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, 1j))
-    made.real, made.imag = a, b
-    return made
+    whole = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, 1j))
+    whole.real, whole.imag = a, b
+    return whole
 
 
 def _imag_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
@@ -143,8 +143,8 @@ conjugate = alias(conj, "conjugate")
 
 def angle(z: TensorLike, deg: bool = False) -> TensorVariable:
     """Return the angle of complex numbers, in radians or degrees (as numpy.angle)."""
-    found: TensorVariable = _angle(z)
-    return rad2deg(found) if as_flag("angle: deg", deg) else found
+    radians: TensorVariable = _angle(z)
+    return rad2deg(radians) if as_flag("angle: deg", deg) else radians
 
 
 def iscomplexobj(x: TensorLike) -> bool:

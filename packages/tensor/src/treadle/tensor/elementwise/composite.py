@@ -100,9 +100,9 @@ class Composite:
     def evaluator(self) -> Callable[..., list[np.ndarray]]:
         """Return a function of the inputs that returns the results, computed with NumPy."""
         dtypes = self.value_dtypes
-        given = [np.dtype(d) for d in self.dtypes]
+        own_dtypes = [np.dtype(d) for d in self.dtypes]
         numbers = [np.asarray(number, dtype) for number, dtype in self.constants]
-        start = len(given) + len(numbers)
+        start = len(own_dtypes) + len(numbers)
         last = {i: at for at, step in enumerate(self.steps) for i in step.args}
         last.update(dict.fromkeys(self.outputs, len(self.steps)))
         plan = []
@@ -114,13 +114,13 @@ class Composite:
             plan.append((step.scalar_op.impl, args, np.dtype(step.out), done))
 
         def results(*inputs: np.ndarray) -> list[np.ndarray]:
-            values = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, given, strict=True)]
+            values = [x if x.dtype == d else x.astype(d) for x, d in zip(inputs, own_dtypes, strict=True)]
             values += numbers
             for function, args, out, done in plan:
-                made = np.asarray(function(*[values[i] if d is None else values[i].astype(d) for i, d in args]))
-                values.append(made if made.dtype == out else made.astype(out))
+                value = np.asarray(function(*[values[i] if d is None else values[i].astype(d) for i, d in args]))
+                values.append(value if value.dtype == out else value.astype(out))
                 for i in done:
-                    values[i] = made
+                    values[i] = value
             return [values[i] for i in self.outputs]
 
         return results
@@ -135,7 +135,7 @@ class Composite:
         """
         if all(step.scalar_op.body is None or takes(step.scalar_op, step.loops) for step in self.steps):
             return self
-        return _Expansion(self, takes).made()
+        return _Expansion(self, takes).composite()
 
     def __str__(self) -> str:
         """Show the names of the steps."""
@@ -151,10 +151,10 @@ def formula(scalar_op: ScalarOp, loops: Sequence[str]) -> Composite:
         If it does more than apply elementwise functions.
     """
     key = tuple(_WIDE.get(d, d) for d in loops)
-    found = scalar_op.formulas.get(key)
-    if found is None:
-        found = scalar_op.formulas[key] = _traced(scalar_op, key)
-    return found
+    composite = scalar_op.formulas.get(key)
+    if composite is None:
+        composite = scalar_op.formulas[key] = _traced(scalar_op, key)
+    return composite
 
 
 def _traced(scalar_op: ScalarOp, dtypes: tuple[str, ...]) -> Composite:
@@ -212,10 +212,10 @@ def _applied(scalar_op: ScalarOp, inputs: Sequence[TensorVariable]) -> TensorVar
     return out
 
 
-def _not_elementwise(scalar_op: ScalarOp, given: str) -> TensorTypeError:
+def _not_elementwise(scalar_op: ScalarOp, described: str) -> TensorTypeError:
     return TensorTypeError(
         f"{scalar_op.name}: the body of a scalar op applies elementwise functions to its operands and to numbers, "
-        f"got {given}. Make it of functions that are elementwise."
+        f"got {described}. Make it of functions that are elementwise."
     )
 
 
@@ -234,7 +234,7 @@ class _Expansion:
         self._steps: dict[Step, int] = {}
         self._dtypes = list(composite.dtypes)
 
-    def made(self) -> Composite:
+    def composite(self) -> Composite:
         old = self._composite
         values = [*range(old.nin), *map(self._constant, old.constants)]
         for step in old.steps:
@@ -262,11 +262,11 @@ class _Expansion:
         """Return the number of a step's result."""
         scalar_op = step.scalar_op
         if scalar_op.body is None or self._takes(scalar_op, step.loops):
-            made = Step(scalar_op, tuple(args), step.loops, step.out)
-            if made not in self._steps:
-                self._steps[made] = len(self._dtypes)
+            expanded_step = Step(scalar_op, tuple(args), step.loops, step.out)
+            if expanded_step not in self._steps:
+                self._steps[expanded_step] = len(self._dtypes)
                 self._dtypes.append(step.out)
-            return self._steps[made]
+            return self._steps[expanded_step]
         inner = formula(scalar_op, step.loops)
         values = [self._cast(x, d) for x, d in zip(args, inner.dtypes, strict=True)]
         values += map(self._constant, inner.constants)

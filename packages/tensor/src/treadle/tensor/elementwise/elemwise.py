@@ -66,10 +66,10 @@ def _unfused(scalar: Composite, node: Apply, operands: Sequence[Variable]) -> li
     values = [*operands, *(constant(number, dtype=dtype) for number, dtype in scalar.constants)]
     shape = getattr(node.outputs[0].type, "shape", ())
     for step in scalar.steps:
-        made = Apply(
+        single = Apply(
             Elemwise(step.scalar_op), [values[i] for i in step.args], [TensorType(step.out, shape).make_variable()]
         )
-        values.append(made.outputs[0])
+        values.append(single.outputs[0])
     return [values[i] for i in scalar.outputs]
 
 
@@ -130,8 +130,8 @@ class Elemwise(TensorOp):
         label: str | None = None,
     ) -> None:
         """Take the parameters as the documentation has them, or the fields."""
-        given: object = scalar_op
-        if not isinstance(given, ScalarOp | Composite):
+        operation: object = scalar_op
+        if not isinstance(operation, ScalarOp | Composite):
             msg = f"Elemwise: scalar_op must be a scalar op, got {text_of(scalar_op)}. Pass a ScalarOp or a Composite."
             raise TensorTypeError(msg)
         pairs = tuple(sorted(_checked_pattern(scalar_op, inplace_pattern).items())) if inplace_pattern else inplace
@@ -280,9 +280,9 @@ class Elemwise(TensorOp):
                     "Cast the tensor to a wider dtype first."
                 )
                 raise DtypeError(msg)
-        made = constant(x, dtype=wanted)
-        made.tag.python_number = x
-        return made
+        number = constant(x, dtype=wanted)
+        number.tag.python_number = x
+        return number
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the output types: dtype by the scalar op's rule, shape by broadcasting."""
@@ -343,7 +343,7 @@ class Elemwise(TensorOp):
         # A result that depends on some of the inputs only has the shape of all.
         fill = Elemwise(SCALAR_OPS["second"])
         return [
-            out if out.type == kind else reduce(lambda made, x: fill(x, made), inputs, out)
+            out if out.type == kind else reduce(lambda filled, x: fill(x, filled), inputs, out)
             for out, kind in zip((values[i] for i in whole.outputs), wanted, strict=True)
         ]
 
@@ -351,8 +351,8 @@ class Elemwise(TensorOp):
         """Return the expansion of a scalar op, computed in the dtypes of its rule, as a variable of the node's type."""
         (wanted,) = self.infer(*[x.type for x in inputs])
         loops, out = cast("ScalarOp", self.scalar_op).signature([x.type.numpy_dtype for x in inputs])
-        made = expansion(*[Elemwise(SCALAR_OPS[f"cast_{d.name}"])(x) for x, d in zip(inputs, loops, strict=True)])
-        result = Elemwise(SCALAR_OPS[f"cast_{out.name}"])(made)
+        expanded = expansion(*[Elemwise(SCALAR_OPS[f"cast_{d.name}"])(x) for x, d in zip(inputs, loops, strict=True)])
+        result = Elemwise(SCALAR_OPS[f"cast_{out.name}"])(expanded)
         return [result if result.type == wanted else wanted.filter_variable(result)]
 
     # The methods of NumPy's ufuncs
@@ -378,8 +378,8 @@ class Elemwise(TensorOp):
         if name is None:
             msg = f"{scalar.name}.{method}: NumPy has no ufunc of this name. Write it by reductions of the result."
             raise DtypeError(msg)
-        given = [as_tensor_variable(x) for x in inputs]
-        return cast("TensorVariable", upward.array_ufunc(getattr(np, name), method, given, options))
+        operands = [as_tensor_variable(x) for x in inputs]
+        return cast("TensorVariable", upward.array_ufunc(getattr(np, name), method, operands, options))
 
     # Printing
 

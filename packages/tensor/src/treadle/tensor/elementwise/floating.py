@@ -65,11 +65,11 @@ def _only(name: str, *, half: bool) -> DtypeRule:
     rule = of_ufunc(name)
 
     def resolve(operands: Sequence[Operand]) -> Signature:
-        found = rule(operands)
-        if (found[1] == np.float16) != half:
+        signature = rule(operands)
+        if (signature[1] == np.float16) != half:
             msg = "float16 and longer floats are computed apart"
             raise TypeError(msg)
-        return found
+        return signature
 
     return resolve
 

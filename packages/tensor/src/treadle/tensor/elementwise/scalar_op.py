@@ -173,11 +173,11 @@ class ScalarOp:
 
     def _arity(self) -> int:
         """Return the number of operands that the body, or else the implementation, needs."""
-        given = inspect.signature(self.body or self.impl).parameters.values()
-        if any(p.kind is p.VAR_POSITIONAL for p in given):
+        parameters = inspect.signature(self.body or self.impl).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             msg = f"{self.name}: the number of operands does not follow from a function of any number. Pass nin."
             raise TensorTypeError(msg)
-        return sum(p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in given)
+        return sum(p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in parameters)
 
     def _derive(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -193,10 +193,10 @@ class ScalarOp:
             If the body does more than apply elementwise functions.
         """
         key = tuple(operands)
-        found = self._signatures.get(key)
-        if found is None:
+        resolved = self._signatures.get(key)
+        if resolved is None:
             try:
-                found = self.dtypes(key)
+                resolved = self.dtypes(key)
             except DtypeError:
                 raise
             except TypeError as error:
@@ -205,11 +205,11 @@ class ScalarOp:
                 raise DtypeError(msg) from error
             if self.body is not None:
                 # What is wrong with a body is said where the scalar op is first applied.
-                made = self.formula_for([d.name for d in found[0]])
-                source = np.dtype(made.value_dtypes[made.outputs[0]])
-                check_conversion(f"{self.name}: result of the body", source, found[1])
-            self._signatures[key] = found
-        return found
+                composite = self.formula_for([d.name for d in resolved[0]])
+                source = np.dtype(composite.value_dtypes[composite.outputs[0]])
+                check_conversion(f"{self.name}: result of the body", source, resolved[1])
+            self._signatures[key] = resolved
+        return resolved
 
     def canonical(self) -> bytes:
         """Return the canonical encoding: the name."""
