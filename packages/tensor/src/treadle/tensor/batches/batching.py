@@ -28,23 +28,23 @@ def batch_lengths(pairs: Sequence[Pair]) -> list[TensorVariable]:
     batch = most_batch(pairs)
     result = []
     for back in range(batch, 0, -1):
-        found: list[TensorVariable] = []
+        candidates: list[TensorVariable] = []
         for old, new in pairs:
             at = batch_ndim(old, new) - back
             if at >= 0:
-                found.append(lengths(new)[at])
-        result.append(broadcast_length(found))
+                candidates.append(lengths(new)[at])
+        result.append(broadcast_length(candidates))
     return result
 
 
-def broadcast_length(found: Sequence[TensorVariable]) -> TensorVariable:
+def broadcast_length(candidates: Sequence[TensorVariable]) -> TensorVariable:
     """Return the length that dimensions of these lengths have together: each of them is that, or 1.
 
     A constant that is not 1 decides. Other lengths may change, though they be known now: those that are known and not
     1 come first, so that the result is known too.
     """
     distinct: dict[object, TensorVariable] = {}
-    for length in found:
+    for length in candidates:
         known = as_index(length)
         if known is not None and known != 1:
             return length
@@ -93,7 +93,7 @@ def complete(old: TensorVariable, new: TensorVariable, replaced: Sequence[Pair])
     replaced
         The inputs it depends on; those that are no tensors, such as generators, have no batch.
     """
-    replaced = [(given, made) for given, made in replaced if isinstance(given.type, TensorType)]
+    replaced = [(before, after) for before, after in replaced if isinstance(before.type, TensorType)]
     if batch_ndim(old, new) >= most_batch(replaced):
         return as_tensor_variable(new)
     return spread(old, as_tensor_variable(new), batch_lengths(replaced))

@@ -76,9 +76,9 @@ class Blockwise(TensorOp):
     __match_args__ = ("core_op", "signature")
 
     def __init__(self, core_op: Op, signature: str | None = None, name: str | None = None) -> None:
-        given: object = core_op
-        if not isinstance(given, Op) or isinstance(given, Blockwise):
-            msg = f"Blockwise: core_op must be an op, and no Blockwise, got {text_of(given)}. Pass one."
+        op: object = core_op
+        if not isinstance(op, Op) or isinstance(op, Blockwise):
+            msg = f"Blockwise: core_op must be an op, and no Blockwise, got {text_of(op)}. Pass one."
             raise GraphTypeError(msg)
         stated = getattr(core_op, "gufunc_signature", None) if signature is None else signature
         if stated is None:
@@ -105,19 +105,19 @@ class Blockwise(TensorOp):
         ShapeError
             If lengths that are known differ where the signature has one name.
         """
-        given = [self.as_input(x) for x in inputs]
-        if len(given) != len(self.inputs_sig):
-            msg = f"{self}: {len(self.inputs_sig)} inputs are needed, got {len(given)}. Pass one for each core."
+        tensors_ = [self.as_input(x) for x in inputs]
+        if len(tensors_) != len(self.inputs_sig):
+            msg = f"{self}: {len(self.inputs_sig)} inputs are needed, got {len(tensors_)}. Pass one for each core."
             raise TensorTypeError(msg)
-        for x, core in zip(given, self.inputs_sig, strict=True):
+        for x, core in zip(tensors_, self.inputs_sig, strict=True):
             if x.ndim < len(core):
                 msg = f"{self}: {x} of type {x.type} has fewer dimensions than its core ({', '.join(core)}). Add some."
                 raise TensorTypeError(msg)
-        batch = max((x.ndim - len(core) for x, core in zip(given, self.inputs_sig, strict=True)), default=0)
-        wide = [shape_padleft(x, batch - x.ndim + len(core)) for x, core in zip(given, self.inputs_sig, strict=True)]
+        batch = max((x.ndim - len(core) for x, core in zip(tensors_, self.inputs_sig, strict=True)), default=0)
+        wide = [shape_padleft(x, batch - x.ndim + len(core)) for x, core in zip(tensors_, self.inputs_sig, strict=True)]
         self._check_cores([x.type.shape[batch:] for x in wide])
         leading = broadcast_static(f"{self}: the batch", [x.type.shape[:batch] for x in wide])
-        inner = self._core_node(given)
+        inner = self._core_node(tensors_)
         if len(inner.outputs) != len(self.outputs_sig):
             msg = f"{self}: the core op has {len(inner.outputs)} outputs, the signature {len(self.outputs_sig)}. Agree."
             raise ShapeError(msg)
@@ -166,8 +166,8 @@ class Blockwise(TensorOp):
         core = self._core_node(tensors(node.inputs))
         parts = [[x[at] for x in wide] for at in np.ndindex(*leading)]
         # The lengths of an empty batch's parts are those of what comes of ones.
-        found = [self._part(core, part) for part in parts or [[np.ones(x.shape[batch:], x.dtype) for x in wide]]]
-        for cell, results in zip(output_storage, zip(*found, strict=True), strict=True):
+        computed = [self._part(core, part) for part in parts or [[np.ones(x.shape[batch:], x.dtype) for x in wide]]]
+        for cell, results in zip(output_storage, zip(*computed, strict=True), strict=True):
             cell[0] = np.stack(results)[: len(parts)].reshape((*leading, *results[0].shape))
 
     def _part(self, core: TensorNode, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -189,43 +189,43 @@ class Blockwise(TensorOp):
         }
         names = {name for core in self.outputs_sig for name in core}
         told.update((name, int(name)) for name in names if name.isdecimal())
-        given = [shape for shape in shapes if shape is not None]
-        leading = [broadcast_length(as_lengths(str(self), [n[d] for n in given])) for d in range(batch)]
+        known_shapes = [shape for shape in shapes if shape is not None]
+        leading = [broadcast_length(as_lengths(str(self), [n[d] for n in known_shapes])) for d in range(batch)]
         cores = [None] * len(node.outputs) if names <= told.keys() else self._told_by_core(node, shapes)
-        made: list[SymbolicShape | None] = []
+        result: list[SymbolicShape | None] = []
         for out, core, known in zip(node.outputs, self.outputs_sig, cores, strict=True):
             own = [told.get(name) for name in core] if known is None else list(known)
-            made.append((*leading, *(ShapeI(batch + d)(out) if n is None else n for d, n in enumerate(own))))
-        return made
+            result.append((*leading, *(ShapeI(batch + d)(out) if n is None else n for d, n in enumerate(own))))
+        return result
 
     def _told_by_core(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return what the core op's own infer_shape says of its results, where that follows from shapes alone."""
         batch, core = self.batch_ndim(node), self._core_node(tensors(node.inputs))
-        found = None
+        told = None
         if type(self.core_op).infer_shape is not Op.infer_shape:
             own = [None if shape is None else tuple(shape[batch:]) for shape in shapes]
-            found = call_infer_shape(self.core_op.infer_shape, None, core, own)
+            told = call_infer_shape(self.core_op.infer_shape, None, core, own)
         parts = set(core.inputs)
         return [
             None
             if shape is None or any(isinstance(n, Variable) and variable_depends_on(n, parts) for n in shape)
             else shape
-            for shape in found or [None] * len(core.outputs)
+            for shape in told or [None] * len(core.outputs)
         ]
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
         """Return what the core op makes of batches itself, if it takes them."""
-        given = tensors(inputs)
-        core = self._core_node(given)
+        operands = tensors(inputs)
+        core = self._core_node(operands)
         if VECTORIZERS.find(self.core_op) is None:
             return None
         try:
-            made = vectorize_graph(core.outputs, dict(zip(core.inputs, given, strict=True)))
+            outputs = vectorize_graph(core.outputs, dict(zip(core.inputs, operands, strict=True)))
         except VectorizeError:
             return None
         # An op may take some batches itself, and have others applied one by one.
-        node = made[0].owner
-        return None if node is not None and getattr(node.op, "core_op", None) == self.core_op else made
+        node = outputs[0].owner
+        return None if node is not None and getattr(node.op, "core_op", None) == self.core_op else outputs
 
     # Derivatives and batches
 
@@ -247,36 +247,36 @@ class Blockwise(TensorOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Apply the core op's derivative to the batch, and sum over what was broadcast."""
-        given = tensors(inputs)
-        core = self._core_node(given)
+        operands = tensors(inputs)
+        core = self._core_node(operands)
         stand_ins = [
             ct if not isinstance(ct.type, TensorType) else out.type.make_variable()
             for ct, out in zip(cotangents, core.outputs, strict=True)
         ]
         terms = self.core_op.pullback(core.inputs, core.outputs, stand_ins)
-        batched: dict[Variable, Variable] = dict(zip(core.inputs, given, strict=True))
+        batched: dict[Variable, Variable] = dict(zip(core.inputs, operands, strict=True))
         batched.update((own, ct) for own, ct in zip(stand_ins, cotangents, strict=True) if own is not ct)
-        made: list[Variable | None] = []
-        for x, term in zip(given, terms, strict=True):
+        gradients: list[Variable | None] = []
+        for x, term in zip(operands, terms, strict=True):
             if term is None or not isinstance(term.type, TensorType):
-                made.append(term)
+                gradients.append(term)
                 continue
             # A term that does not depend on the batch is the same for all of it.
-            made.append(sum_to(_over_batch(term, batched), x))
-        return made
+            gradients.append(sum_to(_over_batch(term, batched), x))
+        return gradients
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Apply the core op's derivative to the batch."""
-        given = tensors(inputs)
-        core = self._core_node(given)
+        operands = tensors(inputs)
+        core = self._core_node(operands)
         stand_ins = [
             t if t is None or not isinstance(t.type, TensorType) else x.type.make_variable()
             for t, x in zip(tangents, core.inputs, strict=True)
         ]
         terms = self.core_op.pushforward(core.inputs, core.outputs, stand_ins)
-        batched: dict[Variable, Variable] = dict(zip(core.inputs, given, strict=True))
+        batched: dict[Variable, Variable] = dict(zip(core.inputs, operands, strict=True))
         moving = zip(stand_ins, tangents, strict=True)
         batched.update((own, t) for own, t in moving if own is not None and t is not None and own is not t)
         return [
@@ -309,8 +309,8 @@ def _over_batch(term: Variable, batched: dict[Variable, Variable]) -> TensorVari
 def _core(x: TensorVariable, core: Core) -> TensorVariable:
     if x.ndim == len(core) and isinstance(x, Constant):
         return x
-    made: TensorVariable = TensorType(x.type.dtype, x.type.shape[x.ndim - len(core) :]).make_variable(x.name)
-    return made
+    core_variable: TensorVariable = TensorType(x.type.dtype, x.type.shape[x.ndim - len(core) :]).make_variable(x.name)
+    return core_variable
 
 
 def in_a_loop(op: Op, node: TensorNode, *inputs: TensorVariable) -> Apply:

@@ -56,9 +56,9 @@ def compiled_loop(module: str, name: str, types: str) -> tuple[int, int]:
     if not isinstance(ufunc, np.ufunc) or types not in ufunc.types:
         msg = f"NumPy {np.__version__} has no loop {module}.{name} of types {types}. Use another version of it."
         raise CompiledLoopError(msg)
-    found = _Ufunc.from_address(id(ufunc))
-    if (found.nin, found.nout, found.nargs, found.ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
+    layout = _Ufunc.from_address(id(ufunc))
+    if (layout.nin, layout.nout, layout.nargs, layout.ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
         msg = f"NumPy {np.__version__} lays its ufuncs out in an unknown way. Use another version of it."
         raise CompiledLoopError(msg)
     at = ufunc.types.index(types)
-    return int(found.functions[at] or 0), int(found.data[at] or 0) if found.data else 0
+    return int(layout.functions[at] or 0), int(layout.data[at] or 0) if layout.data else 0

@@ -29,12 +29,12 @@ def _reshape_lengths(
 ) -> list[TensorVariable | int]:
     """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
     own = lengths(x)[batch_ndim(node.inputs[0], x) :]
-    given: list[TensorVariable | int] = list(checked_lengths(node, wanted))
+    result: list[TensorVariable | int] = list(checked_lengths(node, wanted))
     for at, length in enumerate(wanted):
         known = as_index(length)
         if (known is not None and known >= 0) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
             continue
         others = [*wanted[:at], *wanted[at + 1 :]]
         meant = floor_div(product_of(own), maximum(product_of(others), 1)) if others else product_of(own)
-        given[at] = meant if known == -1 else switch(eq(length, -1), meant, length)
-    return given
+        result[at] = meant if known == -1 else switch(eq(length, -1), meant, length)
+    return result
