@@ -94,8 +94,8 @@ class ExtractDiag(TensorOp):
     def printed_form(self, node: Apply) -> Form:
         """Write ``x.diagonal(offset)``."""
         axes = [self.axis1, self.axis2]
-        given = [self.offset, *axes] if axes != [0, 1] else [self.offset] * (self.offset != 0)
-        return Form.method(node.inputs[0], "diagonal", [str(n) for n in given])
+        arguments = [self.offset, *axes] if axes != [0, 1] else [self.offset] * (self.offset != 0)
+        return Form.method(node.inputs[0], "diagonal", [str(n) for n in arguments])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a view with NumPy."""
@@ -127,8 +127,8 @@ class ExtractDiag(TensorOp):
         """Put the cotangent on the diagonal of zeros."""
         x = as_tensor_variable(inputs[0])
         own = lengths(x)
-        made = AllocDiag(self.offset)(cotangents[0], own[self.axis1], own[self.axis2])
-        return [moveaxis(made, (-2, -1), (self.axis1, self.axis2))]
+        matrices = AllocDiag(self.offset)(cotangents[0], own[self.axis1], own[self.axis2])
+        return [moveaxis(matrices, (-2, -1), (self.axis1, self.axis2))]
 
 
 @static_op
@@ -173,11 +173,11 @@ class AllocDiag(TensorOp):
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write the vectors into zeros."""
         x, n, m = inputs
-        made = np.zeros((*x.shape[:-1], int(n), int(m)), x.dtype)
-        part = made.diagonal(self.offset, -2, -1)
+        matrices = np.zeros((*x.shape[:-1], int(n), int(m)), x.dtype)
+        part = matrices.diagonal(self.offset, -2, -1)
         part.flags.writeable = True
         part[...] = x
-        output_storage[0][0] = made
+        output_storage[0][0] = matrices
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the vectors, as it holds for zeros."""
@@ -208,9 +208,9 @@ class AllocDiag(TensorOp):
         stop = least(plus(start, times(number(shape_i(x, -1)), step)), times(n, m))
         bounds = (start, stop, step)
         span = Span(*(b if isinstance(b, int) else SYMBOLIC for b in bounds))
-        given = [b for b in bounds if not isinstance(b, int)]
+        symbolic = [b for b in bounds if not isinstance(b, int)]
         zeros = alloc(np.zeros((), x.dtype), *batch, times(n, m))
-        filled = IncSubtensor((*[Span()] * len(batch), span), set=True, inplace=True)(zeros, x, *given)
+        filled = IncSubtensor((*[Span()] * len(batch), span), set=True, inplace=True)(zeros, x, *symbolic)
         return [reshape(filled, [*batch, *wanted], ndim=len(batch) + 2)]
 
     def pullback(

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["JoinDims", "SplitDims", "join_dims", "pack", "split_dims", "unpack"]
 
 
-def _product(given: Sequence[TensorVariable]) -> TensorVariable:
+def _product(lengths: Sequence[TensorVariable]) -> TensorVariable:
     """Return the product of lengths as a scalar."""
     result: Number = 1
-    for n in given:
+    for n in lengths:
         result = times(result, number(n))
     return constant(result, dtype=LENGTH) if isinstance(result, int) else result
 
@@ -155,8 +155,8 @@ class SplitDims(TensorOp):
         # Reshape of one dimension alone has the same rules and the same errors.
         alone = Reshape(len(wanted)).make_node(TensorType(x.dtype, (x.type.shape[self.axis],)).make_variable(), *wanted)
         (part,) = as_tensors(alone.outputs)
-        made = (*x.type.shape[: self.axis], *part.type.shape, *x.type.shape[self.axis + 1 :])
-        return Apply(self, [x, *wanted], [TensorType(x.dtype, made).make_variable()])
+        shape = (*x.type.shape[: self.axis], *part.type.shape, *x.type.shape[self.axis + 1 :])
+        return Apply(self, [x, *wanted], [TensorType(x.dtype, shape).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``split_dims(x, n, m, axis=1)``."""
@@ -182,12 +182,12 @@ class SplitDims(TensorOp):
         """Return the lengths that are given, and what is left for -1."""
         own = shapes.of(node.inputs[0])
         wanted = [shapes.of_scalar(n) for n in node.inputs[1:]]
-        found = list(wanted)
+        split = list(wanted)
         for d, n in enumerate(wanted):
             if not shapes.is_natural(n):
                 rest = shapes.divided([own[self.axis]], [other for i, other in enumerate(wanted) if i != d])
-                found[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
-        return [*own[: self.axis], *found, *own[self.axis + 1 :]]
+                split[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
+        return [*own[: self.axis], *split, *own[self.axis + 1 :]]
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Split behind the batch."""
@@ -200,14 +200,14 @@ class SplitDims(TensorOp):
         x, *wanted = map(as_tensor_variable, inputs)
         own = lengths(x)
         # What -1 stands for is worked out here: of the whole tensor, other dimensions may have length 0.
-        found = list(wanted)
+        split = list(wanted)
         for d, n in enumerate(wanted):
             known = known_integer(n)
             if known is None or known < 0:
                 others = greatest(number(_product([*wanted[:d], *wanted[d + 1 :]])), 1)
                 rest = as_tensor_variable(whole_quotient(number(own[self.axis]), others))
-                found[d] = rest if known == -1 else switch(lt(n, 0), rest, n)
-        new = [*own[: self.axis], *found, *own[self.axis + 1 :]]
+                split[d] = rest if known == -1 else switch(lt(n, 0), rest, n)
+        new = [*own[: self.axis], *split, *own[self.axis + 1 :]]
         return [Reshape(len(new))(x, *new)]
 
     def pullback(
@@ -365,6 +365,6 @@ def unpack(
     if front + back + 1 != var.ndim:
         msg = f"unpack: a tensor of rank {front + back + 1} is needed, got {var} of type {var.type}. Check keep_axes."
         raise ShapeError(msg)
-    shapes = [as_lengths("unpack", given) for given in as_items("unpack: packed_shapes", packed_shapes)]
-    parts = split(var, [_product(given) for given in shapes], front)
-    return [split_dims(part, given, front) for part, given in zip(parts, shapes, strict=True)]
+    shapes = [as_lengths("unpack", shape) for shape in as_items("unpack: packed_shapes", packed_shapes)]
+    parts = split(var, [_product(shape) for shape in shapes], front)
+    return [split_dims(part, shape, front) for part, shape in zip(parts, shapes, strict=True)]

@@ -128,18 +128,18 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
 
 def _shifts(shift: TensorLike, count: int) -> list[TensorLike]:
     """Return the shifts, those that are known as Python integers; a vector of unknown length has `count`."""
-    given = list(shift) if isinstance(shift, list | tuple) else [shift]
+    items = list(shift) if isinstance(shift, list | tuple) else [shift]
     result: list[TensorLike] = []
-    for item in given:
+    for item in items:
         var = as_tensor_variable(item)
         if var.ndim == 1 and var.type.shape[0] is None and item is shift:
             var = specify_shape(var, (count,))
         if var.ndim > 1 or var.type.numpy_dtype.kind not in "iub" or (var.ndim and var.type.shape[0] is None):
             msg = f"roll: a shift must be an integer, got {text_of(item)} of type {var.type}. Cast it."
             raise TensorTypeError(msg)
-        found = known_values(var) or [None] * (1 if var.ndim == 0 else len(var))
+        known = known_values(var) or [None] * (1 if var.ndim == 0 else len(var))
         scalars = [var] if var.ndim == 0 else list(var)
-        result += [cast(v, LENGTH) if n is None else int(n) for v, n in zip(scalars, found, strict=True)]
+        result += [cast(v, LENGTH) if n is None else int(n) for v, n in zip(scalars, known, strict=True)]
     return result
 
 

@@ -104,29 +104,29 @@ def linspace(
     gaps = count - 1 if ends else count
     if isinstance(gaps, int) and gaps <= 0:
         step: TensorVariable = constant(np.full((), np.nan, inner))
-        found = add(mul(places, delta), first)
+        numbers = add(mul(places, delta), first)
     else:
         wide: TensorLike = np.asarray(gaps, inner) if isinstance(gaps, int) else cast(maximum(gaps, 1), inner)
         step = true_div(delta, wide)
         # Where a step is too small for the dtype, the places are divided first.
-        found = switch(any_(eq(step, 0)), mul(true_div(places, wide), delta), mul(places, step))
-        found = add(found, first)
+        numbers = switch(any_(eq(step, 0)), mul(true_div(places, wide), delta), mul(places, step))
+        numbers = add(numbers, first)
         if not isinstance(gaps, int):
             step = switch(gt(gaps, 0), step, np.full((), np.nan, inner))
     if ends and not (isinstance(count, int) and count <= 1):
         is_last = eq(at, count - 1) if isinstance(count, int) else bitwise_and(eq(at, count - 1), gt(count, 1))
-        found = switch(is_last, last, found)
+        numbers = switch(is_last, last, numbers)
     if dtype is not None:
         wanted = TensorType(dtype).numpy_dtype
-        found = cast(floor(found) if wanted.kind in "iu" else found, wanted)
-    at_axis = normalize_axis("linspace", axis, found.ndim)
-    made = moveaxis(found, 0, at_axis) if at_axis else found
-    return (made, step) if as_flag("linspace: retstep", retstep) else made
+        numbers = cast(floor(numbers) if wanted.kind in "iu" else numbers, wanted)
+    at_axis = normalize_axis("linspace", axis, numbers.ndim)
+    result = moveaxis(numbers, 0, at_axis) if at_axis else numbers
+    return (result, step) if as_flag("linspace: retstep", retstep) else result
 
 
 def _samples(start: TensorLike, stop: TensorLike, num: TensorLike, endpoint: bool, axis: int = 0) -> TensorVariable:
-    made = linspace(start, stop, num, endpoint, axis=axis)
-    return made if isinstance(made, Variable) else made[0]
+    samples = linspace(start, stop, num, endpoint, axis=axis)
+    return samples if isinstance(samples, Variable) else samples[0]
 
 
 def _in_order(endpoint: object, base: object) -> tuple[bool, TensorLike]:
@@ -162,8 +162,8 @@ def logspace(
     elif not isinstance(radix, Variable | np.ndarray | np.generic):
         # A Python number has no dtype of its own.
         root = constant(radix, dtype=np.result_type(kind, radix))  # type: ignore[arg-type]  # a Python number
-    made = power(root, _samples(first, last, num, ends, axis))
-    return made if dtype is None else cast(made, TensorType(dtype).dtype)
+    powers = power(root, _samples(first, last, num, ends, axis))
+    return powers if dtype is None else cast(powers, TensorType(dtype).dtype)
 
 
 @composed
@@ -200,16 +200,16 @@ def geomspace(
     turn = sign(first)
     begin, end = true_div(first, turn), true_div(last, turn)
     count = _count("geomspace", num)
-    found = power(np.full((), 10.0, inner), _samples(log10(begin), log10(end), count, ends))
-    at = shape_padright(arange(count), found.ndim - 1)
-    found = switch(eq(at, 0), begin, found)
+    numbers = power(np.full((), 10.0, inner), _samples(log10(begin), log10(end), count, ends))
+    at = shape_padright(arange(count), numbers.ndim - 1)
+    numbers = switch(eq(at, 0), begin, numbers)
     if ends:
-        found = switch(bitwise_and(eq(at, count - 1), gt(at, 0)), end, found)
-    found = mul(found, turn)
-    at_axis = normalize_axis("geomspace", axis, found.ndim)
+        numbers = switch(bitwise_and(eq(at, count - 1), gt(at, 0)), end, numbers)
+    numbers = mul(numbers, turn)
+    at_axis = normalize_axis("geomspace", axis, numbers.ndim)
     if at_axis:
-        found = moveaxis(found, 0, at_axis)
-    return cast(found, wanted)
+        numbers = moveaxis(numbers, 0, at_axis)
+    return cast(numbers, wanted)
 
 
 def meshgrid(
@@ -300,14 +300,14 @@ def vander(x: TensorLike, N: TensorLike | None = None, increasing: bool = False)
     if var.ndim != 1:
         msg = f"vander: a vector is needed, got {var} of type {var.type}. Flatten it."
         raise ShapeError(msg)
-    given = None if N is None else as_count("vander: N", N)
+    columns = None if N is None else as_count("vander: N", N)
     base = expand_dims(cast(var, np.promote_types(var.dtype, "int64")), 1)
-    if given is None:
+    if columns is None:
         rising = arange(var.shape[0])
         return power(base, rising if as_flag("vander: increasing", increasing) else rising[::-1])
     powers = [ones_like(base)]
-    while len(powers) < given:
+    while len(powers) < columns:
         powers.append(mul(powers[-1], base))
-    if not given:
+    if not columns:
         return base[:, :0]
     return concatenate(powers if as_flag("vander: increasing", increasing) else powers[::-1], 1)

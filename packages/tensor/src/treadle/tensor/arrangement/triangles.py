@@ -100,8 +100,8 @@ def _positions(what: str, upper: bool, n: TensorLike, k: TensorLike, m: TensorLi
     known = [known_integer(x) for x in (n, k, n if m is None else m)]
     if None not in known and all(n is not None and n <= _MOST_ROWS for n in (known[0], known[2])):
         height, offset, width = (int(x) for x in known if x is not None)
-        found = (np.triu_indices if upper else np.tril_indices)(height, max(min(offset, width), -height), width)
-        return constant(found[0], dtype=LENGTH), constant(found[1], dtype=LENGTH)
+        indices = (np.triu_indices if upper else np.tril_indices)(height, max(min(offset, width), -height), width)
+        return constant(indices[0], dtype=LENGTH), constant(indices[1], dtype=LENGTH)
     rows, columns = maximum(rows, 0), maximum(columns, 0)  # as in NumPy, there is nothing in what has no length
     # The first column of each row that is outside, or inside, of the triangle.
     first = add(arange(rows), cast(_diagonal(k, rows, columns), LENGTH) + (0 if upper else 1))
