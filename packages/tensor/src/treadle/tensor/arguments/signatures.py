@@ -35,8 +35,8 @@ def parse_gufunc_signature(signature: str) -> tuple[list[Core], list[Core]]:
     if not isinstance(signature, str) or _SIGNATURE.fullmatch(signature) is None:
         msg = f"signature: core dimensions are needed, such as '(m,n),(n)->(m)', got {text_of(signature)}. Write one."
         raise ShapeError(msg)
-    given, _, made = signature.partition("->")
-    return _cores(given), _cores(made)
+    inputs, _, outputs = signature.partition("->")
+    return _cores(inputs), _cores(outputs)
 
 
 def _cores(text: str) -> list[Core]:
@@ -55,7 +55,7 @@ def safe_signature(core_inputs_ndim: Sequence[int], core_outputs_ndim: Sequence[
     '(i00,i01),(i10)->(o00)'
     """
     sides = []
-    for letter, given in (("i", core_inputs_ndim), ("o", core_outputs_ndim)):
-        ranks = [as_integer("safe_signature: a rank", n, 0) for n in as_items("safe_signature: the ranks", given)]
+    for letter, core_ranks in (("i", core_inputs_ndim), ("o", core_outputs_ndim)):
+        ranks = [as_integer("safe_signature: a rank", n, 0) for n in as_items("safe_signature: the ranks", core_ranks)]
         sides.append(",".join(f"({','.join(f'{letter}{i}{d}' for d in range(n))})" for i, n in enumerate(ranks)))
     return "->".join(sides)
