@@ -52,9 +52,9 @@ class CheckAndRaise(Op):
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
 
     def __init__(self, exc_type: type[Exception], msg: str = "") -> None:
-        given: object = exc_type
-        if not (isinstance(given, type) and issubclass(given, Exception)):
-            error = f"CheckAndRaise: exc_type must be a class of exceptions, got {text_of(given)}. Pass one."
+        kind: object = exc_type
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            error = f"CheckAndRaise: exc_type must be a class of exceptions, got {text_of(kind)}. Pass one."
             raise GraphTypeError(error)
         self.exc_type = exc_type
         self.msg = msg if isinstance(msg, str) else text_of(msg)

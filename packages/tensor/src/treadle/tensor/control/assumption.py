@@ -67,13 +67,13 @@ class FactTable(Mapping[str, tuple[str, ...]]):
 
     def following(self, fact: str, is_complex: bool) -> set[str]:
         """Return all that follows from a fact, itself included."""
-        found, stack = set(), [fact]
+        implied, stack = set(), [fact]
         while stack:
             current = stack.pop()
-            if current not in found:
-                found.add(current)
+            if current not in implied:
+                implied.add(current)
                 stack += (*self.get(current, ()), *(() if is_complex else self._real.get(current, ())))
-        return found
+        return implied
 
     def ways(self, fact: str, is_complex: bool) -> tuple[str, ...]:
         """Return the facts that a fact follows from, itself first."""
@@ -143,20 +143,20 @@ class SpecifyAssumptions(TensorOp):
         ConflictingAssumptionsError
             If one contradicts another.
         """
-        given = dict(self.assumptions)
-        given = {fact: as_flag(f"assume: {text_of(fact, str)}", held) for fact, held in given.items()}
-        unknown = sorted(set(given) - set(FACTS))
+        facts = dict(self.assumptions)
+        facts = {fact: as_flag(f"assume: {text_of(fact, str)}", held) for fact, held in facts.items()}
+        unknown = sorted(set(facts) - set(FACTS))
         if unknown:
             msg = f"assume: {', '.join(map(text_of, unknown))}: no such fact. Facts are {', '.join(FACTS)}."
             raise TensorTypeError(msg)
         self._refuse_contradictions(is_complex=True)
-        object.__setattr__(self, "assumptions", tuple(sorted(given.items())))
+        object.__setattr__(self, "assumptions", tuple(sorted(facts.items())))
 
     def _refuse_contradictions(self, is_complex: bool) -> None:
-        given = dict(self.assumptions)
-        for fact, is_true in given.items():
+        facts = dict(self.assumptions)
+        for fact, is_true in facts.items():
             for other in FACTS.following(fact, is_complex) if is_true else ():
-                if given.get(other) is False:
+                if facts.get(other) is False:
                     msg = f"assume: what is {fact} is {other}, got {fact}=True and {other}=False. Leave one out."
                     raise ConflictingAssumptionsError(msg)
 
@@ -177,9 +177,9 @@ class SpecifyAssumptions(TensorOp):
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what was said, and what holds for the input."""
-        given = dict(self.assumptions)
-        if fact in given:
-            return given[fact]
+        facts = dict(self.assumptions)
+        if fact in facts:
+            return facts[fact]
         followed = FACTS.following(fact, _is_complex(output.type))
         if any(denied in followed for denied, held in self.assumptions if not held):
             return False
@@ -268,7 +268,7 @@ def assume(
     TensorType(float64, shape=(None, None))
     """
     var = as_tensor_variable(x)
-    given = {
+    options = {
         "diagonal": diagonal,
         "lower_triangular": lower_triangular,
         "upper_triangular": upper_triangular,
@@ -281,10 +281,10 @@ def assume(
         "unique_indices": unique_indices,
         **others,
     }
-    facts = tuple((fact, held) for fact, held in given.items() if held is not None)
+    facts = tuple((fact, held) for fact, held in options.items() if held is not None)
     about_matrices = [fact for fact, _ in facts if FACTS.about_matrices(fact)]
     if about_matrices and var.ndim < 2:
         msg = f"assume: {about_matrices[0]} is said of matrices, got {var} of type {var.type}. Give it two dimensions."
         raise ShapeError(msg)
-    made: TensorVariable = SpecifyAssumptions(facts)(var) if facts else var
-    return made
+    result: TensorVariable = SpecifyAssumptions(facts)(var) if facts else var
+    return result

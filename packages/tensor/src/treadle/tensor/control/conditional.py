@@ -136,8 +136,8 @@ def vectorize_ifelse(op: IfElse, node: TensorNode, *inputs: TensorVariable) -> A
         return _elementwise(op, node, pairs)
     branches: list[Variable] = []
     first, second = pairs[1 : 1 + op.n_outs], pairs[1 + op.n_outs :]
-    made = [_together(a, b) for a, b in zip(first, second, strict=True)]
-    branches = [*(a for a, _ in made), *(b for _, b in made)]
+    aligned_pairs = [_together(a, b) for a, b in zip(first, second, strict=True)]
+    branches = [*(a for a, _ in aligned_pairs), *(b for _, b in aligned_pairs)]
     return op.make_node(condition[1], *branches)
 
 
@@ -153,10 +153,10 @@ def _elementwise(op: IfElse, node: Apply, pairs: Sequence[Pair]) -> list[Variabl
     """Return switches on the batched condition: both branches are computed, and must have one shape."""
     batch = most_batch([pair for pair in pairs if isinstance(pair[0].type, TensorType)])
     wide = aligned(pairs[0][0], pairs[0][1], batch)
-    found: list[Variable] = []
+    switches: list[Variable] = []
     for i, out in enumerate(node.outputs):
         rank = getattr(out.type, "ndim", 0)
         test = dimshuffle(wide, *range(batch), *[NEW] * rank)
         first, second = (aligned(pairs[at][0], pairs[at][1], batch) for at in (1 + i, 1 + op.n_outs + i))
-        found.append(switch(test, first, second))
-    return found
+        switches.append(switch(test, first, second))
+    return switches

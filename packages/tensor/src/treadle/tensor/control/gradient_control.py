@@ -237,14 +237,14 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> TensorVa
 
 
 def _passed(op: GradientControl, x: TensorLike) -> TensorVariable:
-    made: TensorVariable = op(as_tensor_variable(x))
-    return made
+    passed: TensorVariable = op(as_tensor_variable(x))
+    return passed
 
 
-def _number(what: str, given: object) -> float:
+def _number(what: str, value: object) -> float:
     # NumPy would leave out the imaginary part.
-    if getattr(getattr(given, "dtype", None), "kind", "") != "c":
+    if getattr(getattr(value, "dtype", None), "kind", "") != "c":
         with suppress(TypeError, ValueError):
-            return float(given)  # type: ignore[arg-type]  # refuses what is none
-    msg = f"{what} must be a real number that is known when the graph is built, got {text_of(given)}."
+            return float(value)  # type: ignore[arg-type]  # refuses what is none
+    msg = f"{what} must be a real number that is known when the graph is built, got {text_of(value)}."
     raise TensorTypeError(msg)
