@@ -64,27 +64,27 @@ class _Call:
 
     def arguments(self, inputs: Sequence[Variable]) -> list[Tree]:
         """Return all arguments, given the variables."""
-        made: list[Tree] = list(filled(self.form, inputs))
+        trees: list[Tree] = list(filled(self.form, inputs))
         for at, value in self.fixed:
-            made.insert(at, value)
-        return made
+            trees.insert(at, value)
+        return trees
 
-    def terms(self, form: Tree, found: Tree, what: str) -> Terms:
+    def terms(self, form: Tree, tree: Tree, what: str) -> Terms:
         """Return the variables of what a rule returned, in the form of arguments or result; None for nothing."""
-        if found is None:
+        if tree is None:
             return [None for _ in leaves_of(form)]
-        fits = isinstance(found, type(form)) or (isinstance(form, tuple | list) and isinstance(found, tuple | list))
-        if isinstance(form, dict) and fits and form.keys() == found.keys():
-            return [term for key, item in form.items() for term in self.terms(item, found[key], what)]
-        if isinstance(form, tuple | list) and fits and len(form) == len(found):
-            return [term for item, part in zip(form, found, strict=True) for term in self.terms(item, part, what)]
-        if isinstance(form, tuple | list | dict) or isinstance(found, tuple | list | dict):
+        fits = isinstance(tree, type(form)) or (isinstance(form, tuple | list) and isinstance(tree, tuple | list))
+        if isinstance(form, dict) and fits and form.keys() == tree.keys():
+            return [term for key, item in form.items() for term in self.terms(item, tree[key], what)]
+        if isinstance(form, tuple | list) and fits and len(form) == len(tree):
+            return [term for item, part in zip(form, tree, strict=True) for term in self.terms(item, part, what)]
+        if isinstance(form, tuple | list | dict) or isinstance(tree, tuple | list | dict):
             msg = (
-                f"{self.name}: the {what} must have the form {form}, a number for each tensor, got {text_of(found)}. "
+                f"{self.name}: the {what} must have the form {form}, a number for each tensor, got {text_of(tree)}. "
                 "Return one term for each, or None where there is none."
             )
             raise GraphTypeError(msg)
-        return [found if isinstance(found, Variable) else as_tensor_variable(found)]
+        return [tree if isinstance(tree, Variable) else as_tensor_variable(tree)]
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class _BackwardRule:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             msg = f"{call.name}: fwd must return the result and what bwd needs, got {text_of(pair)}. Return a pair."
             raise GraphTypeError(msg)
-        found = self.bwd(*call.values, pair[1], filled(call.result, _or_zeros(outputs, cotangents)))
-        if isinstance(found, Variable) and len(call.form) == 1:
-            found = (found,)
-        return call.terms(call.form, found, "gradient that bwd returned")
+        gradients = self.bwd(*call.values, pair[1], filled(call.result, _or_zeros(outputs, cotangents)))
+        if isinstance(gradients, Variable) and len(call.form) == 1:
+            gradients = (gradients,)
+        return call.terms(call.form, gradients, "gradient that bwd returned")
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,11 @@ class _TransposedRule:
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Terms:
         moves = {x: x.type.make_variable() for x in inputs if _is_smooth(x)}
-        found = self.forward(inputs, outputs, [moves.get(x) for x in inputs])
+        pushed = self.forward(inputs, outputs, [moves.get(x) for x in inputs])
         seeds: dict[Variable, Any] = {}
-        for term, given in zip(found, cotangents, strict=True):
-            if term is not None and not isinstance(given.type, DisconnectedType):
-                seeds[term] = seeds[term] + given if term in seeds else given
+        for term, cotangent in zip(pushed, cotangents, strict=True):
+            if term is not None and not isinstance(cotangent.type, DisconnectedType):
+                seeds[term] = seeds[term] + cotangent if term in seeds else cotangent
         if not seeds or not moves:
             return [None for _ in inputs]
         slopes: Sequence[Variable] = gradients_of_parts(
@@ -159,11 +159,11 @@ def _is_smooth(x: Variable) -> bool:
     return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
 
 
-def _or_zeros(variables: Sequence[Variable], given: Sequence[Variable | None]) -> list[Variable]:
+def _or_zeros(variables: Sequence[Variable], directions: Sequence[Variable | None]) -> list[Variable]:
     """Return directions, or cotangents, and zeros where there are none."""
     return [
         zeros_like(x) if t is None or isinstance(t.type, DisconnectedType) else t
-        for x, t in zip(variables, given, strict=True)
+        for x, t in zip(variables, directions, strict=True)
     ]
 
 
@@ -176,9 +176,9 @@ class _WithRule(Generic[R]):
     __name__: str = field(init=False, default="function")
 
     def __post_init__(self) -> None:
-        given: object = self.fun
-        if not callable(given):
-            msg = f"{type(self).__name__}: a function is needed, got {text_of(given)}. Use it as a decorator."
+        function: object = self.fun
+        if not callable(function):
+            msg = f"{type(self).__name__}: a function is needed, got {text_of(function)}. Use it as a decorator."
             raise GraphTypeError(msg)
         update_wrapper(self, self.fun)
 
@@ -191,27 +191,27 @@ class _WithRule(Generic[R]):
         """Apply the function: its graph becomes one node."""
         bound = signature(self.fun).bind(*args, **kwargs)
         bound.apply_defaults()
-        given = list(bound.args)
+        arguments = list(bound.args)
         if bound.kwargs:
             msg = f"{self.__name__}: keyword-only arguments have no derivative here, got {', '.join(bound.kwargs)}."
             raise GraphValueError(msg)
-        wrong = [at for at in self.nondiff_argnums if not -len(given) <= at < len(given)]
+        wrong = [at for at in self.nondiff_argnums if not -len(arguments) <= at < len(arguments)]
         if wrong:
-            msg = f"{self.__name__}: nondiff_argnums names argument {wrong[0]}, and there are {len(given)}."
+            msg = f"{self.__name__}: nondiff_argnums names argument {wrong[0]}, and there are {len(arguments)}."
             raise GraphValueError(msg)
-        places = sorted(at % len(given) for at in self.nondiff_argnums)
-        fixed = tuple((at, given[at]) for at in places)
-        trees = tuple(x for at, x in enumerate(given) if at not in places)
+        places = sorted(at % len(arguments) for at in self.nondiff_argnums)
+        fixed = tuple((at, arguments[at]) for at in places)
+        trees = tuple(x for at, x in enumerate(arguments) if at not in places)
         leaves = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(trees)]
         inner = [x.type.make_variable(x.name) for x in leaves]
         form = filled(trees, range(len(leaves)))
-        found = self.fun(*_Call(self.__name__, form, None, fixed).arguments(inner))
-        outs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(found)]
+        returned = self.fun(*_Call(self.__name__, form, None, fixed).arguments(inner))
+        outs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(returned)]
         self._check(outs, inner)
-        call = _Call(self.__name__, form, filled(found, range(len(outs))), fixed)
+        call = _Call(self.__name__, form, filled(returned, range(len(outs))), fixed)
         op = OpFromGraph(inner, outs, name=self.__name__, **self.rules(call))
-        made: R = filled(found, op(*leaves, return_list=True))
-        return made
+        result: R = filled(returned, op(*leaves, return_list=True))
+        return result
 
     def _check(self, outs: Sequence[Variable], inner: Sequence[Variable]) -> None:
         known = set(inner)
@@ -280,8 +280,8 @@ class _SumOfRules:
     fun: Callable[..., Any]
     rules: tuple[Callable[..., Any] | None, ...]
 
-    def __call__(self, *given: Any) -> tuple[Any, Any]:
-        *fixed, primals, tangents = given
+    def __call__(self, *arguments: Any) -> tuple[Any, Any]:
+        *fixed, primals, tangents = arguments
         out = self.fun(*fixed, *primals)
         total: Any = None
         for rule, move in zip(self.rules, tangents, strict=True):

@@ -97,20 +97,20 @@ def jacobian(
         constants = as_constants(consider_constant)
         columns = [_columns(out, target, constants, disconnected_inputs, vectorize) for target in targets]
         return like(wrt, [remembered(column, (out, *targets)) for column in columns])
-    given: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
+    options: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
     if out.ndim == 0:
-        return like(wrt, list(grad(out, targets, **given, add_names=False)))
+        return like(wrt, list(grad(out, targets, **options, add_names=False)))
     cotangent: TensorVariable = out.type.make_variable("cotangent")
-    slopes = pullback(out, targets, cotangent, **given)
+    slopes = pullback(out, targets, cotangent, **options)
     shape = lengths(out)
     rows = _for_each_element(slopes, cotangent, shape, vectorize)
-    found = [
+    matrices = [
         remembered(
             reshape(row, (*shape, *lengths(target)), ndim=out.ndim + as_tensor_variable(target).ndim), (out, *targets)
         )
         for row, target in zip(rows, targets, strict=True)
     ]
-    return like(wrt, found)
+    return like(wrt, matrices)
 
 
 def _columns(
@@ -184,11 +184,11 @@ def hessian(
     targets = variables("hessian", wrt)
     slopes = grad(cost, targets, consider_constant, disconnected_inputs, add_names=False)
     # A slope that does not depend on its variable is that of a linear cost: its derivatives are zeros.
-    found = [
+    matrices = [
         jacobian(slope, target, consider_constant, disconnected_inputs="ignore", forward=True)
         for slope, target in zip(slopes, targets, strict=True)
     ]
-    return like(wrt, found)
+    return like(wrt, matrices)
 
 
 @composed
@@ -221,11 +221,11 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
     vectors = matched("hessian_vector_product: p", targets, p)
     moved = jvp(slopes, targets, vectors, constants=as_constants(grad_kwargs.get("consider_constant")))
-    found = [
+    products = [
         zeros_like(s) if isinstance(m.type, DisconnectedType) else defined("hessian_vector_product", s, m)
         for s, m in zip(slopes, moved, strict=True)
     ]
-    return like(wrt, [remembered(product, (*slopes, *targets, *vectors)) for product in found])
+    return like(wrt, [remembered(product, (*slopes, *targets, *vectors)) for product in products])
 
 
 @composed
@@ -255,10 +255,10 @@ def gauss_newton_vector_product(cost: TensorLike, outputs: Any, wrt: Any, v: Any
     One product from the right with J, one with H and one from the left with J (N. N. Schraudolph, "Fast curvature
     matrix-vector products for second-order gradient descent", 2002).
     """
-    made = [as_tensor_variable(out) for out in listed("gauss_newton_vector_product: outputs", outputs)]
+    results = [as_tensor_variable(out) for out in listed("gauss_newton_vector_product: outputs", outputs)]
     targets = variables("gauss_newton_vector_product", wrt)
     vectors = matched("gauss_newton_vector_product: v", targets, v)
-    moved = pushforward(made, targets, vectors, disconnected_outputs="ignore")
-    slopes = grad(cost, made, consider_constant=made, add_names=False)
-    curved = pushforward(slopes, made, moved, disconnected_outputs="ignore")
-    return like(wrt, pullback(made, targets, curved, disconnected_inputs="ignore"))
+    moved = pushforward(results, targets, vectors, disconnected_outputs="ignore")
+    slopes = grad(cost, results, consider_constant=results, add_names=False)
+    curved = pushforward(slopes, results, moved, disconnected_outputs="ignore")
+    return like(wrt, pullback(results, targets, curved, disconnected_inputs="ignore"))
