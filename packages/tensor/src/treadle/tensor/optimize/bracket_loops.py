@@ -12,7 +12,7 @@ from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.optimize.search_problem import all_of, no_steps
 
 if TYPE_CHECKING:
-    from treadle.tensor.optimize.search_problem import Found, Options, Problem, State
+    from treadle.tensor.optimize.search_problem import Options, Problem, Solution, State
     from treadle.tensor.variables.variable import TensorVariable
 
 # The smaller part of the golden section.
@@ -21,7 +21,7 @@ GOLDEN = (3 - 5**0.5) / 2
 
 def _brent_minimum(
     problem: Problem, low: Any, high: Any, start: Any, relative: float, absolute: float, most: int
-) -> Found:
+) -> Solution:
     number = problem.number
     begin: State = {"a": low, "b": high, "x": start, "w": start, "v": start, "step": number(0), "before": number(0),
                     "steps": no_steps()}  # fmt: skip
@@ -57,21 +57,21 @@ def _brent_minimum(
         b2 = switch(better, switch(lt(u, x), x, b), switch(lt(u, x), b, u))
         second = all_of(invert(better), or_(le(fu, s["fw"]), eq(w, x)))
         third = all_of(invert(better), invert(second), or_(le(fu, s["fv"]), or_(eq(v, x), eq(v, w))))
-        made = {"a": a2, "b": b2, "step": move, "before": before, "steps": s["steps"] + 1}
+        after = {"a": a2, "b": b2, "step": move, "before": before, "steps": s["steps"] + 1}
         for f in ("", "f"):
             new, best, next_, last = (u, x, w, v) if not f else (fu, s["fx"], s["fw"], s["fv"])
-            made[f"{f}x"] = switch(better, new, best)
-            made[f"{f}w"] = switch(better, best, switch(second, new, next_))
-            made[f"{f}v"] = switch(or_(better, second), next_, switch(third, new, last))
-        return {name: x.astype(begin[name].dtype) for name, x in made.items()}
+            after[f"{f}x"] = switch(better, new, best)
+            after[f"{f}w"] = switch(better, best, switch(second, new, next_))
+            after[f"{f}v"] = switch(or_(better, second), next_, switch(third, new, last))
+        return {name: x.astype(begin[name].dtype) for name, x in after.items()}
 
-    found = while_loop(
+    final = while_loop(
         lambda s: all_of(is_open(s), lt(s["steps"], most), isfinite(s["fx"])), step, begin, name="minimize_scalar"
     )
-    return found["x"], all_of(invert(is_open(found)), isfinite(found["fx"]))
+    return final["x"], all_of(invert(is_open(final)), isfinite(final["fx"]))
 
 
-def brent(problem: Problem, options: Options) -> Found:
+def brent(problem: Problem, options: Options) -> Solution:
     """Go downhill until the minimum is between two points, then close in."""
     ends = options["bracket"] or (0.0, 1.0)
     points = [problem.number(float(x)) for x in ends]
@@ -100,7 +100,7 @@ def brent(problem: Problem, options: Options) -> Found:
     return solution, success
 
 
-def bounded(problem: Problem, options: Options) -> Found:
+def bounded(problem: Problem, options: Options) -> Solution:
     """Search between two points, by golden sections and parabolas."""
     low, high = (problem.number(float(x)) for x in options["bounds"])
     start = low + problem.number(GOLDEN) * (high - low)

@@ -26,7 +26,7 @@ from treadle.tensor.types.conversion import constant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.optimize.search_problem import Found, Options, Problem, State
+    from treadle.tensor.optimize.search_problem import Options, Problem, Solution, State
     from treadle.tensor.variables.variable import TensorVariable
 
 # How often a line search tries another length, and how much less than the slope promises is enough.
@@ -40,7 +40,7 @@ def _descent(
     direction: Callable[[State, TensorVariable], TensorVariable],
     update: Callable[[State, State], State],
     curvature: float,
-) -> Found:
+) -> Solution:
     """Return where steps along directions of descent end.
 
     Parameters
@@ -87,29 +87,29 @@ def _descent(
         length = switch(isfinite(high), (low + high) / 2, 2 * s["length"])
         gain, unit = s["value"] - value, maximum(maximum(abs_(value), abs_(s["value"])), one)
         level = false() if ftol is None else le(gain, problem.tolerance(ftol) * unit)
-        made = {"way": way, "move": x - s["x"], "turn": slope - s["slope"], "slope": slope, "old": s["slope"],
+        taken = {"way": way, "move": x - s["x"], "turn": slope - s["slope"], "slope": slope, "old": s["slope"],
                 "steps": s["steps"]}  # fmt: skip
         after = {"x": x, "value": value, "slope": slope, "length": one, "low": zero, "high": endless,
-                 "steps": s["steps"] + 1, "trials": no_steps(), "level": level, **update(s, made)}  # fmt: skip
+                 "steps": s["steps"] + 1, "trials": no_steps(), "level": level, **update(s, taken)}  # fmt: skip
         kept = {**s, "length": length, "low": low, "high": high, "trials": s["trials"] + 1}
         return {name: x.astype(begin[name].dtype) for name, x in chosen(accepted, after, kept).items()}
 
-    found = while_loop(goes_on, step, begin, name="minimize")
-    return problem.unflat(found["x"]), or_(le(largest(found["slope"]), gtol), found["level"])
+    last = while_loop(goes_on, step, begin, name="minimize")
+    return problem.unflat(last["x"]), or_(le(largest(last["slope"]), gtol), last["level"])
 
 
-def bfgs(problem: Problem, options: Options) -> Found:
+def bfgs(problem: Problem, options: Options) -> Solution:
     """Keep an estimate of the inverse of the Hessian."""
     count = lengths(problem.start)[0]
 
-    def update(s: State, made: State) -> State:
-        move, turn = made["move"], made["turn"]
+    def update(s: State, taken: State) -> State:
+        move, turn = taken["move"], taken["turn"]
         both = dot(move, turn)
         good = gt(both, 0)
         rate = 1 / switch(good, both, problem.number(1))
         # The first matrix is scaled by what the first step tells (Nocedal and Wright, 6.20).
         size = sum_(turn * turn)
-        scale = switch(eq(made["steps"], 0), both / switch(gt(size, 0), size, problem.number(1)), problem.number(1))
+        scale = switch(eq(taken["steps"], 0), both / switch(gt(size, 0), size, problem.number(1)), problem.number(1))
         inverse = scale * s["inverse"]
         turned = dot(inverse, turn)
         grown = inverse + (rate + rate * rate * dot(turn, turned)) * outer(move, move)
@@ -120,7 +120,7 @@ def bfgs(problem: Problem, options: Options) -> Found:
     return _descent(problem, options, memory, lambda s, slope: -dot(s["inverse"], slope), update, 0.9)
 
 
-def limited_memory(problem: Problem, options: Options) -> Found:
+def limited_memory(problem: Problem, options: Options) -> Solution:
     """Keep the last steps, from which directions are made."""
     most = int(options["maxcor"])
     none = zeros((most, lengths(problem.start)[0]), dtype=problem.dtype)
@@ -140,17 +140,17 @@ def limited_memory(problem: Problem, options: Options) -> Found:
             way = way + (part - rates[i] * dot(turns[i], way)) * moves[i]
         return -way
 
-    def update(s: State, made: State) -> State:
-        good = gt(dot(made["move"], made["turn"]), 0)
+    def update(s: State, taken: State) -> State:
+        good = gt(dot(taken["move"], taken["turn"]), 0)
         return {
-            name: switch(good, concatenate([s[name][1:], made[name[:-1]].dimshuffle("x", 0)]), s[name])
+            name: switch(good, concatenate([s[name][1:], taken[name[:-1]].dimshuffle("x", 0)]), s[name])
             for name in ("moves", "turns")
         }
 
     return _descent(problem, options, {"moves": none, "turns": none}, direction, update, 0.9)
 
 
-def conjugate(problem: Problem, options: Options) -> Found:
+def conjugate(problem: Problem, options: Options) -> Solution:
     """Turn the slope by a share of the last direction."""
 
     def direction(s: State, slope: TensorVariable) -> TensorVariable:
@@ -158,16 +158,16 @@ def conjugate(problem: Problem, options: Options) -> Found:
         way = s["turned"] - slope
         return switch(lt(dot(way, slope), 0), way, -slope)
 
-    def update(s: State, made: State) -> State:
+    def update(s: State, taken: State) -> State:
         del s
-        size = sum_(made["old"] * made["old"])
-        share = dot(made["slope"], made["turn"]) / switch(gt(size, 0), size, problem.number(1))
-        return {"turned": maximum(share, problem.number(0)) * made["way"]}
+        size = sum_(taken["old"] * taken["old"])
+        share = dot(taken["slope"], taken["turn"]) / switch(gt(size, 0), size, problem.number(1))
+        return {"turned": maximum(share, problem.number(0)) * taken["way"]}
 
     return _descent(problem, options, {"turned": problem.start * 0}, direction, update, 0.4)
 
 
-def newton_minimum(problem: Problem, options: Options) -> Found:
+def newton_minimum(problem: Problem, options: Options) -> Solution:
     """Solve for the next point with a Hessian whose damping grows where a step leads upwards."""
     gtol, xtol, most = options["gtol"], options["xtol"], options["maxiter"]
     count = lengths(problem.start)[0]
@@ -195,10 +195,10 @@ def newton_minimum(problem: Problem, options: Options) -> Found:
                          maximum(10 * s["damping"], problem.number(1e-3)))  # fmt: skip
         short = false() if xtol is None else all_of(accepted, le(mean(abs_(way)), problem.tolerance(xtol)))
         after = {"x": x, "value": value, "slope": slope, "steps": s["steps"] + 1}
-        made = chosen(accepted, after, {**s, "steps": s["steps"] + 1})
+        after_step = chosen(accepted, after, {**s, "steps": s["steps"] + 1})
         stays = eq(largest(s["slope"]), 0)
-        return {**made, "damping": damping.astype(problem.dtype), "done": or_(short, stays)}
+        return {**after_step, "damping": damping.astype(problem.dtype), "done": or_(short, stays)}
 
-    found = while_loop(goes_on, step, begin, name="minimize")
-    done = found["done"]
-    return problem.unflat(found["x"]), done if gtol is None else le(largest(found["slope"]), problem.number(gtol))
+    last = while_loop(goes_on, step, begin, name="minimize")
+    done = last["done"]
+    return problem.unflat(last["x"]), done if gtol is None else le(largest(last["slope"]), problem.number(gtol))

@@ -63,8 +63,8 @@ class FixedPoint(ImplicitSolution):
         """Run the loop."""
         run = self.__dict__.get("_loop")
         if run is None:
-            given = [x.type.make_variable() for x in node.inputs]
-            run = self.__dict__["_loop"] = compile_inner(FunctionGraph(given, self.decompose(*given), clone=False))
+            inner = [x.type.make_variable() for x in node.inputs]
+            run = self.__dict__["_loop"] = compile_inner(FunctionGraph(inner, self.decompose(*inner), clone=False))
         for cell, value in zip(output_storage, run(*inputs), strict=True):
             cell[0] = value
 
@@ -83,9 +83,9 @@ class FixedPoint(ImplicitSolution):
         """Return w = the cotangent + w times the function's slope."""
         if self.method != "iteration":
             return super()._weight(at, outputs, cotangent)
-        x, made = tensors((self.written.inputs[0], self.written.outputs[0]))
-        seed = made.type.make_variable("weight")
-        back: Variable = pullback(made, x, seed, disconnected_inputs="ignore")
+        x, image = tensors((self.written.inputs[0], self.written.outputs[0]))
+        seed = image.type.make_variable("weight")
+        back: Variable = pullback(image, x, seed, disconnected_inputs="ignore")
         return self._summed(seed, back, at, cotangent)
 
     def _moved(
@@ -94,9 +94,9 @@ class FixedPoint(ImplicitSolution):
         """Return d = the move + the function's slope times d."""
         if self.method != "iteration":
             return super()._moved(at, outputs, move)
-        x, made = tensors((self.written.inputs[0], self.written.outputs[0]))
+        x, image = tensors((self.written.inputs[0], self.written.outputs[0]))
         seed = x.type.make_variable("move")
-        (ahead,) = jvp([made], [x], [seed])
+        (ahead,) = jvp([image], [x], [seed])
         if ahead is None or isinstance(ahead.type, DisconnectedType):
             return move
         return self._summed(seed, ahead, at, move)
@@ -179,13 +179,13 @@ def fixed_point(
         msg = f"fixed_point: x0 must be of a float dtype, got {wrong} of type {wrong.type}. Cast it."
         raise DtypeError(msg)
     taken = [x.type.make_variable(x.name) for x in starts]
-    found = fn(*taken)
-    given = list(found) if isinstance(found, list | tuple) else [found]
-    if len(given) != len(taken):
-        msg = f"fixed_point: the function takes {len(taken)} tensors and returns {len(given)}. Return one for each."
+    returned = fn(*taken)
+    items = list(returned) if isinstance(returned, list | tuple) else [returned]
+    if len(items) != len(taken):
+        msg = f"fixed_point: the function takes {len(taken)} tensors and returns {len(items)}. Return one for each."
         raise GraphTypeError(msg)
-    made = [as_tensor_variable(x) for x in given]
-    for old, new in zip(taken, made, strict=True):
+    images = [as_tensor_variable(x) for x in items]
+    for old, new in zip(taken, images, strict=True):
         if new.ndim != old.ndim or new.dtype != old.dtype:
             msg = (
                 f"fixed_point: the function takes {old} of type {old.type} and returns {new} of type {new.type}. "
@@ -199,9 +199,9 @@ def fixed_point(
         start = flat(starts)
         x = start.type.make_variable("x")
         wide = dict(zip(taken, parts(x, starts), strict=True))
-        image = flat(tensors(graph_replace(made, wide, strict=False)))
+        image = flat(tensors(graph_replace(images, wide, strict=False)))
     else:
-        start, x, image = starts[0], tensors(taken)[0], made[0]
+        start, x, image = starts[0], tensors(taken)[0], images[0]
     graph, rest = problem(image, x, ())
     op = FixedPoint(graph, 1e-8 if tol is None else float(tol), maxiter, method)
     solution, success = tensors(op(start, *rest, return_list=True))

@@ -88,8 +88,8 @@ class ImplicitSolution(Op, HasFrozenGraph):
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
         inner = self.fgraph.inputs
-        given = [kind.type.filter_variable(x) for kind, x in zip(inner, inputs, strict=True)]
-        return Apply(self, given, [inner[0].type.make_variable(), _SUCCESS.make_variable("success")])
+        variables = [kind.type.filter_variable(x) for kind, x in zip(inner, inputs, strict=True)]
+        return Apply(self, variables, [inner[0].type.make_variable(), _SUCCESS.make_variable("success")])
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return the start's shape, and that of a scalar."""
@@ -108,13 +108,13 @@ class ImplicitSolution(Op, HasFrozenGraph):
         ]
 
         def one(carry: None, row: list[TensorVariable]) -> tuple[None, list[Variable]]:
-            given = iter(row)
-            taken = [next(given) if moves else x for x, moves in zip(inputs, moving, strict=True)]
+            remaining = iter(row)
+            taken = [next(remaining) if moves else x for x, moves in zip(inputs, moving, strict=True)]
             return carry, self(*taken, return_list=True)
 
-        found = scan_with_carry(one, None, rows)[1]
+        stacked = scan_with_carry(one, None, rows)[1]
         shapes = ((*batch, *core), tuple(batch))
-        return [reshape(x, to, ndim=rank + x.ndim - 1) for x, to in zip(found, shapes, strict=True)]
+        return [reshape(x, to, ndim=rank + x.ndim - 1) for x, to in zip(stacked, shapes, strict=True)]
 
     # Derivatives
 
@@ -139,11 +139,11 @@ class ImplicitSolution(Op, HasFrozenGraph):
             zero, rest, seed, disconnected_inputs="ignore", return_disconnected="disconnected",
         )  # fmt: skip
         there = {**at, seed: weight}
-        found = [
+        gradients = [
             term if isinstance(term.type, DisconnectedType | NullType) else graph_replace(term, there, strict=False)
             for term in terms
         ]
-        return [DisconnectedType()(), *found]
+        return [DisconnectedType()(), *gradients]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -179,29 +179,29 @@ class ImplicitSolution(Op, HasFrozenGraph):
         return _solved(self._slope(at), outputs, move, turned=False)
 
     def _slope(self, at: dict[Variable, Variable]) -> TensorVariable:
-        made = jacobian(self.residual(), self.written.inputs[0], disconnected_inputs="ignore")
-        return tensors(graph_replace([made], at, strict=False))[0]
+        slope = jacobian(self.residual(), self.written.inputs[0], disconnected_inputs="ignore")
+        return tensors(graph_replace([slope], at, strict=False))[0]
 
 
 def _solved(
-    slope: TensorVariable, outputs: Sequence[TensorVariable], given: TensorVariable, *, turned: bool
+    slope: TensorVariable, outputs: Sequence[TensorVariable], right_side: TensorVariable, *, turned: bool
 ) -> TensorVariable:
     """Return the solution of a linear system whose matrix has the shape of x twice."""
     success = outputs[1]
-    kind = given.type.numpy_dtype
+    kind = right_side.type.numpy_dtype
     least = float(np.finfo(kind).eps) ** 0.5
-    if given.ndim == 0:
+    if right_side.ndim == 0:
         shift = cast(switch(success, 0.0, least * maximum(abs_(slope), 1.0)), kind.name)
-        return true_div(given, slope + shift)
-    shape = lengths(given)
-    flat = reshape(given, (-1,))
+        return true_div(right_side, slope + shift)
+    shape = lengths(right_side)
+    flat = reshape(right_side, (-1,))
     count = lengths(flat)[0]
     matrix = reshape(slope, (count, count))
     size = max_(abs_(matrix), initial=1.0)
     shift = cast(switch(success, 0.0, least * size), kind.name)
     matrix = matrix + shift * eye(count, dtype=kind.name)
-    found = solve(transpose(matrix) if turned else matrix, flat)
-    return reshape(found, shape, ndim=given.ndim)
+    solution = solve(transpose(matrix) if turned else matrix, flat)
+    return reshape(solution, shape, ndim=right_side.ndim)
 
 
 def problem(
@@ -217,16 +217,16 @@ def problem(
 
 def flat(items: Sequence[TensorVariable]) -> TensorVariable:
     """Return the elements of several tensors as one vector."""
-    made: TensorVariable = join(0, *(reshape(x, (-1,)) for x in items))
-    return made
+    vector: TensorVariable = join(0, *(reshape(x, (-1,)) for x in items))
+    return vector
 
 
 def parts(flat: TensorVariable, like: Sequence[TensorVariable]) -> list[TensorVariable]:
     """Return tensors of the shapes of others, whose elements stand one after the other in a vector."""
-    found = []
+    tensors_ = []
     at: Any = 0
     for x in like:
         end = at + x.size
-        found.append(reshape(flat[at:end], lengths(x), ndim=x.ndim))
+        tensors_.append(reshape(flat[at:end], lengths(x), ndim=x.ndim))
         at = end
-    return found
+    return tensors_

@@ -95,33 +95,33 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
         """Run SciPy's search from the start."""
         start, *rest = inputs
         evaluate = _Evaluation(self.fn, np.asarray(start), rest)
-        found = getattr(self, f"_{self.search}")(evaluate, dict(self.options))
-        solution, success = found
+        outcome = getattr(self, f"_{self.search}")(evaluate, dict(self.options))
+        solution, success = outcome
         output_storage[0][0] = np.asarray(solution, start.dtype).reshape(np.shape(start))
         output_storage[1][0] = np.asarray(bool(success))
 
     def _minimize(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
-        given = dict(zip(("jac", "hess"), self._derivatives(evaluate, 1, 2), strict=False))
-        found = optimize.minimize(evaluate.output(0, 0), evaluate.start, method=self.method, **given, **options)
-        return found.x, found.success
+        derivatives = dict(zip(("jac", "hess"), self._derivatives(evaluate, 1, 2), strict=False))
+        outcome = optimize.minimize(evaluate.output(0, 0), evaluate.start, method=self.method, **derivatives, **options)
+        return outcome.x, outcome.success
 
     def _minimize_scalar(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
-        found = optimize.minimize_scalar(evaluate.output(0, 0), method=self.method, **options)
-        return found.x, found.success
+        outcome = optimize.minimize_scalar(evaluate.output(0, 0), method=self.method, **options)
+        return outcome.x, outcome.success
 
     def _root(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
-        given = dict(zip(("jac",), self._derivatives(evaluate, 2), strict=False))
-        found = optimize.root(evaluate.output(0, 1), evaluate.start, method=self.method, **given, **options)
-        return found.x, found.success
+        derivatives = dict(zip(("jac",), self._derivatives(evaluate, 2), strict=False))
+        outcome = optimize.root(evaluate.output(0, 1), evaluate.start, method=self.method, **derivatives, **options)
+        return outcome.x, outcome.success
 
     def _root_scalar(self, evaluate: _Evaluation, options: dict[str, Any]) -> tuple[object, object]:
-        given = dict(zip(("fprime", "fprime2"), self._derivatives(evaluate, 0, 0), strict=False))
+        derivatives = dict(zip(("fprime", "fprime2"), self._derivatives(evaluate, 0, 0), strict=False))
         start = {} if "bracket" in options else {"x0": float(evaluate.start[0])}
         value = evaluate.output(0, 0)
         if "bracket" in options and not np.prod([np.sign(value(end)) for end in options["bracket"]]) <= 0:
             return np.nan, False  # SciPy raises an error
-        found = optimize.root_scalar(value, method=self.method, **start, **given, **options)
-        return found.root, found.converged
+        outcome = optimize.root_scalar(value, method=self.method, **start, **derivatives, **options)
+        return outcome.root, outcome.converged
 
     def _derivatives(self, evaluate: _Evaluation, *ranks: int) -> list[Callable[[object], Any]]:
         count = len(self.fgraph.outputs) - 1
@@ -143,10 +143,10 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
     def residual(self) -> TensorVariable:
         """Return what is zero at the solution, of the shape of x."""
         f = tensors(self.written.outputs)[0]
-        made: TensorVariable = f
+        slope: TensorVariable = f
         if self.search.startswith("minimize"):
-            made = grad(f, self.written.inputs[0], add_names=False, disconnected_inputs="ignore")
-        return made
+            slope = grad(f, self.written.inputs[0], add_names=False, disconnected_inputs="ignore")
+        return slope
 
     def __str__(self) -> str:
         """Show the search and the method."""
@@ -171,18 +171,18 @@ class _Evaluation:
         self._shape, self._dtype = start.shape, start.dtype
         self._rest = rest
         self._at: np.ndarray | None = None
-        self._found: Sequence[Any] = ()
+        self._outputs: Sequence[Any] = ()
         self.start = start.reshape(-1).astype("float64")
 
     def output(self, number: int, rank: int) -> Callable[[object], Any]:
         """Return a function that gives an output at a point, with a flat dimension of x for each of its rank."""
 
-        def compute(given: object) -> Any:
-            x = np.array(given, "float64").reshape(-1)
+        def compute(point: object) -> Any:
+            x = np.array(point, "float64").reshape(-1)
             if self._at is None or not np.array_equal(self._at, x):
-                self._found = self._fn(x.reshape(self._shape).astype(self._dtype), *self._rest)
+                self._outputs = self._fn(x.reshape(self._shape).astype(self._dtype), *self._rest)
                 self._at = x
-            value = np.array(self._found[number], "float64")
+            value = np.array(self._outputs[number], "float64")
             return value.reshape((x.size,) * rank) if rank else float(value.reshape(()))
 
         return compute
@@ -215,7 +215,7 @@ def _searched(name: str, x: object, rank: int | None, expressions: Sequence[Tens
     if rank is not None and var.ndim != rank:
         msg = f"{name}: the variable must be a scalar, got {var} of type {var.type}. Use {name.partition('_')[0]}."
         raise ShapeError(msg)
-    if not any(var is found for found in ancestors(expressions)):
+    if not any(var is ancestor for ancestor in ancestors(expressions)):
         msg = f"{name}: {', '.join(map(str, expressions))} does not depend on {var}. Pass what it depends on."
         raise TensorTypeError(msg)
     return var
@@ -408,18 +408,18 @@ def root(
     equations depend on.
     """
     check_flags("root", use_vectorized_jac=use_vectorized_jac)
-    given = as_items("root: equations", equations) if isinstance(equations, list | tuple) else [equations]
-    pieces = [as_tensor_variable(e) for e in given]
+    expressions = as_items("root: equations", equations) if isinstance(equations, list | tuple) else [equations]
+    pieces = [as_tensor_variable(e) for e in expressions]
     zero = pieces[0] if len(pieces) == 1 else flat(pieces)
     if not isinstance(variables, list | tuple):
         return _root(zero, _searched("root", variables, None, [zero]), method, jac, optimizer_kwargs)
-    found = [_searched("root", x, None, [zero]) for x in as_items("root: variables", variables)]
+    unknowns = [_searched("root", x, None, [zero]) for x in as_items("root: variables", variables)]
     # One vector takes the place of all variables.
-    start = flat(found)
+    start = flat(unknowns)
     x = start.type.make_variable("x")
-    (zero,) = tensors(graph_replace([zero], dict(zip(found, parts(x, found), strict=True)), strict=False))
+    (zero,) = tensors(graph_replace([zero], dict(zip(unknowns, parts(x, unknowns), strict=True)), strict=False))
     solution, success = _root(zero, x, method, jac, optimizer_kwargs, start)
-    return type(variables)(parts(solution, found)), success
+    return type(variables)(parts(solution, unknowns)), success
 
 
 def _root(

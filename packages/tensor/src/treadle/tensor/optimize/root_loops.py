@@ -22,11 +22,11 @@ from treadle.tensor.types.conversion import constant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.optimize.search_problem import Found, Options, Problem, State
+    from treadle.tensor.optimize.search_problem import Options, Problem, Solution, State
     from treadle.tensor.variables.variable import TensorVariable
 
 
-def damped_root(problem: Problem, options: Options) -> Found:
+def damped_root(problem: Problem, options: Options) -> Solution:
     """Levenberg and Marquardt's method; where the linear model does not fit, there is no root near."""
     xtol = problem.tolerance(options["xtol"])
     count = lengths(problem.start)[0]
@@ -60,8 +60,8 @@ def damped_root(problem: Problem, options: Options) -> Found:
             "failed": or_(all_of(short, invert(fits)), bad),
         }  # fmt: skip
 
-    found = while_loop(goes_on, step, begin, name="root")
-    return problem.unflat(found["x"]), found["found"]
+    last = while_loop(goes_on, step, begin, name="root")
+    return problem.unflat(last["x"]), last["found"]
 
 
 def _ends(problem: Problem, options: Options) -> State:
@@ -74,7 +74,7 @@ def _room(problem: Problem, options: Options, x: TensorVariable) -> TensorVariab
     return problem.number(float(options["xtol"])) + problem.tolerance(options["rtol"]) * abs_(x)
 
 
-def bisect(problem: Problem, options: Options) -> Found:
+def bisect(problem: Problem, options: Options) -> Solution:
     """Halve the distance of two points with values of different signs."""
     begin = _ends(problem, options)
 
@@ -100,17 +100,17 @@ def bisect(problem: Problem, options: Options) -> Found:
         "b": switch(swapped, begin["a"], begin["b"]), "fb": switch(swapped, begin["fa"], begin["fb"]),
         "steps": begin["steps"],
     }  # fmt: skip
-    found = while_loop(goes_on, step, begin, name="root_scalar")
-    return _within(problem, begin, found["b"], invert(goes_on({**found, "steps": no_steps()})))
+    last = while_loop(goes_on, step, begin, name="root_scalar")
+    return _within(problem, begin, last["b"], invert(goes_on({**last, "steps": no_steps()})))
 
 
-def _within(problem: Problem, ends: State, x: TensorVariable, success: TensorVariable) -> Found:
+def _within(problem: Problem, ends: State, x: TensorVariable, success: TensorVariable) -> Solution:
     """Return a root and whether it is one; NaN where the expression has one sign at both ends."""
     brackets = le(sign(ends["fa"]) * sign(ends["fb"]), 0)
     return switch(brackets, x, problem.number(float("nan"))), all_of(brackets, success)
 
 
-def brentq(problem: Problem, options: Options) -> Found:
+def brentq(problem: Problem, options: Options) -> Solution:
     """Close in by secants and inverse parabolas, by halves where these leave the two points."""
     ends = _ends(problem, options)
     names = ("a", "b", "c", "fa", "fb", "fc", "step", "before", "steps")
@@ -150,18 +150,18 @@ def brentq(problem: Problem, options: Options) -> Found:
         before = switch(fits, s["step"], middle)
         move = switch(fits, over(p, q), middle)
         x = b + switch(gt(abs_(move), tol), move, switch(gt(middle, 0), tol, -tol))
-        made = {"a": b, "fa": fb, "b": x, "fb": problem.value(x), "c": c, "fc": fc, "step": move, "before": before}
-        return {**{name: x.astype(problem.dtype) for name, x in arranged(made).items()}, "steps": s["steps"] + 1}
+        after = {"a": b, "fa": fb, "b": x, "fb": problem.value(x), "c": c, "fc": fc, "step": move, "before": before}
+        return {**{name: x.astype(problem.dtype) for name, x in arranged(after).items()}, "steps": s["steps"] + 1}
 
     begin = {**ends, "c": ends["a"], "fc": ends["fa"], "step": ends["b"] - ends["a"], "before": ends["b"] - ends["a"]}
     begin = arranged(begin)
-    found = while_loop(
+    last = while_loop(
         lambda s: all_of(is_open(s), lt(s["steps"], int(options["maxiter"]))), step, begin, name="root_scalar"
     )
-    return _within(problem, ends, found["b"], invert(is_open(found)))
+    return _within(problem, ends, last["b"], invert(is_open(last)))
 
 
-def newton_root(problem: Problem, options: Options, *, cubic: bool = False) -> Found:
+def newton_root(problem: Problem, options: Options, *, cubic: bool = False) -> Solution:
     """Follow the slope to zero; where `cubic`, the curvature too (Halley)."""
 
     def step(x: TensorVariable) -> TensorVariable:
@@ -176,12 +176,12 @@ def newton_root(problem: Problem, options: Options, *, cubic: bool = False) -> F
     return _iterated(problem, options, lambda s: {"x": step(s["x"])}, {"x": problem.start})
 
 
-def halley(problem: Problem, options: Options) -> Found:
+def halley(problem: Problem, options: Options) -> Solution:
     """Follow slope and curvature to zero."""
     return newton_root(problem, options, cubic=True)
 
 
-def secant(problem: Problem, options: Options) -> Found:
+def secant(problem: Problem, options: Options) -> Solution:
     """Follow the line through the last two points to zero."""
     start = problem.start
     if options["x1"] is None:
@@ -203,17 +203,17 @@ def secant(problem: Problem, options: Options) -> Found:
     return _iterated(problem, options, step, {"x": b, "value": fb, "a": a, "fa": fa})
 
 
-def _iterated(problem: Problem, options: Options, step: Callable[[State], State], begin: State) -> Found:
+def _iterated(problem: Problem, options: Options, step: Callable[[State], State], begin: State) -> Solution:
     """Return where a step moves x no more."""
     room, most = problem.tolerance(options["xtol"]), int(options["maxiter"])
 
     def goes_on(s: State) -> TensorVariable:
         return all_of(invert(s["found"]), isfinite(s["x"]), lt(s["steps"], most))
 
-    def made(s: State) -> State:
+    def moved(s: State) -> State:
         new = {name: x.astype(problem.dtype) for name, x in step(s).items()}
         near = le(abs_(new["x"] - s["x"]), room + problem.number(float(options["rtol"])) * abs_(s["x"]))
         return {**new, "steps": s["steps"] + 1, "found": near}
 
-    found = while_loop(goes_on, made, {**begin, "steps": no_steps(), "found": false()}, name="root_scalar")
-    return found["x"], all_of(found["found"], isfinite(found["x"]))
+    last = while_loop(goes_on, moved, {**begin, "steps": no_steps(), "found": false()}, name="root_scalar")
+    return last["x"], all_of(last["found"], isfinite(last["x"]))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FrozenFunctionGraph
-    from treadle.tensor.optimize.search_problem import Found, Options, State
+    from treadle.tensor.optimize.search_problem import Options, Solution, State
     from treadle.tensor.variables.variable import TensorVariable
 
 _QUASI = {"gtol": 1e-5, "maxiter": None, "tol": "gtol"}
@@ -47,7 +47,7 @@ _OPEN = {"xtol": 1.48e-8, "rtol": 0.0, "maxiter": 50, "x1": None, "x0": None}
 _ROOT = {"xtol": 1.49012e-8, "maxiter": None, "tol": "xtol"}
 # For each search, for each method of SciPy's that has the form of a loop: what makes it, and the options that it takes,
 # with their values where they are not given; a string names the option that another one stands for.
-METHODS: dict[str, dict[str, tuple[Callable[[Problem, Options], Found], dict[str, Any]]]] = {
+METHODS: dict[str, dict[str, tuple[Callable[[Problem, Options], Solution], dict[str, Any]]]] = {
     "minimize": {
         "bfgs": (descent_loops.bfgs, _QUASI),
         "l-bfgs-b": (descent_loops.limited_memory, {**_QUASI, "maxcor": 10, "ftol": 2.2e-9}),
@@ -73,23 +73,23 @@ METHODS: dict[str, dict[str, tuple[Callable[[Problem, Options], Found], dict[str
 }
 
 
-def refusal(search: str, method: str, given: Options) -> str:
+def refusal(search: str, method: str, options: Options) -> str:
     """Return why a search has no form as a loop, or an empty text."""
     known = METHODS[search]
     if method.lower() not in known:
         return f"{search} has no form without Python by the method {method}"
-    rest = sorted({*given, *given.get("options", {})} - {*known[method.lower()][1], "options", "disp"})
+    rest = sorted({*options, *options.get("options", {})} - {*known[method.lower()][1], "options", "disp"})
     return f"{search} by the method {method} has no form without Python for {', '.join(rest)}" if rest else ""
 
 
 def as_loop(
-    search: str, method: str, given: Options, fgraph: FrozenFunctionGraph, inputs: Sequence[Variable]
+    search: str, method: str, arguments: Options, fgraph: FrozenFunctionGraph, inputs: Sequence[Variable]
 ) -> list[Variable]:
     """Return the solution of a search and whether it is one, for a method that `refusal` has no word against."""
     make, defaults = METHODS[search][method.lower()]
     options = {name: value for name, value in defaults.items() if name != "tol"}
     stands_for: str = defaults.get("tol", "tol")
-    for name, value in {**given, **given.get("options", {})}.items():
+    for name, value in {**arguments, **arguments.get("options", {})}.items():
         if value is not None and name in defaults:
             options[stands_for if name == "tol" else name] = value
     problem = Problem(fgraph, inputs)
@@ -137,5 +137,5 @@ def iterated(
         }
 
     begin = {"x": start, "found": false(), "finite": all_(isfinite(start)), "steps": no_steps()}
-    found = while_loop(goes_on, step, begin, name="fixed_point")
-    return [found["x"], all_of(found["found"], found["finite"])]
+    last_state = while_loop(goes_on, step, begin, name="fixed_point")
+    return [last_state["x"], all_of(last_state["found"], last_state["finite"])]

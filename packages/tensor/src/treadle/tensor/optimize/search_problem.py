@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
     State = dict[str, TensorVariable]
-    Found = tuple[TensorVariable, TensorVariable]
+    Solution = tuple[TensorVariable, TensorVariable]
     Options = Mapping[str, Any]
 
 
@@ -58,13 +58,13 @@ class Problem:
     def value(self, x: TensorVariable) -> TensorVariable:
         """Return the expression at x, flat where it is no scalar."""
         point = reshape(x, self._shape, ndim=self._ndim) if self._ndim else x
-        found = tensors(self._fgraph.bind([point, *self._inputs[1:]]))[0]
-        return reshape(found, (-1,)) if found.ndim else found
+        values = tensors(self._fgraph.bind([point, *self._inputs[1:]]))[0]
+        return reshape(values, (-1,)) if values.ndim else values
 
-    def sloped(self, x: TensorVariable) -> Found:
+    def sloped(self, x: TensorVariable) -> Solution:
         """Return a scalar expression at x, and its gradient."""
-        found = self.value(x)
-        return found, grad(found, x, disconnected_inputs="ignore", add_names=False)
+        value = self.value(x)
+        return value, grad(value, x, disconnected_inputs="ignore", add_names=False)
 
     def unflat(self, x: TensorVariable) -> TensorVariable:
         """Return x in its own shape."""
@@ -83,10 +83,10 @@ def false() -> TensorVariable:
 
 def all_of(*tests: TensorVariable) -> TensorVariable:
     """Return whether all of several tests hold."""
-    made = tests[0]
+    result = tests[0]
     for test in tests[1:]:
-        made = and_(made, test)
-    return made
+        result = and_(result, test)
+    return result
 
 
 def chosen(test: TensorVariable, new: State, old: State) -> State:
