@@ -137,8 +137,8 @@ class Alloc(_ToLengths):
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Broadcast each value of the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        given = checked_lengths(node, wanted)
-        return self.make_node(aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *given)
+        checked = checked_lengths(node, wanted)
+        return self.make_node(aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *checked)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -182,11 +182,11 @@ class SumTo(_ToLengths):
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Sum each value of the batch: first over the dimensions that it has too many, which stand behind the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        given = checked_lengths(node, wanted)
+        checked = checked_lengths(node, wanted)
         extra = x.ndim - batch - len(wanted)
         if extra:
             x = x.sum(axis=tuple(range(batch, batch + extra)), dtype=x.dtype, acc_dtype=x.dtype)
-        return self.make_node(x, *lengths(x)[:batch], *given)
+        return self.make_node(x, *lengths(x)[:batch], *checked)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

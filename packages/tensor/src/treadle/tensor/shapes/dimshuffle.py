@@ -351,8 +351,8 @@ def _each(
     arys: Sequence[TensorLike], change: Callable[[TensorVariable], TensorVariable]
 ) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return what is made of each tensor; of one alone, by itself."""
-    made = tuple(change(as_tensor_variable(x)) for x in arys)
-    return made[0] if len(made) == 1 else made
+    results = tuple(change(as_tensor_variable(x)) for x in arys)
+    return results[0] if len(results) == 1 else results
 
 
 @overload

@@ -174,18 +174,18 @@ def lengths(x: TensorLike) -> list[TensorVariable]:
     """
     var = as_tensor_variable(x)
     memo = _MEMO.get()
-    found = None if memo is None else memo.get(var)
-    if found is None:
+    scalars = None if memo is None else memo.get(var)
+    if scalars is None:
         if isinstance(var, Constant):
-            found = [constant(n, dtype=LENGTH) for n in var.data.shape]
+            scalars = [constant(n, dtype=LENGTH) for n in var.data.shape]
         else:
-            found = [ShapeI(d)(var) for d in range(var.type.ndim)]
+            scalars = [ShapeI(d)(var) for d in range(var.type.ndim)]
         if memo is not None:
-            memo[var] = found
-    return list(found)
+            memo[var] = scalars
+    return list(scalars)
 
 
-def as_lengths(what: str, given: TensorLike) -> list[TensorVariable]:
+def as_lengths(what: str, argument: TensorLike) -> list[TensorVariable]:
     """Return a shape argument as a list of int64 scalars.
 
     Parameters
@@ -200,16 +200,16 @@ def as_lengths(what: str, given: TensorLike) -> list[TensorVariable]:
     TensorTypeError
         If it is none of these.
     """
-    if isinstance(given, list | tuple | range) or (isinstance(given, np.ndarray) and given.ndim == 1):
-        items = list(given)
+    if isinstance(argument, list | tuple | range) or (isinstance(argument, np.ndarray) and argument.ndim == 1):
+        items = list(argument)
     else:
-        var = as_tensor_variable(given)
+        var = as_tensor_variable(argument)
         if var.ndim == 0:
-            items = [given]
+            items = [argument]
         elif var.ndim == 1 and var.type.shape[0] is not None:
             items = _elements(var, var.type.shape[0])
         else:
-            msg = f"{what}: a shape of known length is needed, got {text_of(given)} of type {var.type}. List them."
+            msg = f"{what}: a shape of known length is needed, got {text_of(argument)} of type {var.type}. List them."
             raise TensorTypeError(msg)
     result = []
     for item in items:
@@ -240,7 +240,7 @@ def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
     return tuple(known_value(v) for v in variables)
 
 
-def length_inputs(op: Op, given: Sequence[Variable]) -> None:
+def length_inputs(op: Op, inputs: Sequence[Variable]) -> None:
     """Check that the inputs of an op that are lengths are integer scalars.
 
     Raises
@@ -248,7 +248,7 @@ def length_inputs(op: Op, given: Sequence[Variable]) -> None:
     TensorTypeError
         If one is something else.
     """
-    for var in given:
+    for var in inputs:
         kind = var.type
         if not isinstance(kind, TensorType) or kind.ndim or kind.numpy_dtype.kind not in "iu":
             msg = f"{op}: a length must be an integer scalar, got {var} of type {kind}. Pass each length by itself."
@@ -322,13 +322,13 @@ class Reshape(TensorOp):
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
         wanted = [shapes.of_scalar(x) for x in node.inputs[1:]]
-        found = list(wanted)
+        result = list(wanted)
         size = shapes.of(node.inputs[0])
         for d, n in enumerate(wanted):
             if not shapes.is_natural(n):
                 rest = shapes.divided(size, [other for i, other in enumerate(wanted) if i != d])
-                found[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
-        return found
+                result[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
+        return result
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -84,11 +84,11 @@ class SpecifyShape(TensorOp):
     def printed_form(self, node: Apply) -> Form:
         """Write ``specify_shape(x, (3, None))``."""
         x, *wanted = node.inputs
-        given = dict(zip(self.axes, wanted, strict=True))
+        by_axis = dict(zip(self.axes, wanted, strict=True))
         parts: list[str | Operand] = []
         for d in range(getattr(x.type, "ndim", 0)):
             parts += [", "] * (d > 0)
-            parts.append(Operand(given[d]) if d in given else "None")
+            parts.append(Operand(by_axis[d]) if d in by_axis else "None")
         end = ",))" if len(parts) == 1 else "))"
         return Form(["specify_shape(", Operand(x), ", (", *parts, end])
 
@@ -120,8 +120,8 @@ class SpecifyShape(TensorOp):
     def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
         """Check the lengths behind the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        given = checked_lengths(node, wanted)
-        return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *given)
+        checked = checked_lengths(node, wanted)
+        return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *checked)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
