@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.graph import Apply
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
 
-    Found = Sequence[Length | None]
+    Inferred = Sequence[Length | None]
 
 # Scalars made of more sums and products than this are not looked into.
 MOST_SCALARS = 32
@@ -141,19 +141,19 @@ def needed_by(var: Variable, shapes: SymbolicShapes) -> Sequence[Variable]:
     if type(op).infer_shape is Op.infer_shape:
         return ()
     # What an op's own infer_shape says is made once, before it is looked at.
-    made = own_shape(node, var, shapes)
-    if made is None:
+    shape = own_shape(node, var, shapes)
+    if shape is None:
         return ()
-    return [*(x for x in node.inputs if hasattr(x.type, "ndim")), *(x for x in _asked_by(made) if x.owner is not node)]
+    return [*(x for x in node.inputs if hasattr(x.type, "ndim")), *(x for x in _asked_by(shape) if x.owner is not node)]
 
 
 def _bounds(shapes: SymbolicShapes, span: Span, parts: Iterator[Variable]) -> list[Length | None] | None:
     """Return a slice's bounds as lengths; None if one is of a dtype that int64 does not hold."""
-    given = [next(parts) if isinstance(b, Symbolic) else b for b in (span.start, span.stop, span.step)]
-    unknown = [b for b in given if isinstance(b, Variable) and not isinstance(b, Constant)]
+    bounds = [next(parts) if isinstance(b, Symbolic) else b for b in (span.start, span.stop, span.step)]
+    unknown = [b for b in bounds if isinstance(b, Variable) and not isinstance(b, Constant)]
     if any(b.dtype == "uint64" for b in tensors(unknown)):
         return None
-    return [None if b is None else shapes.fixed(b) if isinstance(b, int) else shapes.of_scalar(b) for b in given]
+    return [None if b is None else shapes.fixed(b) if isinstance(b, int) else shapes.of_scalar(b) for b in bounds]
 
 
 def slice_of(shapes: SymbolicShapes, span: Span, n: Length, parts: Iterator[Variable]) -> Length | None:
@@ -190,9 +190,9 @@ def own_shape(node: Apply, out: Variable, shapes: SymbolicShapes) -> list[Variab
     """Return the shape of an output as an op's own infer_shape gives it, as scalars; made once for each node."""
     known = shapes.own_shapes.get(node)
     if known is None:
-        given = [tuple(lengths(x)) if hasattr(x.type, "ndim") else None for x in node.inputs]
+        input_shapes = [tuple(lengths(x)) if hasattr(x.type, "ndim") else None for x in node.inputs]
         try:
-            known = call_infer_shape(node.op.infer_shape, shapes.fgraph, node, given)
+            known = call_infer_shape(node.op.infer_shape, shapes.fgraph, node, input_shapes)
         except Exception as error:  # noqa: BLE001 - anyone's op may raise anything; on_shape_error decides
             _failed_shape(node, error)
         shapes.own_shapes[node] = known = () if known is None else known
@@ -213,12 +213,12 @@ def _failed_shape(node: Apply, error: Exception) -> None:
     warnings.warn(msg, UserWarning, stacklevel=2)
 
 
-def inferred(shapes: SymbolicShapes, node: Apply, out: Variable) -> Found:
+def inferred(shapes: SymbolicShapes, node: Apply, out: Variable) -> Inferred:
     """Return what an op's own infer_shape says."""
-    made = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, shapes)
-    if made is None:
+    scalars = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, shapes)
+    if scalars is None:
         return [None] * tensors((out,))[0].ndim
-    return [_made(shapes, node, n) for n in made]
+    return [_made(shapes, node, n) for n in scalars]
 
 
 def _made(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length | None:

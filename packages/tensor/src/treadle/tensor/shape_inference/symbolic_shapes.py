@@ -227,13 +227,13 @@ class SymbolicShapes(Feature):
         kind = var.type
         if not isinstance(kind, TensorType):
             return ()
-        found: Sequence[Length | None] = [None] * kind.ndim
+        inferred_lengths: Sequence[Length | None] = [None] * kind.ndim
         if var.owner is not None and None in kind.shape:
             rule = rule_of(var.owner.op)
-            found = inferred(self, var.owner, var) if rule is None else rule(var.owner, var, self)
+            inferred_lengths = inferred(self, var.owner, var) if rule is None else rule(var.owner, var, self)
         result = []
         for d, n in enumerate(kind.shape):
-            length = self.fixed(n) if n is not None else found[d]
+            length = self.fixed(n) if n is not None else inferred_lengths[d]
             result.append(self.atom("length", var, d) if length is None else length)
         return tuple(result)
 
@@ -242,12 +242,12 @@ class SymbolicShapes(Feature):
     def of_scalar(self, var: Variable) -> Length:
         """Return the length that an integer scalar stands for: sums and products of lengths are seen through."""
         order, leaves = scalar_tree(var)
-        found: dict[Variable, Length] = {leaf: self._of_leaf(leaf) for leaf in leaves}
+        lengths: dict[Variable, Length] = {leaf: self._of_leaf(leaf) for leaf in leaves}
         for item in order:
             node: Apply = item.owner  # type: ignore[assignment]  # a sum or product
-            operands = [found[stripped(x)[0]] for x in node.inputs]
-            found[item] = self.joined(operands) if node.op is add else self.multiplied(operands)
-        return found[stripped(var)[0]]
+            operands = [lengths[stripped(x)[0]] for x in node.inputs]
+            lengths[item] = self.joined(operands) if node.op is add else self.multiplied(operands)
+        return lengths[stripped(var)[0]]
 
     def given(self, var: Variable) -> Length:
         """Return the length that an op was given as a scalar: computing it is an error where that is negative.
@@ -279,13 +279,13 @@ class SymbolicShapes(Feature):
         self, lengths: Iterable[Length], fgraph: FunctionGraph, avoid: Variable | None = None
     ) -> list[TensorVariable] | None:
         """Return scalars that hold lengths, or None if one of them cannot be built (see `variable`)."""
-        made = []
+        scalars = []
         for length in lengths:
             scalar = self.variable(length, fgraph, avoid)
             if scalar is None:
                 return None
-            made.append(scalar)
-        return made
+            scalars.append(scalar)
+        return scalars
 
     def variable(self, length: Length, fgraph: FunctionGraph, avoid: Variable | None = None) -> TensorVariable | None:
         """Return a scalar that holds a length, built from what is in the graph.
@@ -298,35 +298,35 @@ class SymbolicShapes(Feature):
         ready = self._built.get(length)
         if ready is not None and ready in fgraph:
             return ready
-        made: dict[Length, Number] = {}
+        built: dict[Length, Number] = {}
         stack = [length]
         while stack:
             current = stack[-1]
             described = [self._described[at] for at in sorted(current)]
-            waiting = [p for _, *parts in described for p in parts if isinstance(p, frozenset) and p not in made]
+            waiting = [p for _, *parts in described for p in parts if isinstance(p, frozenset) and p not in built]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
             numbers = []
             for item in described:
-                scalar = self._number(item, fgraph, avoid, made)
+                scalar = self._number(item, fgraph, avoid, built)
                 if scalar is None:
                     return None
                 numbers.append(scalar)
-            made[current] = broadcast_number(numbers) if numbers else 1
-        number_ = made[length]
+            built[current] = broadcast_number(numbers) if numbers else 1
+        number_ = built[length]
         result = constant(number_, dtype=LENGTH) if isinstance(number_, int) else number_
         self._built[length] = result
         return result
 
     def _number(
-        self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Variable | None, made: dict[Length, Number]
+        self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Variable | None, built: dict[Length, Number]
     ) -> Number | None:
         kind, *rest = described
         formula = _FORMULAS.get(kind)
         if formula is not None:
-            return formula(*(made[p] if isinstance(p, frozenset) else p for p in rest))
+            return formula(*(built[p] if isinstance(p, frozenset) else p for p in rest))
         if kind == "known":
             return rest[0]  # type: ignore[no-any-return]  # a number
         if kind == "made":
@@ -370,7 +370,7 @@ _FORMULAS: Mapping[str, Callable[..., Number]] = {
     "slice": slice_length,
     "given": lambda n: n if isinstance(n, int) else checked_length(n),
     # A length that was given, or what -1 stands for.
-    "either": lambda given, otherwise: switch(lt(given, 0), otherwise, given),
+    "either": lambda length, otherwise: switch(lt(length, 0), otherwise, length),
 }
 
 
