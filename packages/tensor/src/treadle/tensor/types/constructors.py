@@ -261,26 +261,28 @@ def _generic(rank: str) -> Callable[..., TensorVariable]:
     pattern = RANKS[rank]
 
     def construct(name: str | None = None, *, dtype: object = None, shape: object = None) -> TensorVariable:
-        made = tensor(name, dtype=dtype, shape=pattern if shape is None else shape)
-        given = made.type.shape
-        if len(given) != len(pattern):
-            msg = f"{rank}: a shape with {len(pattern)} dimensions is needed, got {given}. Use tensor for another rank."
+        variable = tensor(name, dtype=dtype, shape=pattern if shape is None else shape)
+        shape_ = variable.type.shape
+        if len(shape_) != len(pattern):
+            msg = (
+                f"{rank}: a shape with {len(pattern)} dimensions is needed, got {shape_}. Use tensor for another rank."
+            )
             raise TensorTypeError(msg)
-        if any(n is not None and n != m for n, m in zip(pattern, given, strict=True)):
-            msg = f"{rank}: a shape that fits {pattern} is needed, got {given}. Use matrix for another."
+        if any(n is not None and n != m for n, m in zip(pattern, shape_, strict=True)):
+            msg = f"{rank}: a shape that fits {pattern} is needed, got {shape_}. Use matrix for another."
             raise ShapeError(msg)
-        return made
+        return variable
 
     construct.__name__ = construct.__qualname__ = rank
     construct.__doc__ = f"Return an input variable of shape {pattern}; dtype floatX unless given."
     return construct
 
 
-def _names(what: str, given: tuple[object, ...]) -> list[object]:
+def _names(what: str, names: tuple[object, ...]) -> list[object]:
     """Return the name of each variable, None for one without."""
-    if len(given) != 1:
-        return list(given)
-    (only,) = given
+    if len(names) != 1:
+        return list(names)
+    (only,) = names
     if isinstance(only, list | tuple):
         return list(only)
     if isinstance(only, str):
@@ -299,9 +301,9 @@ def _several(name: str, one: Callable[..., TensorVariable]) -> Callable[..., Any
     title = plural(name)
 
     def construct(*names: object, **options: object) -> list[TensorVariable] | TensorVariable:
-        made = [one(name, **options) for name in _names(title, names)]
+        variables = [one(name, **options) for name in _names(title, names)]
         # A letter alone is one name, and not a list of one.
-        return made[0] if len(names) == len(made) == 1 and isinstance(names[0], str) else made
+        return variables[0] if len(names) == len(variables) == 1 and isinstance(names[0], str) else variables
 
     construct.__name__ = construct.__qualname__ = title
     construct.__doc__ = f"""Return a list of variables as `{name}` makes them; for one letter alone, the variable.

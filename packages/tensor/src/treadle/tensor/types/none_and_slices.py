@@ -62,12 +62,12 @@ class SliceType(Type):
         return "slice"
 
 
-def _bound(given: object) -> int | None:
-    if given is None:
+def _bound(value: object) -> int | None:
+    if value is None:
         return None
-    if isinstance(given, SupportsIndex) and not isinstance(given, Variable):
-        return index(given)
-    msg = f"SliceType: bounds are integers or None, got {text_of(given)}. Make slices of variables with make_slice."
+    if isinstance(value, SupportsIndex) and not isinstance(value, Variable):
+        return index(value)
+    msg = f"SliceType: bounds are integers or None, got {text_of(value)}. Make slices of variables with make_slice."
     raise TensorTypeError(msg)
 
 

@@ -93,10 +93,10 @@ def check_float64(described: object) -> None:
         If the option is ``raise``.
     """
     action = config.warn_float64
-    found = _builder()
-    if action == "ignore" or found is None:
+    place = _builder()
+    if action == "ignore" or place is None:
         return
-    frame, depth = found
+    frame, depth = place
     msg = (
         f"warn_float64: a float64 tensor variable of type {described} is made at {frame.f_code.co_filename}:"
         f"{frame.f_lineno}, and the option is {action!r}. Give it a shorter dtype, or cast its operands."

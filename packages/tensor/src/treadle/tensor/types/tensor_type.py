@@ -176,23 +176,23 @@ class TensorType(Type):
         if shape is None or broadcastable is not None:
             shape = _pattern(shape, broadcastable)
         try:
-            found = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
+            known = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
         except TypeError:
-            found = None
+            known = None
         # A number of another kind, as 2.0 or False, equals a length, and is none.
-        if found is not None and (found.shape is shape or _LENGTHS.issuperset(map(type, shape))):
-            return found
+        if known is not None and (known.shape is shape or _LENGTHS.issuperset(map(type, shape))):
+            return known
         key = (_dtype_name(dtype), _static_shape(shape))
         with TensorType._lock:
-            found = TensorType._known.get(key)
-            if found is None:
-                found = super().__new__(cls)
-                found.dtype, found.shape = key
-                found.ndim = len(key[1])
-                found.numpy_dtype = np.dtype(key[0])
-                found._text = _describe(*key)
-                TensorType._known[key] = found
-        return found
+            known = TensorType._known.get(key)
+            if known is None:
+                known = super().__new__(cls)
+                known.dtype, known.shape = key
+                known.ndim = len(key[1])
+                known.numpy_dtype = np.dtype(key[0])
+                known._text = _describe(*key)
+                TensorType._known[key] = known
+        return known
 
     def __getnewargs__(self) -> tuple[str, Shape]:
         """Pickle by dtype and shape."""
@@ -375,11 +375,11 @@ class TensorType(Type):
             return False
         with np.errstate(all="ignore"):
             try:
-                made = self.numpy_dtype.type(number)
+                converted = self.numpy_dtype.type(number)
             except (OverflowError, TypeError, ValueError):
                 return False
         # As Python numbers: NumPy would round the number to this dtype first.
-        return bool(made.item() == number) or (number != number and self.numpy_dtype.kind in "fc")
+        return bool(converted.item() == number) or (number != number and self.numpy_dtype.kind in "fc")
 
     def _holds(self, array: np.ndarray) -> bool:
         """Whether all values of an array of real numbers fit this dtype exactly."""
