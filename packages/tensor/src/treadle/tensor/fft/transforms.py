@@ -45,11 +45,11 @@ _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: 
 
 
 def _samples(what: str, n: TensorLike) -> TensorVariable:
-    given = as_lengths(f"{what}: n", n)
-    if len(given) != 1:
+    counts = as_lengths(f"{what}: n", n)
+    if len(counts) != 1:
         msg = f"{what}: n must be one number of points, got {text_of(n)}. Pass an integer or an integer scalar."
         raise TensorTypeError(msg)
-    return given[0]
+    return counts[0]
 
 
 def _length(what: str, x: TensorVariable, n: Length, axis: int) -> TensorVariable:

@@ -35,19 +35,19 @@ def constant_difference(a: Variable, b: Variable) -> int | None:
 
 
 def _plus(p: Polynomial, q: Polynomial, sign: int) -> Polynomial:
-    made = dict(p)
+    total = dict(p)
     for product, n in q.items():
-        made[product] = made.get(product, 0) + sign * n
-    return made
+        total[product] = total.get(product, 0) + sign * n
+    return total
 
 
 def _times(p: Polynomial, q: Polynomial) -> Polynomial:
-    made: Polynomial = {}
+    result: Polynomial = {}
     for a, n in p.items():
         for b, m in q.items():
             product = tuple(sorted((*a, *b)))
-            made[product] = made.get(product, 0) + n * m
-    return made
+            result[product] = result.get(product, 0) + n * m
+    return result
 
 
 def _single(var: Variable) -> Polynomial:

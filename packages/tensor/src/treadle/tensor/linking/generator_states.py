@@ -46,18 +46,18 @@ def expand_generators(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph],
     """
     if not any(isinstance(node.op, Scan) or chooses_generators(node) for node in fgraph.apply_nodes):
         return fgraph
-    made = fgraph.clone()
+    result = fgraph.clone()
     changed = False
-    for node in made.toposort():
+    for node in result.toposort():
         outputs: Sequence[Variable] | None = None
         if isinstance(node.op, Scan):
             outputs = _expanded_loop(node.op, node, expanded)
         elif chooses_generators(node):
             outputs = None if are_portable() else choice_of_states(node)
         if outputs is not None:
-            made.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
+            result.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
             changed = True
-    return made if changed else fgraph
+    return result if changed else fgraph
 
 
 def _expanded_loop(
@@ -89,9 +89,9 @@ def _expanded_loop(
     body = FunctionGraph(after.inputs, outputs)
     if drawn and any(isinstance(x.type, RandomType) for x in body.variables):
         return None
-    made = op.with_inner_graph(body).make_node(parts.steps, *parts.sequences, *parts.starts, *parts.givens)
-    made.user_line = node.user_line
-    results = list(made.outputs)
+    expanded_node = op.with_inner_graph(body).make_node(parts.steps, *parts.sequences, *parts.starts, *parts.givens)
+    expanded_node.user_line = node.user_line
+    results = list(expanded_node.outputs)
     for j, source in sources.items():
         results[j] = source.after(results[j])
     return results

@@ -27,11 +27,11 @@ class PortableLinker(TableLinker):
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
         with portable_draws():
-            made = super().expanded(fgraph, whole=whole)
+            simpler = super().expanded(fgraph, whole=whole)
             # What a linker does to whole graphs besides is not for bodies.
-            with_loops = expand_generators(made, lambda body: PortableLinker.expanded(self, body, whole=whole))
+            with_loops = expand_generators(simpler, lambda body: PortableLinker.expanded(self, body, whole=whole))
             # A draw from what a loop made of a generator finds its state only now.
-            return made if with_loops is made else super().expanded(with_loops, whole=whole)
+            return simpler if with_loops is simpler else super().expanded(with_loops, whole=whole)
 
     def tell(self, nodes: Iterable[Apply]) -> None:
         """Warn of Python steps, and once of keys that are taken from NumPy's generators."""

@@ -106,10 +106,10 @@ class ScalarTable(Generic[E]):
     def find(self, scalar_op: ScalarOp, kind: str) -> E | None:
         """Return what is registered for a scalar op and a kind of dtype, or known by its ufunc's name; else None."""
         self._load()
-        found = self._entries.get(scalar_op.name, {}).get(kind)
-        if found is None and self._of_ufunc is not None and scalar_op.body is None and scalar_op.ufunc is not None:
+        entry = self._entries.get(scalar_op.name, {}).get(kind)
+        if entry is None and self._of_ufunc is not None and scalar_op.body is None and scalar_op.ufunc is not None:
             return self._of_ufunc(scalar_op.ufunc, kind)
-        return found
+        return entry
 
     def covers(self, op: Op) -> bool:
         """Whether something is registered for each scalar op that an op applies, or it has a body."""

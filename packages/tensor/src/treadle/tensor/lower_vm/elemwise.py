@@ -57,10 +57,10 @@ def _converting(
     asarray = np.asarray
 
     def run(*values: np.ndarray) -> np.ndarray:
-        given = list(values)
+        operands = list(values)
         for i, dtype in dtypes.items():
-            given[i] = given[i].astype(dtype)
-        return asarray(function(*given), out)
+            operands[i] = operands[i].astype(dtype)
+        return asarray(function(*operands), out)
 
     return run
 

@@ -44,8 +44,8 @@ def lower(op: Scan, node: Apply) -> Callable[..., object]:
         "loop": loop, "step": loop.program.listing.run, "number": np.array, "LENGTH": LENGTH,
     }  # fmt: skip
     exec(compile(_source(op, loop.copied), f"<treadle vm loop {next(_NUMBER)}>", "exec"), scope)
-    made: Callable[..., object] = scope["run"]
-    return made
+    run: Callable[..., object] = scope["run"]
+    return run
 
 
 class _Loop:
@@ -76,26 +76,26 @@ class _Loop:
         self.copied = [k for k in sharing_outputs(body, memory_roots(order)) if k < op.n_carries]
         self._dtypes = [row.type.numpy_dtype for row in tensors(op.rows)]
 
-    def nothing(self, *given: Value) -> Value:
+    def nothing(self, *arguments: Value) -> Value:
         """Return the results of no steps."""
         op = self.op
-        inputs = op.sorted(given)
+        inputs = op.sorted(arguments)
         carries = [x.type.copy_value(value) for x, value in zip(op.inner.carries, inputs.carries, strict=True)]
         results = (*carries, *op.empty_results(inputs), *([np.asarray(0, LENGTH)] if op.has_until else []))
         return results[0] if len(results) == 1 else results
 
     def stack(self, at: int, row: NDArray[Any], count: int) -> NDArray[Any]:
         """Return memory for a number of rows, with the first one in it."""
-        made: NDArray[Any] = np.empty((count, *row.shape), self._dtypes[at])
-        made[0] = row
-        return made
+        memory: NDArray[Any] = np.empty((count, *row.shape), self._dtypes[at])
+        memory[0] = row
+        return memory
 
     @staticmethod
     def grown(rows: NDArray[Any], count: int) -> NDArray[Any]:
         """Return memory for more rows, with those that there are."""
-        made: NDArray[Any] = np.empty((count, *rows.shape[1:]), rows.dtype)
-        made[: len(rows)] = rows
-        return made
+        memory: NDArray[Any] = np.empty((count, *rows.shape[1:]), rows.dtype)
+        memory[: len(rows)] = rows
+        return memory
 
     def copy(self, at: int, value: Value) -> Value:
         """Return a copy of the last value of a carry."""
@@ -114,8 +114,8 @@ class _Loop:
 
     def told(self, error: Exception, step: int) -> Exception:
         """Return an error with the node of the body and the step that it happened in."""
-        found = self.program.explained(error)
-        return self.op.in_step(found, self.node, step) if isinstance(found, NodeError) else found
+        explained = self.program.explained(error)
+        return self.op.in_step(explained, self.node, step) if isinstance(explained, NodeError) else explained
 
 
 def _is_number(var: Variable) -> bool:
@@ -140,10 +140,10 @@ def _of_arrays(node: Apply) -> Compute:
         return function
 
     def run(*values: Value) -> Value:
-        given = list(values)
+        arguments = list(values)
         for i in places:
-            given[i] = np.asarray(given[i])
-        return function(*given)
+            arguments[i] = np.asarray(arguments[i])
+        return function(*arguments)
 
     return run
 
@@ -155,7 +155,7 @@ def _source(op: Scan, copied: Sequence[int]) -> str:
     constants = [f"k{k}" for k in range(len(op.fgraph.inputs) - op.n_sequences - op.n_carries)]
     stacks = [f"y{k}" for k in range(op.n_stacked)]
     rows = [f"r{k}" for k in range(op.n_stacked)]
-    given = [f"{x}[{{}}]" for x in sequences]
+    indexed_rows = [f"{x}[{{}}]" for x in sequences]
     inner = op.inner
     numbers = [
         name
@@ -164,7 +164,7 @@ def _source(op: Scan, copied: Sequence[int]) -> str:
     ]
     single = [name for name in carries if name in numbers]
     targets = [*carries, *rows, *(["ends"] if op.has_until else [])]
-    call = f"{_tuple(targets)} = step({', '.join([*given, *carries, *constants])})" if targets else "pass"
+    call = f"{_tuple(targets)} = step({', '.join([*indexed_rows, *carries, *constants])})" if targets else "pass"
     length = f"min(count, {_ROWS})" if op.has_until else "count"
     inputs = ", ".join([*sequences, *carries, *constants])
     lines = [
@@ -176,13 +176,13 @@ def _source(op: Scan, copied: Sequence[int]) -> str:
         *(f"    {name} = {name}[()]" for name in numbers),
         "    i = 0",
         "    try:",
-        f"        {call.format(*['0'] * len(given))}",
+        f"        {call.format(*['0'] * len(indexed_rows))}",
     ]
     if op.has_until and stacks:
         lines += [f"        room = {length}"]
         length = "room"
     lines += [f"        {y} = loop.stack({k}, {rows[k]}, {length})" for k, y in enumerate(stacks)]
-    step = ["for i in range(1, count):", f"    {call.format(*['i'] * len(given))}"]
+    step = ["for i in range(1, count):", f"    {call.format(*['i'] * len(indexed_rows))}"]
     if op.has_until and stacks:
         step += ["    if i == room:", "        room = min(2 * room, count)"]
         step += [f"        {y} = loop.grown({y}, room)" for y in stacks]

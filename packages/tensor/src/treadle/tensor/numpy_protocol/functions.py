@@ -76,8 +76,8 @@ _ADVICE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _refuse(name: str, what: str, given: object, advice: str) -> NumpyFunctionError:
-    return NumpyFunctionError(f"{name}: {what} {text_of(given)} has no meaning for symbolic tensors. {advice}")
+def _refuse(name: str, what: str, value: object, advice: str) -> NumpyFunctionError:
+    return NumpyFunctionError(f"{name}: {what} {text_of(value)} has no meaning for symbolic tensors. {advice}")
 
 
 def _check_neutral(name: str, key: str, value: object) -> None:
@@ -208,9 +208,9 @@ COUNTERPARTS: Mapping[str, Counterpart] = MappingProxyType(
         "size": _as(_size, "a axis"),
         "ndim": _as(lambda a: as_tensor_variable(a).ndim, "a"),
         # Questions about dtypes.
-        "result_type": _as(lambda *given: np.result_type(*map(_plain, given)), "arrays_and_dtypes"),
+        "result_type": _as(lambda *operands: np.result_type(*map(_plain, operands)), "arrays_and_dtypes"),
         "can_cast": _as(
-            lambda given, to, casting="safe": np.can_cast(_plain(given), to, casting), "from_=given to casting"
+            lambda source, to, casting="safe": np.can_cast(_plain(source), to, casting), "from_=source to casting"
         ),
         "iscomplexobj": _as(complex_numbers.iscomplexobj, "x"),
         "isrealobj": _as(complex_numbers.isrealobj, "x"),
@@ -274,12 +274,12 @@ def array_function(
     if not all(issubclass(t, Variable | np.ndarray) for t in types):
         return NotImplemented
     name = f"{func.__module__}.{func.__name__}".removeprefix("numpy.")
-    found = COUNTERPARTS.get(name) or counterpart(name, func)
-    if found is None:
+    equivalent = COUNTERPARTS.get(name) or counterpart(name, func)
+    if equivalent is None:
         raise _unknown(name)
     signature = inspect.signature(func)
     several: tuple[object, ...] = ()
-    given = dict(found.defaults)
+    keywords = dict(equivalent.defaults)
     further: dict[str, object] = {}
     for key, value in signature.bind(*args, **kwargs).arguments.items():
         parameter = signature.parameters[key]
@@ -287,24 +287,24 @@ def array_function(
             several = value
         elif parameter.kind is parameter.VAR_KEYWORD:
             further = value
-        elif key in found.parameters:
+        elif key in equivalent.parameters:
             if value is not parameter.default:
-                given[found.parameters[key]] = value
+                keywords[equivalent.parameters[key]] = value
         elif value is not parameter.default:
             _check_neutral(f"numpy.{name}", key, value)
-    if not found.takes_further:
+    if not equivalent.takes_further:
         for key, value in further.items():
-            if key in found.parameters:
-                given[found.parameters[key]] = value
+            if key in equivalent.parameters:
+                keywords[equivalent.parameters[key]] = value
             else:
                 _check_neutral(f"numpy.{name}", key, value)
         further = {}
-    first = [given.pop(ours) for ours in found.by_place if ours in given]
+    first = [keywords.pop(ours) for ours in equivalent.by_place if ours in keywords]
     if several:
         # What stands in front of them is given by place.
         before = takewhile(lambda p: p.kind is not p.VAR_POSITIONAL, signature.parameters.values())
-        first = [given.pop(found.parameters[p.name]) for p in before if p.name in found.parameters]
-    return found.function(*first, *several, **given, **further)
+        first = [keywords.pop(equivalent.parameters[p.name]) for p in before if p.name in equivalent.parameters]
+    return equivalent.function(*first, *several, **keywords, **further)
 
 
 # ---------------------------------------------------------------- ufuncs
@@ -314,7 +314,7 @@ def array_function(
 def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
     """Return treadle's function for each ufunc of NumPy's that it has."""
     load_scalar_families()
-    made: dict[Ufunc, Callable[..., object]] = {
+    by_scalar_op: dict[Ufunc, Callable[..., object]] = {
         getattr(np, s.ufunc): Elemwise(s)
         for s in map(SCALAR_OPS.__getitem__, SCALAR_OPS.names())
         if s.ufunc is not None
@@ -329,7 +329,7 @@ def _elementwise() -> Mapping[Ufunc, Callable[..., Any]]:
         np.degrees: trigonometric.rad2deg,
         np.radians: trigonometric.deg2rad,
     }
-    return {**made, **others}
+    return {**by_scalar_op, **others}
 
 
 _REDUCTIONS: Mapping[Ufunc, tuple[Callable[..., Any], bool]] = MappingProxyType(
@@ -392,25 +392,25 @@ def _computed_in(
 ) -> object:
     """Return the result of a function computed in a dtype, which the operands are converted to as NumPy does."""
     tensors = list(map(as_tensor_variable, operands))
-    made = function(*(cast.cast(x, kind.dtype) for x in tensors))
+    result = function(*(cast.cast(x, kind.dtype) for x in tensors))
     fits = all(np.can_cast(x.type.numpy_dtype, kind.numpy_dtype, "same_kind") for x in tensors)
-    if not fits or getattr(made, "dtype", None) != kind.dtype:
+    if not fits or getattr(result, "dtype", None) != kind.dtype:
         raise _refuse(name, "dtype =", kind.dtype, "Convert the operands or the result with astype.")
-    return made
+    return result
 
 
 def _reduced(name: str, ufunc: Ufunc, x: TensorLike, options: dict[str, object]) -> object:
     if ufunc not in _REDUCTIONS:
         raise _unknown(name.removeprefix("numpy."))
     function, has_dtype = _REDUCTIONS[ufunc]
-    given = {"axis": options.pop("axis", 0)}
+    arguments = {"axis": options.pop("axis", 0)}
     taken = ["keepdims", "where", *(["dtype"] if has_dtype else [])]
     if ufunc not in {np.logical_and, np.logical_or}:
         taken.append("initial")
-    given.update({key: options.pop(key) for key in taken if key in options})
+    arguments.update({key: options.pop(key) for key in taken if key in options})
     for key, value in options.items():
         _check_neutral(name, key, value)
-    return function(x, **given)
+    return function(x, **arguments)
 
 
 # What the partial results along an axis are called.
@@ -429,9 +429,9 @@ def _accumulated(name: str, ufunc: Ufunc, x: TensorLike, options: dict[str, obje
     function = function_of(_ACCUMULATED.get(ufunc, ""))
     if function is None:
         raise _unknown(name.removeprefix("numpy."))
-    given = {"axis": options.pop("axis", 0)}
+    arguments = {"axis": options.pop("axis", 0)}
     if options.get("dtype") is not None:
-        given["dtype"] = options.pop("dtype")
+        arguments["dtype"] = options.pop("dtype")
     for key, value in options.items():
         _check_neutral(name, key, value)
-    return function(x, **given)
+    return function(x, **arguments)

@@ -48,11 +48,11 @@ def function_of(name: str) -> Callable[..., Any] | None:
     """Return the public function of treadle.tensor, or of a module of it, that has a name of NumPy's; None if none."""
     *folders, own = name.split(".")
     home = ".".join(["treadle.tensor", *folders])
-    found = None
+    function = None
     if not own.startswith("_") and all(folder in _FOLDERS for folder in folders):
-        found = getattr(import_module(home), own, None) if find_spec(home) is not None else None
-    is_function = callable(found) and not isinstance(found, type | ModuleType)
-    return found if is_function else None
+        function = getattr(import_module(home), own, None) if find_spec(home) is not None else None
+    is_function = callable(function) and not isinstance(function, type | ModuleType)
+    return function if is_function else None
 
 
 @cache
@@ -65,23 +65,23 @@ def counterpart(name: str, theirs: Callable[..., object]) -> Counterpart | None:
     ours = None if name in _OTHERWISE else function_of(name)
     if ours is None:
         return None
-    wanted, given = inspect.signature(theirs).parameters, _parameters(ours)
-    places = [p.name for p in given.values() if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    wanted, own_parameters = inspect.signature(theirs).parameters, _parameters(ours)
+    places = [p.name for p in own_parameters.values() if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     names: dict[str, str] = {}
     defaults: dict[str, object] = {}
     for at, parameter in enumerate(wanted.values()):
         own = parameter.name
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
             continue
-        if own not in given:
+        if own not in own_parameters:
             if at >= len(places) or places[at] in wanted:
                 continue
             own = places[at]
         names[parameter.name] = own
-        if _is_plain(parameter.default) and parameter.default != given[own].default:
+        if _is_plain(parameter.default) and parameter.default != own_parameters[own].default:
             defaults[own] = parameter.default
-    by_place = [p.name for p in given.values() if p.kind is p.POSITIONAL_ONLY]
-    return Counterpart(ours, names, defaults, any(p.kind is p.VAR_KEYWORD for p in given.values()), by_place)
+    by_place = [p.name for p in own_parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    return Counterpart(ours, names, defaults, any(p.kind is p.VAR_KEYWORD for p in own_parameters.values()), by_place)
 
 
 def _parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:

@@ -13,23 +13,23 @@ _PLAIN = frozenset((int, str))
 def fix_dtypes(op: object, *names: str) -> None:
     """Make fields names of dtypes, where an op was given NumPy's dtypes or classes."""
     for name in names:
-        given = getattr(op, name)
-        if type(given) is not str or given not in _NAMES:
-            object.__setattr__(op, name, TensorType(given).dtype)
+        value = getattr(op, name)
+        if type(value) is not str or value not in _NAMES:
+            object.__setattr__(op, name, TensorType(value).dtype)
 
 
 def fix_integers(op: object, *names: str) -> None:
     """Make fields Python integers, where an op was given NumPy's."""
     for name in names:
-        given = getattr(op, name)
-        if type(given) is not int:
-            object.__setattr__(op, name, as_integer(f"{type(op).__name__}: {name}", given))
+        value = getattr(op, name)
+        if type(value) is not int:
+            object.__setattr__(op, name, as_integer(f"{type(op).__name__}: {name}", value))
 
 
 def fix_axes(op: object, name: str = "axes") -> None:
     """Make a field a tuple of Python integers, and texts where the op knows what they mean."""
-    given = getattr(op, name)
-    if type(given) is not tuple or not _PLAIN.issuperset(map(type, given)):
+    value = getattr(op, name)
+    if type(value) is not tuple or not _PLAIN.issuperset(map(type, value)):
         what = f"{type(op).__name__}: {name}"
-        made = tuple(str(a) if isinstance(a, str) else as_integer(what, a) for a in named_axes(given))
-        object.__setattr__(op, name, made)
+        axes = tuple(str(a) if isinstance(a, str) else as_integer(what, a) for a in named_axes(value))
+        object.__setattr__(op, name, axes)

@@ -41,24 +41,24 @@ def known_values(var: Variable) -> Known:
         tell = None if at.owner is None else getattr(at.owner.op, "known_values", None)
         if left < 0 or tell is None:
             return None
-        found: Known = tell(at.owner, known)
-        told[at] = found
-        return found
+        elements: Known = tell(at.owner, known)
+        told[at] = elements
+        return elements
 
     return known(var)
 
 
 def known_value(var: Variable) -> int | None:
     """Return the integer that a scalar is known to be, or None."""
-    found = known_values(var)
-    return None if found is None or len(found) != 1 else found[0]
+    elements = known_values(var)
+    return None if elements is None or len(elements) != 1 else elements[0]
 
 
-def aligned(given: Sequence[Known]) -> list[tuple[int | None, ...]] | None:
+def aligned(columns: Sequence[Known]) -> list[tuple[int | None, ...]] | None:
     """Return elements of scalars and vectors broadcast together, one tuple for each element of the result."""
-    if any(values is None for values in given):
+    if any(values is None for values in columns):
         return None
-    known = [values for values in given if values is not None]
+    known = [values for values in columns if values is not None]
     size = next((len(values) for values in known if len(values) != 1), 1)
     if any(len(values) not in {1, size} for values in known):
         return None

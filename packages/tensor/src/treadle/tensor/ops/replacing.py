@@ -16,9 +16,9 @@ def replaced(
     graph: Sequence[Variable], replacements: Mapping[Variable, Variable], blockers: Collection[Variable] | None
 ) -> list[Variable]:
     """Return expressions with variables replaced, looking no further than at variables that none stands behind."""
-    made = dict(replacements)
+    substitutes = dict(replacements)
     for node in toposort(graph, blockers):
-        if any(x in made for x in node.inputs):
-            new = node.op.make_node_like(node, [made.get(x, x) for x in node.inputs])
-            made.update(zip(node.outputs, new.outputs, strict=True))
-    return [made.get(var, var) for var in graph]
+        if any(x in substitutes for x in node.inputs):
+            new = node.op.make_node_like(node, [substitutes.get(x, x) for x in node.inputs])
+            substitutes.update(zip(node.outputs, new.outputs, strict=True))
+    return [substitutes.get(var, var) for var in graph]

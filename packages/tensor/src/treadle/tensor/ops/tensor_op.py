@@ -43,8 +43,8 @@ class TensorOp(Op):
             return [None] * len(outputs)
         if self.linear == "jointly":
             xs: Sequence[Any] = inputs
-            given = [x.zeros_like() if t is None else t for x, t in zip(xs, moving, strict=False)]
-            return list(self.make_node(*given, *inputs[len(moving) :]).outputs)
+            directions = [x.zeros_like() if t is None else t for x, t in zip(xs, moving, strict=False)]
+            return list(self.make_node(*directions, *inputs[len(moving) :]).outputs)
         total: list[Any] = []
         for i, t in enumerate(moving):
             if t is not None:

@@ -66,7 +66,7 @@ def null_terms(
         return {}
     # Variables whose values decide the cost.
     deciding = set(seeds).difference(constants)
-    found: dict[Apply, list[Variable | None]] = {}
+    terms: dict[Apply, list[Variable | None]] = {}
     for node in reversed(order):
         live = [o for o, out in enumerate(node.outputs) if out in deciding]
         if not live:
@@ -80,8 +80,8 @@ def null_terms(
                 next((row[o] for o in live if row[o] is not None), None) if x in reached else None for x, row in rows
             ]
             if any(why):
-                found[node] = [None if text is None else NullType(text)() for text in why]
-    return found
+                terms[node] = [None if text is None else NullType(text)() for text in why]
+    return terms
 
 
 def moved_without_derivative(
@@ -100,34 +100,34 @@ def moved_without_derivative(
     constants
         Variables that do not move with what they are computed from.
     """
-    found: dict[Variable, Variable] = {}
+    undefined: dict[Variable, Variable] = {}
     if any(x in drawn for x in node.inputs):
         for x, decides in zip(node.inputs, influences(node), strict=True):
             if x in drawn:
-                found.update((out, drawn[x]) for out, joined in zip(node.outputs, decides, strict=True) if joined)
+                undefined.update((out, drawn[x]) for out, joined in zip(node.outputs, decides, strict=True) if joined)
     reasons = node.op.undefined_derivatives(node) if any(x in moves for x in node.inputs) else None
     for x, row in zip(node.inputs, reasons or (), strict=False):
         if x in moves:
-            found.update(
+            undefined.update(
                 (out, NullType(text)()) for out, text in zip(node.outputs, row, strict=True) if text is not None
             )
-    return {out: null for out, null in found.items() if out not in constants}
+    return {out: null for out, null in undefined.items() if out not in constants}
 
 
 def own_influences(op: HasFrozenGraph) -> list[list[bool]]:
     """Return for each input of an op's graph, for each output, whether its value decides the output's; found once."""
     if "_influences" not in op.__dict__:
         op.__dict__["_influences"] = inner_influences(op.fgraph.inputs, op.fgraph.outputs)
-    found: list[list[bool]] = op.__dict__["_influences"]
-    return found
+    cached: list[list[bool]] = op.__dict__["_influences"]
+    return cached
 
 
 def own_reasons(op: HasFrozenGraph) -> Reasons | None:
     """Return for each input of an op's graph, for each output, why it has no derivative; found once."""
     if "_reasons" not in op.__dict__:
         op.__dict__["_reasons"] = inner_reasons(op.fgraph.inputs, op.fgraph.outputs)
-    found: Reasons | None = op.__dict__["_reasons"]
-    return found
+    cached: Reasons | None = op.__dict__["_reasons"]
+    return cached
 
 
 def inner_influences(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[list[bool]]:

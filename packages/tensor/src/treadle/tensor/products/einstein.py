@@ -134,7 +134,7 @@ def _parsed(
             msg = f"einsum: {subscripts!r} labels {len(texts)} operands, got {len(operands)}. Pass one for each."
             raise ShapeError(msg)
         tensors = [as_tensor_variable(x) for x in operands]  # type: ignore[arg-type]  # refuses what is none
-        given: list[Sequence[object]] = [_letters(text) for text in texts]
+        labels: list[Sequence[object]] = [_letters(text) for text in texts]
         wanted = _letters(right) if arrow else None
     else:
         everything = [subscripts, *operands]
@@ -142,9 +142,9 @@ def _parsed(
         if not tensors:
             msg = f"einsum: subscripts and operands are needed, got {text_of(subscripts)}. Pass a text, or lists."
             raise ShapeError(msg)
-        given = [_numbers(ks) for ks in everything[1::2]]
+        labels = [_numbers(ks) for ks in everything[1::2]]
         wanted = _numbers(everything[-1]) if len(everything) % 2 else None
-    inputs = [_expanded(at, ks, x) for at, (ks, x) in enumerate(zip(given, tensors, strict=True))]
+    inputs = [_expanded(at, ks, x) for at, (ks, x) in enumerate(zip(labels, tensors, strict=True))]
     return inputs, _result(inputs, wanted), tensors
 
 
@@ -236,11 +236,11 @@ def _diagonal(at: int, x: TensorVariable, labels: Labels) -> _Term:
 
 def _without_ones(terms: Sequence[_Term]) -> list[_Term]:
     """Return the terms without dimensions of length 1 where the label is longer elsewhere, or not known to be 1."""
-    found: dict[Label, set[int | None]] = {}
+    lengths_by_label: dict[Label, set[int | None]] = {}
     for t in terms:
         for k, n in zip(t.labels, t.tensor.type.shape, strict=True):
-            found.setdefault(k, set()).add(n)
-    for k, sizes in found.items():
+            lengths_by_label.setdefault(k, set()).add(n)
+    for k, sizes in lengths_by_label.items():
         if len(sizes - {1, None}) > 1:
             shapes = ", ".join(str(t.tensor.type.shape) for t in terms if k in t.labels)
             named = f"label {k}" if isinstance(k, str) or k >= 0 else "dimensions of the ellipsis"
@@ -252,7 +252,7 @@ def _without_ones(terms: Sequence[_Term]) -> list[_Term]:
     result = []
     for t in terms:
         shape = t.tensor.type.shape
-        dropped = [d for d, k in enumerate(t.labels) if shape[d] == 1 and found[k] != {1}]
+        dropped = [d for d, k in enumerate(t.labels) if shape[d] == 1 and lengths_by_label[k] != {1}]
         kept = tuple(k for d, k in enumerate(t.labels) if d not in dropped)
         result.append(_Term(squeeze(t.tensor, tuple(dropped)), kept) if dropped else t)
     return result

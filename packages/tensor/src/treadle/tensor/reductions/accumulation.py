@@ -136,8 +136,8 @@ class Accumulation(AlongAxis):
         """Accumulate with NumPy."""
         ufunc: np.ufunc = getattr(np, ACCUMULATIONS[self.kind])
         with np.errstate(all="ignore"):
-            found = ufunc.accumulate(inputs[0], axis=self.axis, dtype=self.dtype)
-        output_storage[0][0] = found
+            result = ufunc.accumulate(inputs[0], axis=self.axis, dtype=self.dtype)
+        output_storage[0][0] = result
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that nothing but numbers of 0 or more makes 0 or more; integers wrap around."""
@@ -196,8 +196,8 @@ def _difference(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 def _from_the_end(decay: TensorVariable, x: TensorVariable, axis: int) -> TensorVariable:
     """Return the linear recurrence that runs from the end of an axis to its start."""
-    made: TensorVariable = LinearRecurrence(axis)(_cut(decay, axis, step=-1), _cut(x, axis, step=-1))
-    return _cut(made, axis, step=-1)
+    turned: TensorVariable = LinearRecurrence(axis)(_cut(decay, axis, step=-1), _cut(x, axis, step=-1))
+    return _cut(turned, axis, step=-1)
 
 
 @static_op
@@ -241,12 +241,12 @@ class LinearRecurrence(AlongAxis):
         if decay.shape != (max(len(x) - 1, 0), *x.shape[1:]):
             msg = f"{self}: decays of shape {inputs[0].shape} do not fit x of shape {inputs[1].shape}."
             raise ValueError(msg)
-        made = np.array(inputs[1])
-        h = np.moveaxis(made, self.axis, 0)
+        result = np.array(inputs[1])
+        h = np.moveaxis(result, self.axis, 0)
         with np.errstate(all="ignore"):
             for t in range(1, len(x)):
                 h[t] = decay[t - 1] * h[t - 1] + x[t]
-        output_storage[0][0] = made
+        output_storage[0][0] = result
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -305,8 +305,8 @@ def accumulated(
         result = {"b": "int64", "i": "int64", "u": "uint64"}.get(own.kind, own.name)
     else:
         result = own.name
-    made: TensorVariable = Accumulation(kind, at, result)(var)
-    return made
+    accumulation: TensorVariable = Accumulation(kind, at, result)(var)
+    return accumulation
 
 
 def cumsum(x: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
@@ -372,8 +372,8 @@ def _cumulative(
         msg = f"{name}: an axis is needed for a tensor of rank {var.ndim}. Pass axis=, and a tensor of rank 1 or more."
         raise AxisError(msg)
     at = normalize_axis(name, 0 if axis is None else axis, var.ndim)
-    made = accumulated(kind, name, var, at, dtype)
+    result = accumulated(kind, name, var, at, dtype)
     if not as_flag(f"{name}: include_initial", include_initial):
-        return made
+        return result
     shape = [1 if d == at else n for d, n in enumerate(lengths(var))]
-    return join(at, full(shape, int(kind == "prod"), dtype=made.dtype), made)
+    return join(at, full(shape, int(kind == "prod"), dtype=result.dtype), result)

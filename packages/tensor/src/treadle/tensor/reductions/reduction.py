@@ -188,10 +188,10 @@ class Reduction(OverAxes):
     def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the reduction of a vector that is known."""
         kind = node.inputs[0].type
-        found = known(node.inputs[0])
-        if not found or None in found or kind.ndim != 1 or np.dtype(self.dtype).kind not in "iu":
+        elements = known(node.inputs[0])
+        if not elements or None in elements or kind.ndim != 1 or np.dtype(self.dtype).kind not in "iu":
             return None
-        return [int(self.apply(np.array(found, kind.dtype)))]
+        return [int(self.apply(np.array(elements, kind.dtype)))]
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """Return the reduction of a NumPy array."""
@@ -406,8 +406,8 @@ def _complex_extremum(kind: str, z: TensorVariable, axis: AxisLike, keepdims: bo
     part, none = z.real.dtype, -math.inf if kind == "max" else math.inf
     first = _reduce(kind, switch(isnan(z), math.nan, z.real), axes, True, part, part)
     second_part = _reduce(kind, switch(eq(z.real, first), z.imag, none), axes, True, part, part)
-    made = complex_(first, switch(isnan(first), math.nan, second_part))
-    return made if as_flag(f"{kind}: keepdims", keepdims) else squeeze(made, axes)
+    extremum = complex_(first, switch(isnan(first), math.nan, second_part))
+    return extremum if as_flag(f"{kind}: keepdims", keepdims) else squeeze(extremum, axes)
 
 
 def _extremum(
@@ -436,8 +436,8 @@ def _extremum(
         var = _reduce(kind, longer, over, kept, var.dtype, var.dtype)
     if axes:
         return var
-    found = _reduce(kind, var, axes, keepdims, var.dtype, var.dtype)
-    combined: TensorVariable = (maximum if kind == "max" else minimum)(found, first)
+    extremum = _reduce(kind, var, axes, keepdims, var.dtype, var.dtype)
+    combined: TensorVariable = (maximum if kind == "max" else minimum)(extremum, first)
     return combined
 
 
@@ -495,8 +495,8 @@ def _position(kind: str, x: TensorLike, axis: AxisLike, keepdims: bool) -> Tenso
     axes = reduced_axes(kind, axis, var)
     if var.type.numpy_dtype.kind == "c":
         # The first that equals the extremum, or is NaN.
-        found = _complex_extremum(kind.removeprefix("arg"), var, axes, keepdims=True)
-        return _position("argmax", bitwise_or(isnan(var), eq(var, found)), axes, keepdims)
+        extremum = _complex_extremum(kind.removeprefix("arg"), var, axes, keepdims=True)
+        return _position("argmax", bitwise_or(isnan(var), eq(var, extremum)), axes, keepdims)
     return _finish(kind, ArgReduction(kind, axes)(var), var, axes, keepdims)
 
 

@@ -66,8 +66,8 @@ FAR, TERMS = 30.0, 18
 
 def _integral(name: str, v: TensorLike, x: TensorVariable) -> TensorVariable:
     """Return a function of any order as an integral."""
-    made: TensorVariable = getattr(bessel_integrals, name)(v, x)
-    return made
+    integral: TensorVariable = getattr(bessel_integrals, name)(v, x)
+    return integral
 
 
 def _by_order(name: str, ct: TensorVariable, xs: Sequence[TensorVariable]) -> Variable | None:

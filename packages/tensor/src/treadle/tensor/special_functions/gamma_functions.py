@@ -99,12 +99,12 @@ def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 def _gammaln(x: np.ndarray) -> np.ndarray:
     """Take the logarithm where the inverse is no finite number: SciPy's is infinite there."""
-    found = np.asarray(of_scipy("gammaln")(x))
+    values = np.asarray(of_scipy("gammaln")(x))
     size = np.abs(x)
     small = (size < np.finfo("float64").tiny) & (size > 0)
     if small.any():
-        found[small] = -np.log(size[small])
-    return found
+        values[small] = -np.log(size[small])
+    return values
 
 
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     finite = np.where(np.isinf(n), np.nan, n)
     order, wide = np.broadcast_arrays(finite.astype("float64"), x.astype("float64"))
     reflected = (wide < 0) & (order > 0) & (order == np.floor(order))
-    found = np.array(of_scipy("polygamma")(order, np.where(reflected, 1.0, wide)))
+    values = np.array(of_scipy("polygamma")(order, np.where(reflected, 1.0, wide)))
     if reflected.any():
         s, y = order[reflected] + 1, wide[reflected]
         zeta = of_scipy("zeta")
@@ -128,8 +128,8 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
             total = rest**-s + sign * other**-s
             total += (zeta(s, 1 + rest) + sign * zeta(s, 1 + other)) - sign * zeta(s, 1 - y)
             at_pole = (rest == 0) | np.isinf(y)
-            found[reflected] = sign * of_scipy("gamma")(s) * np.where(at_pole, np.inf, total)
-    return found.astype(dtype)
+            values[reflected] = sign * of_scipy("gamma")(s) * np.where(at_pole, np.inf, total)
+    return values.astype(dtype)
 
 
 def _trigamma(x: np.ndarray) -> np.ndarray:

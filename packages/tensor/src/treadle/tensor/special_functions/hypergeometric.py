@@ -48,10 +48,10 @@ def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats, away: 
     The last operand is 1 - z, of which z may know nothing any more.
     """
     far = (z > FAR) & (away > 0)
-    found = _sums(by, a, b, c, np.where(far | (z >= 1), 0.0, z))[2]
+    slope = _sums(by, a, b, c, np.where(far | (z >= 1), 0.0, z))[2]
     if far.any():
-        found[far] = _continued(*(x[far] for x in (by, a, b, c, away)))
-    return np.where((z >= 0) & (away > 0), found, np.nan)
+        slope[far] = _continued(*(x[far] for x in (by, a, b, c, away)))
+    return np.where((z >= 0) & (away > 0), slope, np.nan)
 
 
 def _sums(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> tuple[Floats, ...]:

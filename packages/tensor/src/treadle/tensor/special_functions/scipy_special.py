@@ -33,10 +33,10 @@ def in_blocks(function: Impl) -> Impl:
     def call(*operands: np.ndarray) -> np.ndarray:
         arrays = np.broadcast_arrays(*(x.astype("float64") for x in operands))
         flat = [x.ravel() for x in arrays]
-        made = np.empty(flat[0].shape)
+        values = np.empty(flat[0].shape)
         with np.errstate(all="ignore"):
-            for at in range(0, made.size, _BLOCK):
-                made[at : at + _BLOCK] = function(*(x[at : at + _BLOCK] for x in flat))
-        return made.reshape(arrays[0].shape)
+            for at in range(0, values.size, _BLOCK):
+                values[at : at + _BLOCK] = function(*(x[at : at + _BLOCK] for x in flat))
+        return values.reshape(arrays[0].shape)
 
     return call

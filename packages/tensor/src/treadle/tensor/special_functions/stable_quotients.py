@@ -53,9 +53,9 @@ def _exprel_slope(x: TensorVariable) -> TensorVariable:
 
     def formula(x: TensorVariable) -> TensorVariable:
         # (exp(x) - exprel(x)) / x; where that is a difference of infinities exprel itself is infinite.
-        found = exprel(x)
+        quotient = exprel(x)
         # The quotient of negated parts is 0 at minus infinity, where the parts themselves would give -0.0.
-        return switch(eq(found, inf), inf, true_div(sub(found, exp(x)), neg(x)))
+        return switch(eq(quotient, inf), inf, true_div(sub(quotient, exp(x)), neg(x)))
 
     return _near_zero(x, lambda x: _power_series(x, coefficients), formula)
 

@@ -130,9 +130,9 @@ def beta_tail_integral(
     j, k, a, b, x, y = (each[..., None] for each in (j, k, a, b, x, y))
 
     def integrand(u: Any) -> Any:
-        made = xp.exp(-exponent(u, a, b, x, y))
+        product = xp.exp(-exponent(u, a, b, x, y))
         for order, weight in ((j, xp.log1p(y * xp.expm1(u))), (k, -xp.log1p(x * xp.expm1(-u)))):
-            made = made * xp.where(order == 0, 1.0, xp.where(order == 1, weight, weight * weight))
-        return made
+            product = product * xp.where(order == 0, 1.0, xp.where(order == 1, weight, weight * weight))
+        return product
 
     return _integral(xp, end, integrand)

@@ -83,9 +83,9 @@ def _known(
     """Return the number that every element is known to be; `what` is asked for it."""
     most = as_integer(f"{what}: max_recur", max_recur, 0)
     depth = 0 if as_flag(f"{what}: only_process_constants", only_process_constants) else most
-    found = None if v is None else _number(v, as_flag(f"{what}: elemwise", elemwise), depth)
-    if found is not None:
-        return found
+    number = None if v is None else _number(v, as_flag(f"{what}: elemwise", elemwise), depth)
+    if number is not None:
+        return number
     if not as_flag(f"{what}: raise_not_constant", raise_not_constant):
         return v
     msg = f"{what}: {text_of(v)} is not known to be one number in every element. Give it as a constant."
@@ -156,9 +156,9 @@ def _picked(node: Apply[TensorVariable]) -> TensorVariable | None:
 
 def _common(node: Apply[TensorVariable], elemwise: bool, depth: int) -> np.ndarray | None:
     """Return the number that all parts of a join are."""
-    found = [_number(x, elemwise, depth - 1) for x in node.inputs]
-    first = found[0]
-    same = first is not None and all(value is not None and value == first for value in found)
+    numbers = [_number(x, elemwise, depth - 1) for x in node.inputs]
+    first = numbers[0]
+    same = first is not None and all(value is not None and value == first for value in numbers)
     return first.astype(node.outputs[0].dtype) if same and first is not None else None
 
 

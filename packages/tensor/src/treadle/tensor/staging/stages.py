@@ -83,12 +83,12 @@ def stage(
     def culprit_of(var: Variable) -> Variable | None:
         """Make a variable known; return the input that prevents it, or None."""
         pending = [(var, False)]
-        found: set[tuple[Variable, bool]] = set()
+        visited: set[tuple[Variable, bool]] = set()
         while pending:
             key = pending.pop()
-            if key in seen or key in found:
+            if key in seen or key in visited:
                 continue
-            found.add(key)
+            visited.add(key)
             at, combined = key
             node = None if at in inputs else at.owner
             if node is None:
@@ -97,8 +97,8 @@ def stage(
             elif not isinstance(node.op, Shape | ShapeI):
                 picks = data or isinstance(node.op, Elemwise | Subtensor | DimShuffle | Join)
                 pending += [(x, combined or not picks) for x in node.inputs]
-        seen.update(found)
-        staging.known.update(at for at, _ in found)
+        seen.update(visited)
+        staging.known.update(at for at, _ in visited)
         return None
 
     for node in order:
@@ -106,9 +106,9 @@ def stage(
             var = node.inputs[at]
             culprit = culprit_of(var)
             if culprit is not None:
-                made = f", computed by {var.owner.op}{var.owner.where()}," if var.owner is not None else ""
+                origin = f", computed by {var.owner.op}{var.owner.where()}," if var.owner is not None else ""
                 reason = (
-                    f"its input {at} ({var}){made} decides a shape and depends on the values of {culprit}; compiled "
+                    f"its input {at} ({var}){origin} decides a shape and depends on the values of {culprit}; compiled "
                     "code has shapes known before it runs"
                 )
                 remedy = "make what decides the shape an input of the function, a scalar or a vector of lengths"
@@ -120,19 +120,19 @@ def stage(
 def shape_values(fgraph: FunctionGraph, var: Variable) -> set[Variable]:
     """Return a value and what it is computed from, if it follows from shapes and constants alone; else nothing."""
     inputs = set(fgraph.inputs)
-    pending, found = [var], set()
+    pending, values = [var], set()
     while pending:
         at = pending.pop()
-        if at in found:
+        if at in values:
             continue
-        found.add(at)
+        values.add(at)
         node = None if at in inputs else at.owner
         if node is None:
             if not isinstance(at, Constant):
                 return set()
         elif not isinstance(node.op, Shape | ShapeI):
             pending += node.inputs
-    return found
+    return values
 
 
 def _is_taken(var: Variable, data: bool, combined: bool) -> bool:

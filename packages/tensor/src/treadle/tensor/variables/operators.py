@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 def function_named(name: str) -> Callable[..., TensorVariable]:
     """Return the public function of a name."""
-    found: Callable[..., TensorVariable] = _upward.function(name)
-    return found
+    function: Callable[..., TensorVariable] = _upward.function(name)
+    return function
 
 
 def _leaving(operator: Callable[[Any, Any], Any], reflected: str) -> Callable[[Any, Any], Any]:
@@ -299,12 +299,12 @@ class Methods(Operators):
 
     def __getitem__(self, args: Index) -> TensorVariable:
         """Index as NumPy does."""
-        made = _indexing.subtensor(self, args)
-        if isinstance(made, _Constant) and not isinstance(self, _Constant):
+        part = _indexing.subtensor(self, args)
+        if isinstance(part, _Constant) and not isinstance(self, _Constant):
             # A length that is known, for instance: the number alone does not say what it is of.
-            made = made.type.make_constant(made.data, made.name)
-            made.written_with = (self,)  # type: ignore[assignment]  # a variable
-        return made
+            part = part.type.make_constant(part.data, part.name)
+            part.written_with = (self,)  # type: ignore[assignment]  # a variable
+        return part
 
     def set(self, y: TensorLike) -> TensorVariable:
         """Return the tensor this part was taken from, with the part replaced: ``x[2:4].set(y)``."""
