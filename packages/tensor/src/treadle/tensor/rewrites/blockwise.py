@@ -22,7 +22,7 @@ def blockwise_of_batching_op(node: NodeOf[Blockwise]) -> Sequence[Variable] | No
     """blockwise(f)(x) -> f(x), where there is no batch, or f takes batches itself."""
     if node.op.batch_ndim(node) == 0:
         return node.op.core_op.make_node(*node.inputs).outputs
-    made = node.op.decompose(*node.inputs)
-    if made is None or not all(old.type.is_super(new.type) for old, new in zip(node.outputs, made, strict=True)):
+    outputs = node.op.decompose(*node.inputs)
+    if outputs is None or not all(old.type.is_super(new.type) for old, new in zip(node.outputs, outputs, strict=True)):
         return None
-    return made
+    return outputs

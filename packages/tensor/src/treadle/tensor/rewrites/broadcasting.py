@@ -138,8 +138,8 @@ def sum_to_known_shape(fgraph: FunctionGraph, node: NodeOf[SumTo]) -> TensorVari
         if m != ONE:
             return None
         axes.append(d + extra)
-    made = _summed(x, tuple(axes), extra)
-    return made if out.type.is_super(made.type) else None
+    total = _summed(x, tuple(axes), extra)
+    return total if out.type.is_super(total.type) else None
 
 
 def _summed(x: TensorVariable, axes: tuple[int, ...], extra: int) -> TensorVariable:

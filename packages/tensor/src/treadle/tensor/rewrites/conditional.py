@@ -34,10 +34,10 @@ def _pairs(node: NodeOf[IfElse]) -> list[tuple[Variable, Variable]]:
     return list(zip(*node.op.branches(node), strict=True))
 
 
-def _fitting(node: NodeOf[IfElse], made: Sequence[Any]) -> Sequence[Any] | None:
+def _fitting(node: NodeOf[IfElse], replacements: Sequence[Any]) -> Sequence[Any] | None:
     """Return replacements of a node's outputs, None among them for those that stay, if all types fit."""
-    fits = all(new is None or old.type.is_super(new.type) for old, new in zip(node.outputs, made, strict=True))
-    return made if fits else None
+    fits = all(new is None or old.type.is_super(new.type) for old, new in zip(node.outputs, replacements, strict=True))
+    return replacements if fits else None
 
 
 def _truth(var: Variable) -> bool | None:
@@ -87,10 +87,10 @@ def ifelse_of_not(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
 def ifelse_in_ifelse(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
     """ifelse(c, ifelse(c, x, y), z) -> ifelse(c, x, z), and so in the other branch."""
     condition = node.inputs[0]
-    found = [(_taken(x, condition, 0), _taken(y, condition, 1)) for x, y in _pairs(node)]
-    if found == _pairs(node):
+    pairs = [(_taken(x, condition, 0), _taken(y, condition, 1)) for x, y in _pairs(node)]
+    if pairs == _pairs(node):
         return None
-    return _fitting(node, _rebuilt(node, condition, found))
+    return _fitting(node, _rebuilt(node, condition, pairs))
 
 
 def _taken(var: Variable, condition: Variable, side: int) -> Variable:
@@ -107,8 +107,8 @@ def ifelse_of_unused(fgraph: FunctionGraph, node: NodeOf[IfElse]) -> Mapping[Var
     if len(used) == len(node.outputs) or not used:
         return None
     pairs = _pairs(node)
-    made = _rebuilt(node, node.inputs[0], [pairs[i] for i in used])
-    return {node.outputs[i]: new for i, new in zip(used, made, strict=True)}
+    outputs = _rebuilt(node, node.inputs[0], [pairs[i] for i in used])
+    return {node.outputs[i]: new for i, new in zip(used, outputs, strict=True)}
 
 
 @RULES.rule(Phase.SPECIALIZE, DimShuffle, Elemwise, tags=("fast_run",), needs_graph=True)
@@ -124,8 +124,8 @@ def ifelse_lift_single_if(fgraph: FunctionGraph, node: Apply) -> Variable | None
     if inner is None or not is_used_once(fgraph, var):
         return None
     first, second = _pairs(inner)[var.index or 0]
-    made = IfElse(1, name=inner.op.name)(inner.inputs[0], node.op(first), node.op(second))
-    return made if node.outputs[0].type.is_super(made.type) else None
+    choice = IfElse(1, name=inner.op.name)(inner.inputs[0], node.op(first), node.op(second))
+    return choice if node.outputs[0].type.is_super(choice.type) else None
 
 
 def is_choice(node: Apply) -> TypeGuard[NodeOf[IfElse]]:
@@ -152,10 +152,10 @@ def cond_merge_ifs(fgraph: FunctionGraph) -> int:
     merged = [group for group in groups.values() if len(group) > 1]
     for group in merged:
         pairs = [pair for node in group for pair in _pairs(node)]
-        made = _rebuilt(group[0], group[0].inputs[0], pairs)
-        made[0].owner.user_line = group[0].user_line  # type: ignore[union-attr]  # the new node
+        outputs = _rebuilt(group[0], group[0].inputs[0], pairs)
+        outputs[0].owner.user_line = group[0].user_line  # type: ignore[union-attr]  # the new node
         old = [out for node in group for out in node.outputs]
-        fgraph.replace_all(zip(old, made, strict=True), "cond_merge_ifs")
+        fgraph.replace_all(zip(old, outputs, strict=True), "cond_merge_ifs")
     return len(merged)
 
 
@@ -166,8 +166,8 @@ def cond_make_inplace(fgraph: FunctionGraph) -> int:
     for node in fgraph.toposort():
         op = node.op
         if isinstance(op, IfElse) and not op.as_view:
-            made = IfElse(op.n_outs, True, op.name)(*node.inputs, return_list=True)
-            made[0].owner.user_line = node.user_line  # type: ignore[union-attr]  # just made by a node
-            fgraph.replace_all(zip(node.outputs, made, strict=True), "cond_make_inplace")
+            outputs = IfElse(op.n_outs, True, op.name)(*node.inputs, return_list=True)
+            outputs[0].owner.user_line = node.user_line  # type: ignore[union-attr]  # just made by a node
+            fgraph.replace_all(zip(node.outputs, outputs, strict=True), "cond_make_inplace")
             changes += 1
     return changes

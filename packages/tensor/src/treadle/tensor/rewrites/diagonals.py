@@ -125,12 +125,12 @@ def diagonal_of_product(fgraph: FunctionGraph, node: NodeOf[ExtractDiag]) -> Ten
 def diagonal_by_positions(fgraph: FunctionGraph, node: NodeOf[AdvancedSubtensor]) -> TensorVariable | None:
     """x[arange(n), arange(n)] -> diagonal(x), where n is the length of both dimensions."""
     entries = node.op.entries
-    x, *given = node.inputs
+    x, *positions = node.inputs
     if len(entries) != 2 or not all(isinstance(e, Positions) and e.length is None for e in entries):
         return None
     shapes = shapes_of(fgraph)
     n, m = shapes.of(x)
-    if n != m or any(part.ndim != 1 or shapes.of(part)[0] != n or not _counts(part) for part in given):
+    if n != m or any(part.ndim != 1 or shapes.of(part)[0] != n or not _counts(part) for part in positions):
         return None
     return if_fits(node, ExtractDiag(0, 0, 1)(x))
 
@@ -139,5 +139,5 @@ def _counts(var: TensorVariable) -> bool:
     """Whether a vector holds 0, 1, 2 and so on."""
     if isinstance(var, Constant):
         return bool((var.data == np.arange(var.data.size)).all())
-    made = made_by(var, ARange)
-    return made is not None and as_index(made.inputs[0]) == 0 and as_index(made.inputs[2]) == 1
+    counted = made_by(var, ARange)
+    return counted is not None and as_index(counted.inputs[0]) == 0 and as_index(counted.inputs[2]) == 1

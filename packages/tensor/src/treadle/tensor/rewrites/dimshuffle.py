@@ -60,8 +60,8 @@ def dimshuffle_of_alloc(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     while order and order[0] == NEW:
         del order[0]
     one = constant(1, dtype=LENGTH)
-    made = Alloc()(dimshuffle(value, *order), *(lengths[d] if isinstance(d, int) else one for d in op.order))
-    return if_fits(node, made)
+    filled = Alloc()(dimshuffle(value, *order), *(lengths[d] if isinstance(d, int) else one for d in op.order))
+    return if_fits(node, filled)
 
 
 def keeps_order(order: Sequence[int | str]) -> bool:

@@ -34,8 +34,8 @@ MOST_PARTS = 256
 
 def _joined(node: NodeOf[Join], parts: Sequence[TensorVariable]) -> TensorVariable | None:
     """Return the join of other parts, in the dtype of a node's result."""
-    made = parts[0] if len(parts) == 1 else Join(node.op.axis)(*parts)
-    return if_fits(node, cast(made, node.outputs[0].dtype))
+    result = parts[0] if len(parts) == 1 else Join(node.op.axis)(*parts)
+    return if_fits(node, cast(result, node.outputs[0].dtype))
 
 
 @RULES.rule(EARLY_AND_LATE, Join, tags=(*BOTH, "local_join_1", "useless"), depth=1)
@@ -121,11 +121,11 @@ def join_of_consecutive_slices(node: NodeOf[Join]) -> TensorVariable | None:
     op = node.op
     parts: list[TensorVariable] = []
     for x in node.inputs:
-        made = _together(parts[-1], x, op.axis) if parts else None
-        if made is None:
+        whole = _together(parts[-1], x, op.axis) if parts else None
+        if whole is None:
             parts.append(x)
         else:
-            parts[-1] = made
+            parts[-1] = whole
     return _joined(node, parts) if len(parts) < len(node.inputs) else None
 
 

@@ -99,14 +99,14 @@ def product_of_scaled(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
         return None
     for at in (0, 1):
         var = node.inputs[at]
-        found = _scaled(var)
-        if found is None or not is_used_once(fgraph, var):
+        scaled = _scaled(var)
+        if scaled is None or not is_used_once(fgraph, var):
             continue
-        scale, x = found
+        scale, x = scaled
         if x.dtype != out.dtype:
             continue
-        made = MatMul()(*(x if i == at else y for i, y in enumerate(node.inputs)))
-        return if_fits(node, neg(made) if scale is None else mul(scale, made))
+        product = MatMul()(*(x if i == at else y for i, y in enumerate(node.inputs)))
+        return if_fits(node, neg(product) if scale is None else mul(scale, product))
     return None
 
 
@@ -149,8 +149,8 @@ def stack_times_one_matrix(node: NodeOf[MatMul]) -> TensorVariable | None:
         return None
     right = dimshuffle(b, ndim - 2, ndim - 1)
     if all(n == 1 for n in a.type.shape[:-2]):
-        made = MatMul()(dimshuffle(a, ndim - 2, ndim - 1), right)
-        return if_fits(node, dimshuffle(made, *[NEW] * (ndim - 2), 0, 1))
+        product = MatMul()(dimshuffle(a, ndim - 2, ndim - 1), right)
+        return if_fits(node, dimshuffle(product, *[NEW] * (ndim - 2), 0, 1))
     if not _lies_in_order(a):
         return None
     # Without elements, the number of rows cannot be found from the others: it is computed.
@@ -169,8 +169,8 @@ def one_matrix_times_stack_of_columns(node: NodeOf[MatMul]) -> TensorVariable | 
     a, b = node.inputs
     if a.type.ndim != 3 or a.type.shape[0] != 1 or b.type.shape[2] != 1 or b.type.shape[0] == 1:
         return None
-    made = MatMul()(dimshuffle(b, 0, 1), dimshuffle(a, 2, 1))
-    return if_fits(node, dimshuffle(made, 0, 1, NEW))
+    product = MatMul()(dimshuffle(b, 0, 1), dimshuffle(a, 2, 1))
+    return if_fits(node, dimshuffle(product, 0, 1, NEW))
 
 
 def _lies_in_order(a: TensorVariable) -> bool:
@@ -190,8 +190,8 @@ def stack_of_one(node: NodeOf[MatMul]) -> TensorVariable | None:
     if not unit:
         return None
     kept = [d for d in range(ndim) if d not in unit]
-    made = MatMul()(dimshuffle(a, *kept), dimshuffle(b, *kept))
-    return if_fits(node, dimshuffle(made, *(NEW if d in unit else kept.index(d) for d in range(ndim))))
+    product = MatMul()(dimshuffle(a, *kept), dimshuffle(b, *kept))
+    return if_fits(node, dimshuffle(product, *(NEW if d in unit else kept.index(d) for d in range(ndim))))
 
 
 # Chains
@@ -315,10 +315,10 @@ def _best_order(sizes: Sequence[int]) -> tuple[int, list[_Step]]:
 
 def _multiplied(factors: Sequence[TensorVariable], steps: Sequence[_Step]) -> TensorVariable:
     """Return factors multiplied in steps, each of which comes after those that it needs."""
-    made = {(i, i + 1): x for i, x in enumerate(factors)}
+    products = {(i, i + 1): x for i, x in enumerate(factors)}
     for i, k, j in steps:
-        made[i, j] = MatMul()(made[i, k], made[k, j])
-    return made[0, len(factors)]
+        products[i, j] = MatMul()(products[i, k], products[k, j])
+    return products[0, len(factors)]
 
 
 # BLAS
@@ -333,10 +333,10 @@ def accumulated_product(fgraph: FunctionGraph) -> int:
     """Beta * c + alpha * matmul(a, b) -> gemm(c, alpha, a, b, beta), where the sum is used by nothing elementwise."""
     count = 0
     for node in reversed(fgraph.toposort()):
-        made = _gemm(fgraph, node) if scalar_name(node) in {"add", "sub"} and node in fgraph else None
-        if made is not None:
-            credited(fgraph, made, node)
-            fgraph.replace(node.outputs[0], made, "accumulated_product")
+        replacement = _gemm(fgraph, node) if scalar_name(node) in {"add", "sub"} and node in fgraph else None
+        if replacement is not None:
+            credited(fgraph, replacement, node)
+            fgraph.replace(node.outputs[0], replacement, "accumulated_product")
             count += 1
     return count
 
@@ -380,19 +380,19 @@ def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any,
             return (alpha, node) if getattr(node.outputs[0].type, "ndim", 0) == 2 else None
         name = scalar_name(node)
         if name == "neg":
-            found, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
+            factor, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
         elif name == "mul":
             at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)
             if at is None or node.inputs[at].type.dtype != kind.dtype:
                 return None
-            found, var = _times(_as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
+            factor, var = _times(_as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
         elif (shuffle := made_by(var, DimShuffle)) is not None and _drops_only(shuffle):
-            found, var = alpha, node.inputs[0]
+            factor, var = alpha, node.inputs[0]
         else:
             return None
-        if found is None:
+        if factor is None:
             return None
-        alpha = found
+        alpha = factor
     return None
 
 
@@ -438,5 +438,5 @@ def _accumulated(
     if term.ndim == 2:
         return Gemm()(c, alpha, a, b, beta)
     is_row = a.type.shape[0] == 1
-    made = Gemm()(dimshuffle(c, *((NEW, 0) if is_row else (0, NEW))), alpha, a, b, beta)
-    return dimshuffle(made, 1 if is_row else 0)
+    result = Gemm()(dimshuffle(c, *((NEW, 0) if is_row else (0, NEW))), alpha, a, b, beta)
+    return dimshuffle(result, 1 if is_row else 0)

@@ -128,14 +128,14 @@ def reduction_of_dimshuffle(node: NodeOf[Reduction | ArgReduction]) -> TensorVar
         # Positions count over the axes in order.
         if not axes or axes != sorted(axes):
             return None
-        made = ArgReduction(op.kind, tuple(axes))(x)
+        result = ArgReduction(op.kind, tuple(axes))(x)
     elif axes:
-        made = Reduction(op.kind, tuple(sorted(axes)), op.dtype, op.acc_dtype)(x)
+        result = Reduction(op.kind, tuple(sorted(axes)), op.dtype, op.acc_dtype)(x)
     else:
-        made = _cast_through(op, x)
+        result = _cast_through(op, x)
     left = [d for d in range(x.ndim) if d not in axes]
     kept = [d for k, d in enumerate(order) if k not in op.axes]
-    return if_fits(node, dimshuffle(made, *(left.index(d) if isinstance(d, int) else NEW for d in kept)))
+    return if_fits(node, dimshuffle(result, *(left.index(d) if isinstance(d, int) else NEW for d in kept)))
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_prod_all_to_none"))

@@ -41,8 +41,8 @@ def length_from_inputs(fgraph: FunctionGraph, node: NodeOf[ShapeI]) -> TensorVar
         return None
     shapes = shapes_of(fgraph)
     length = shapes.of(x)[axis]
-    found = shapes.variable(length, fgraph, avoid=x)
-    return found if found is None else _not_negative(shapes, length, found)
+    scalar = shapes.variable(length, fgraph, avoid=x)
+    return scalar if scalar is None else _not_negative(shapes, length, scalar)
 
 
 def _not_negative(shapes: SymbolicShapes, length: Length, value: TensorVariable) -> TensorVariable:
@@ -148,5 +148,5 @@ def lengths_become_known(node: NodeOf[Reshape | Alloc | SumTo]) -> TensorVariabl
     known = [n is None and isinstance(m, Constant) for n, m in zip(out.shape, node.inputs[1:], strict=True)]
     if not any(known):
         return None
-    made = node.op(*node.inputs)
-    return None if made.type == out else if_fits(node, made)
+    rebuilt = node.op(*node.inputs)
+    return None if rebuilt.type == out else if_fits(node, rebuilt)

@@ -59,9 +59,9 @@ def specification_of_specification(node: NodeOf[SpecifyShape]) -> TensorVariable
 @RULES.rule(EARLY_AND_LATE, SpecifyShape, tags=(*BOTH, "local_lift_specify_shape_elemwise"), needs_graph=True)
 def specification_of_elementwise(fgraph: FunctionGraph, node: NodeOf[SpecifyShape]) -> TensorVariable | None:
     """specify_shape(f(x), lengths) -> f(specify_shape(x, lengths)), where all other operands have one element."""
-    made = node.inputs[0]
-    inner = made_by(made, Elemwise)
-    if inner is None or len(inner.outputs) != 1 or not is_used_once(fgraph, made):
+    out = node.inputs[0]
+    inner = made_by(out, Elemwise)
+    if inner is None or len(inner.outputs) != 1 or not is_used_once(fgraph, out):
         return None
     wide = [at for at, x in enumerate(inner.inputs) if any(n != 1 for n in x.type.shape)]
     if len(wide) != 1:
@@ -74,9 +74,9 @@ def specification_of_elementwise(fgraph: FunctionGraph, node: NodeOf[SpecifyShap
 @RULES.rule(EARLY_AND_LATE, SpecifyShape, tags=(*BOTH, "local_lift_specify_shape_inc_subtensor"), needs_graph=True)
 def specification_of_write(fgraph: FunctionGraph, node: NodeOf[SpecifyShape]) -> TensorVariable | None:
     """specify_shape(set_subtensor(x[i], y), lengths) -> set_subtensor(specify_shape(x, lengths)[i], y)."""
-    made = node.inputs[0]
-    inner = made.owner
-    if inner is None or not isinstance(inner.op, IncSubtensor | AdvancedIncSubtensor) or not is_used_once(fgraph, made):
+    out = node.inputs[0]
+    inner = out.owner
+    if inner is None or not isinstance(inner.op, IncSubtensor | AdvancedIncSubtensor) or not is_used_once(fgraph, out):
         return None
     x, *rest = inner.inputs
     return if_fits(node, inner.op(node.op(x, *node.inputs[1:]), *rest))
@@ -85,20 +85,20 @@ def specification_of_write(fgraph: FunctionGraph, node: NodeOf[SpecifyShape]) ->
 @RULES.rule(EARLY_AND_LATE, SpecifyShape, AllocDiag, tags=(*BOTH, "ShapeOpt"), depth=1)
 def said_lengths_become_known(node: NodeOf[SpecifyShape | AllocDiag]) -> TensorVariable | None:
     """specify_shape(x, n), n constant -> the same with its length in the type."""
-    made = node.op(*node.inputs)
-    return None if made.type == node.outputs[0].type else if_fits(node, made)
+    rebuilt = node.op(*node.inputs)
+    return None if rebuilt.type == node.outputs[0].type else if_fits(node, rebuilt)
 
 
 @RULES.rule(EARLY_AND_LATE, JoinDims, SplitDims, tags=(*BOTH, "local_join_dims", "local_split_dims"), depth=1)
 def joined_or_split_dimensions(node: NodeOf[JoinDims | SplitDims]) -> TensorVariable | None:
     """join_dims(x) -> reshape(x); split_dims(x, lengths) -> reshape(x, lengths): other rules know reshapes."""
-    (made,) = node.op.decompose(*node.inputs)
-    return if_fits(node, made)  # type: ignore[arg-type]  # it makes tensors
+    (reshaped,) = node.op.decompose(*node.inputs)
+    return if_fits(node, reshaped)  # type: ignore[arg-type]  # it makes tensors
 
 
 @RULES.rule(EARLY_AND_LATE, Split, tags=(*BOTH, "local_useless_split", "useless"))
 def split_into_slices(node: NodeOf[Split]) -> list[TensorVariable] | None:
     """split(x, [n, m]) -> x[:n], x[n:], each of the length that is said: other rules know slices."""
-    made = node.op.decompose(*node.inputs)
-    fit = all(out.type.is_super(part.type) for out, part in zip(node.outputs, made, strict=True))
-    return list(made) if fit else None  # type: ignore[arg-type]  # it makes tensors
+    parts = node.op.decompose(*node.inputs)
+    fit = all(out.type.is_super(part.type) for out, part in zip(node.outputs, parts, strict=True))
+    return list(parts) if fit else None  # type: ignore[arg-type]  # it makes tensors

@@ -70,9 +70,9 @@ def _bands_of_elementwise(out: TensorVariable, facts: Facts) -> Bands:
     name = scalar_name(node)
     if node is None or name is None:
         return FULL
-    found = compared(node)
-    if found is not None:
-        return _bands_of_comparison(*found)
+    comparison = compared(node)
+    if comparison is not None:
+        return _bands_of_comparison(*comparison)
     of = [
         (0, 0) if is_zero(x) else facts.bands(x) if not is_uniform(x) and fills(x, out, facts) else FULL
         for x in node.inputs
@@ -81,12 +81,12 @@ def _bands_of_elementwise(out: TensorVariable, facts: Facts) -> Bands:
         condition = node.inputs[0]
         while (view := made_by(condition, DimShuffle)) is not None and view.op.adds_in_front_only:
             condition = view.inputs[0]
-        found = None if condition.owner is None else compared(condition.owner)
-        if found is None:
+        comparison = None if condition.owner is None else compared(condition.owner)
+        if comparison is None:
             return wider(of[1], of[2])
         return wider(
-            narrower(_bands_of_comparison(*found), of[1]),
-            narrower(_bands_of_comparison(*found, negated=True), of[2]),
+            narrower(_bands_of_comparison(*comparison), of[1]),
+            narrower(_bands_of_comparison(*comparison, negated=True), of[2]),
         )
     if name == "mul":
         return reduce(narrower, of)
@@ -146,8 +146,8 @@ def _positions(x: TensorVariable) -> tuple[int, int] | None:
     if isinstance(vector, Constant):
         counts = np.array_equal(vector.data, np.arange(vector.data.size))
         return (axis, added) if counts else None
-    made = made_by(vector, ARange)
-    if made is None or constant_value(made.inputs[0]) != 0 or constant_value(made.inputs[2]) != 1:
+    counted = made_by(vector, ARange)
+    if counted is None or constant_value(counted.inputs[0]) != 0 or constant_value(counted.inputs[2]) != 1:
         return None
     return axis, added
 

@@ -94,11 +94,11 @@ class FactRules:
 
     def rules(self, kind: type[Op], fact: str) -> tuple[FactRule, ...]:
         """Return the rules that may know of a fact for ops of a class."""
-        found = self._known.get((kind, fact))
-        if found is None:
+        known = self._known.get((kind, fact))
+        if known is None:
             every = (item for base in kind.__mro__ for item in self._rules.get(base, ()))
-            found = self._known[kind, fact] = tuple(rule for about, rule in every if about is None or fact in about)
-        return found
+            known = self._known[kind, fact] = tuple(rule for about, rule in every if about is None or fact in about)
+        return known
 
     def value_rule(self, fact: str) -> Callable[[np.ndarray], bool] | None:
         """Return how a fact is read off a constant, if that is known."""

@@ -118,13 +118,13 @@ class Facts(Feature):
 
     def bands(self, var: TensorVariable) -> Bands:
         """Return how far from the diagonal of its matrices a tensor may be other than 0, below and above it."""
-        found: Bands = self._ask(_bands, "bands", var)  # type: ignore[assignment]  # what it returns
-        return found
+        answer: Bands = self._ask(_bands, "bands", var)  # type: ignore[assignment]  # what it returns
+        return answer
 
     def exchanged(self, var: TensorVariable, i: int, j: int) -> int:
         """Return 1 if a tensor is the same with two dimensions exchanged, -1 if it is its negative, or else 0."""
-        found: int = self._ask(_exchanged, f"{i},{j}", var)  # type: ignore[assignment]  # what it returns
-        return found
+        answer: int = self._ask(_exchanged, f"{i},{j}", var)  # type: ignore[assignment]  # what it returns
+        return answer
 
     def learn(self, fact: str, var: Variable) -> None:
         """Take a fact for certain that a user's graph says elsewhere: of a matrix that is solved as what it is."""
@@ -151,23 +151,23 @@ class Facts(Feature):
             try:
                 self._answer(waiting[-1])
                 waiting.pop()
-            except _TooDeep as found:
-                waiting.append(found.question)
+            except _TooDeep as interruption:
+                waiting.append(interruption.question)
         return self._known[question]
 
     def _answer(self, question: _Question) -> object:
         answer, about, var = question
         self._open.append(question)
         try:
-            found = answer(self, about, var)
+            value = answer(self, about, var)
         finally:
             self._open.pop()
         self.answered += 1
-        self._note(question, found)
-        return found
+        self._note(question, value)
+        return value
 
-    def _note(self, question: _Question, found: object) -> None:
-        self._known[question] = found
+    def _note(self, question: _Question, value: object) -> None:
+        self._known[question] = value
         self._about.setdefault(question[2], set()).add(question)
 
 

@@ -71,16 +71,16 @@ def alloc_like(fgraph: FunctionGraph, node: TensorNode, value: TensorVariable) -
     return None if lengths is None else if_fits(node, Alloc()(value, *lengths) if lengths else value)
 
 
-def if_fits(node: Apply, made: TensorVariable) -> TensorVariable | None:
+def if_fits(node: Apply, replacement: TensorVariable) -> TensorVariable | None:
     """Return a replacement of a node's output if its type equals or refines the output's."""
-    return made if made is not None and node.outputs[0].type.is_super(made.type) else None
+    return replacement if replacement is not None and node.outputs[0].type.is_super(replacement.type) else None
 
 
-def credited(fgraph: FunctionGraph, made: TensorVariable, node: Apply) -> list[TensorNode]:
+def credited(fgraph: FunctionGraph, replacement: TensorVariable, node: Apply) -> list[TensorNode]:
     """Return the new nodes of a replacement, inner ones last; they come from the line of the node that is replaced."""
     fresh: list[TensorNode] = []
     seen: set[TensorNode] = set()
-    stack = [made]
+    stack = [replacement]
     while stack:
         new = stack.pop().owner
         if new is None or new in seen or new in fgraph:

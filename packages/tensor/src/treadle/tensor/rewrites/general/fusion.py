@@ -92,8 +92,8 @@ def _group_of_clients(fgraph: FunctionGraph, node: Apply, group_of: dict[Apply, 
 
 def _operands(group: Sequence[Apply]) -> list[Variable]:
     """Return what a group takes from outside, each once."""
-    made = {node.outputs[0] for node in group}
-    return [x for x in dict.fromkeys(x for node in group for x in node.inputs) if x not in made]
+    computed = {node.outputs[0] for node in group}
+    return [x for x in dict.fromkeys(x for node in group for x in node.inputs) if x not in computed]
 
 
 def _reduced_axes(fgraph: FunctionGraph, root: Apply) -> tuple[int, ...] | None:
@@ -114,7 +114,7 @@ def _classes(
     level: dict[Apply, int] = {}
     shape_of: dict[Apply, Lengths | None] = {}
     home = Branching.of(fgraph).home
-    found: dict[tuple[int, Lengths, tuple[int, ...] | None, Block], list[Apply]] = {}
+    classes: dict[tuple[int, Lengths, tuple[int, ...] | None, Block], list[Apply]] = {}
     for node in order:
         if node in inner:
             continue
@@ -127,8 +127,8 @@ def _classes(
                 at = max(at, level[x.owner] + (shape_of[x.owner] != shape))
         level[node], shape_of[node] = at, shape
         if shape is not None:
-            found.setdefault((at, shape, _reduced_axes(fgraph, node), home[node]), []).append(node)
-    return ((shape, roots) for (_, shape, _, _), roots in found.items())
+            classes.setdefault((at, shape, _reduced_axes(fgraph, node), home[node]), []).append(node)
+    return ((shape, roots) for (_, shape, _, _), roots in classes.items())
 
 
 def _components(
@@ -205,8 +205,8 @@ def groups(fgraph: FunctionGraph, shapes: SymbolicShapes) -> list[list[Apply]]:
         for shape, roots in _classes(fgraph, order, trees, shapes)
         for part in _components(shape, roots, trees, shapes)
     ]
-    found = [group for part in _absorb(fgraph, parts, trees, order) for group in _slices(part, trees)]
-    return [group for group in found if len(group) > 1]
+    slices = [group for part in _absorb(fgraph, parts, trees, order) for group in _slices(part, trees)]
+    return [group for group in slices if len(group) > 1]
 
 
 def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
@@ -231,17 +231,17 @@ def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
 @RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "elemwise_fusion"))
 def elementwise_fusion(fgraph: FunctionGraph) -> int:
     """f(g(x), h(y)), k(g(x)) -> one elementwise node."""
-    found = groups(fgraph, shapes_of(fgraph))
-    for group in found:
+    fusible = groups(fgraph, shapes_of(fgraph))
+    for group in fusible:
         inside = set(group)
         outputs = [
             node.outputs[0]
             for node in group
             if any(client not in inside for client, _ in fgraph.clients[node.outputs[0]])
         ]
-        made = fused(group, outputs)
-        fgraph.replace_all(zip(outputs, made.outputs, strict=True), "elementwise_fusion")
-    return len(found)
+        fused_node = fused(group, outputs)
+        fgraph.replace_all(zip(outputs, fused_node.outputs, strict=True), "elementwise_fusion")
+    return len(fusible)
 
 
 def _reducible(client: Apply) -> TypeGuard[NodeOf[Reduction]]:
@@ -278,10 +278,10 @@ def reduced(
     ops = (*(None for _ in stored), *(r.op for r in reductions))
     op = FusedReduction(replace(composite, outputs=tuple(places)), ops)
     old = [*stored, *(r.outputs[0] for r in reductions)]
-    made = Apply(op, whole.inputs, [out.clone() for out in old])
-    made.user_line = reductions[0].user_line
-    made.tag.origins = list(getattr(whole.tag, "origins", ()))
-    return old, made
+    fused_node = Apply(op, whole.inputs, [out.clone() for out in old])
+    fused_node.user_line = reductions[0].user_line
+    fused_node.tag.origins = list(getattr(whole.tag, "origins", ()))
+    return old, fused_node
 
 
 @RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "local_careduce_fusion"), after=("elementwise_fusion",))
@@ -292,8 +292,8 @@ def reduction_fusion(fgraph: FunctionGraph) -> int:
     for node in fgraph.toposort():
         reductions = _reductions_of(fgraph, node, home) if _is_loop(node) else ()
         if reductions:
-            old, made = reduced(fgraph, node, reductions)
-            fgraph.replace_all(zip(old, made.outputs, strict=True), "reduction_fusion")
+            old, fused_node = reduced(fgraph, node, reductions)
+            fgraph.replace_all(zip(old, fused_node.outputs, strict=True), "reduction_fusion")
             changes += 1
     return changes
 

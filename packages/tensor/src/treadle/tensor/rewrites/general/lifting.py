@@ -51,15 +51,15 @@ def index_below(
 
     `own` and `whole` are the lengths of operand and result.
     """
-    made: list[Item] = []
+    index: list[Item] = []
     for d, (item, n, m) in enumerate(zip(items, own, whole, strict=True)):
         if n == m:
-            made.append(item)
+            index.append(item)
         elif n == ONE and x.type.shape[d] == 1:
-            made.append(Point(0) if isinstance(item, Point) else FULL)
+            index.append(Point(0) if isinstance(item, Point) else FULL)
         else:
             return None
-    return made
+    return index
 
 
 @RULES.rule(
@@ -133,10 +133,10 @@ def subtensor_of_join(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     op = inner.op
     items = items_of(node)
     item = items[op.axis]
-    made = _part_at(inner, item) if isinstance(item, Point) else _parts_between(fgraph, inner, item)
-    if made is None:
+    picked = _part_at(inner, item) if isinstance(item, Point) else _parts_between(fgraph, inner, item)
+    if picked is None:
         return None
-    parts, left = made
+    parts, left = picked
     kind = node.outputs[0].type
     result = parts[0] if len(parts) == 1 else Join(op.axis)(*parts)
     return if_fits(node, cast(taken(result, [*items[: op.axis], left, *items[op.axis + 1 :]]), kind.dtype))
@@ -259,11 +259,11 @@ def _down(fgraph: FunctionGraph, *kinds: type[Op]) -> int:
     count = 0
     while stack:
         node = stack.pop()
-        made = _moved_down(fgraph, node) if node in fgraph else None
-        if made is None or made is node.outputs[0]:
+        replacement = _moved_down(fgraph, node) if node in fgraph else None
+        if replacement is None or replacement is node.outputs[0]:
             continue
-        fresh = credited(fgraph, made, node)
-        fgraph.replace(node.outputs[0], made, "views_of_operands")
+        fresh = credited(fgraph, replacement, node)
+        fgraph.replace(node.outputs[0], replacement, "views_of_operands")
         stack += [n for n in fresh if isinstance(n.op, kinds)]
         count += 1
     return count
@@ -288,9 +288,9 @@ def _moved_down(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | Non
 def _one_with(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
     """Return one view for a view of a view."""
     for rule in _TOGETHER[type(node.op)]:
-        made: TensorVariable | None = rule(fgraph, node)
-        if made is not None:
-            return made
+        view: TensorVariable | None = rule(fgraph, node)
+        if view is not None:
+            return view
     return None
 
 
@@ -313,10 +313,10 @@ def _index_of_elementwise(fgraph: FunctionGraph, node: TensorNode, inner: Tensor
     whole = shapes.of(node.inputs[0])
     indexed = []
     for x in inner.inputs:
-        made = index_below(items, shapes.of(x), whole, x)
-        if made is None:
+        index = index_below(items, shapes.of(x), whole, x)
+        if index is None:
             return None
-        indexed.append(taken(x, made))
+        indexed.append(taken(x, index))
     return if_fits(node, inner.op(*indexed))
 
 
@@ -325,18 +325,18 @@ def _index_of_reduction(
 ) -> TensorVariable | None:
     """sum(x, axes)[i] -> sum(x[i in the other dimensions], axes)."""
     op = inner.op
-    given = items_of(node)
-    if not _picks_less(given):
+    picks = items_of(node)
+    if not _picks_less(picks):
         return None
     x = inner.inputs[0]
-    left = iter(given)
+    left = iter(picks)
     items = [FULL if d in op.axes else next(left) for d in range(x.ndim)]
     axes = _kept(items, op.axes)
     part = taken(x, items)
     if isinstance(op, Reduction):
         return if_fits(node, Reduction(op.kind, axes, op.dtype, op.acc_dtype)(part))
-    made = ArgReduction(op.kind, axes) if isinstance(op, ArgReduction) else LogSumExp(axes)
-    return if_fits(node, made(part))
+    reduction = ArgReduction(op.kind, axes) if isinstance(op, ArgReduction) else LogSumExp(axes)
+    return if_fits(node, reduction(part))
 
 
 def _kept(items: Sequence[Item], axes: Sequence[int]) -> tuple[int, ...]:
@@ -353,9 +353,9 @@ def _index_of_softmax(
     outside = [FULL if d in op.axes else item for d, item in enumerate(items)]
     if not _picks_less(outside):
         return None
-    made = type(op)(_kept(outside, op.axes))(taken(inner.inputs[0], outside))
+    part = type(op)(_kept(outside, op.axes))(taken(inner.inputs[0], outside))
     rest = [items[d] if d in op.axes else FULL for d, i in enumerate(outside) if isinstance(i, Stretch)]
-    return if_fits(node, taken(made, rest))
+    return if_fits(node, taken(part, rest))
 
 
 def _index_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode) -> TensorVariable | None:
@@ -372,9 +372,9 @@ def _index_of_matmul(fgraph: FunctionGraph, node: TensorNode, inner: TensorNode)
         return None
     left = _matrix(taken(a, [*above[0], row, FULL]), isinstance(row, Point), -2)
     right = _matrix(taken(b, [*above[1], FULL, column]), isinstance(column, Point), -1)
-    made = MatMul()(left, right)
+    result = MatMul()(left, right)
     kept = [d for d, i in zip((-2, -1), (row, column), strict=True) if not isinstance(i, Point)]
-    return if_fits(node, dimshuffle(made, *range(made.ndim - 2), *(made.ndim + d for d in kept)))
+    return if_fits(node, dimshuffle(result, *range(result.ndim - 2), *(result.ndim + d for d in kept)))
 
 
 def _matrix(x: TensorVariable, is_vector: bool, at: int) -> TensorVariable:

@@ -73,23 +73,23 @@ def _is(bound: Number | None, *values: int | None) -> bool:
 
 def unpacked(entries: Sequence[Entry], parts: Sequence[TensorVariable]) -> list[Item]:
     """Return entries with their symbolic parts filled in."""
-    given = iter(parts)
+    remaining = iter(parts)
 
     def take(bound: Bound) -> Any:
         if not isinstance(bound, Symbolic):
             return bound
-        part = next(given)
+        part = next(remaining)
         return int(part.data) if isinstance(part, Constant) else part
 
-    made: list[Item] = []
+    items: list[Item] = []
     for entry in entries:
         if isinstance(entry, At):
-            made.append(Point(take(entry.value)))
+            items.append(Point(take(entry.value)))
         elif isinstance(entry, Span):
-            made.append(Stretch(take(entry.start), take(entry.stop), take(entry.step)))
+            items.append(Stretch(take(entry.start), take(entry.stop), take(entry.step)))
         else:
-            made.append(Picks(next(given), entry.length))
-    return made
+            items.append(Picks(next(remaining), entry.length))
+    return items
 
 
 def packed(items: Sequence[Item]) -> tuple[tuple[Entry, ...], list[TensorVariable]]:
@@ -207,8 +207,8 @@ def followed(inner: Stretch, outer: Item, n: int | None) -> Item | None:
 
     None where no single item does so for every number of elements, out of bounds just when the two are.
     """
-    made = _followed(inner, outer, n)
-    return made if made is None or _is_small(made) else None
+    item = _followed(inner, outer, n)
+    return item if item is None or _is_small(item) else None
 
 
 def _is_small(item: Item) -> bool:

@@ -42,8 +42,8 @@ def check_of_fitting_mask(fgraph: FunctionGraph, node: NodeOf[CheckMask]) -> Ten
 @RULES.rule(EARLY_AND_LATE, ShapeI, tags=BOTH)
 def length_of_nonzero(node: NodeOf[ShapeI]) -> TensorVariable | None:
     """Length of nonzero(mask) -> sum(mask)."""
-    found = made_by(node.inputs[0], Nonzero)
-    return None if found is None else sum_(found.inputs[0], dtype=LENGTH)
+    inner = made_by(node.inputs[0], Nonzero)
+    return None if inner is None else sum_(inner.inputs[0], dtype=LENGTH)
 
 
 @RULES.rule(EARLY_AND_LATE, Reduction, tags=BOTH, needs_graph=True)
@@ -54,10 +54,10 @@ def reduction_of_masked(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Tenso
     if inner is None or op.kind not in _NEUTRAL or not is_used_once(fgraph, node.inputs[0]):
         return None
     x, *parts = inner.inputs
-    found = mask_in(inner.op.entries, parts)
-    if found is None or found[1] not in op.axes:
+    masked = mask_in(inner.op.entries, parts)
+    if masked is None or masked[1] not in op.axes:
         return None
-    mask, first = found
+    mask, first = masked
     chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * (x.ndim - first - mask.ndim))
     axes = [
         *(d for d in op.axes if d < first),
@@ -73,12 +73,12 @@ def write_of_masked(fgraph: FunctionGraph, node: NodeOf[AdvancedIncSubtensor]) -
     """set(x, y[mask], at mask) -> switch(mask, y, x); inc(x, y[mask], at mask) -> switch(mask, x + y, x)."""
     x, values, *parts = node.inputs
     inner = made_by(values, AdvancedSubtensor)
-    found = mask_in(node.op.entries, parts)
-    if inner is None or found is None or inner.op.entries != node.op.entries or list(inner.inputs[1:]) != parts:
+    masked = mask_in(node.op.entries, parts)
+    if inner is None or masked is None or inner.op.entries != node.op.entries or list(inner.inputs[1:]) != parts:
         return None
     y = inner.inputs[0]
     if y.dtype != x.dtype or not same_shape(shapes_of(fgraph), x, y):
         return None
-    mask, first = found
+    mask, first = masked
     chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * (x.ndim - first - mask.ndim))
     return if_fits(node, switch(chosen, y if node.op.set else add(x, y), x))

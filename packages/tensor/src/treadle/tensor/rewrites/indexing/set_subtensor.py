@@ -311,10 +311,10 @@ def write_at_a_slice(node: NodeOf[AdvancedIncSubtensor]) -> TensorVariable | Non
         return None
     d = at[0]
     item: Any = items[d]
-    found = increasing(item.positions)
+    steps = increasing(item.positions)
     n = x.type.shape[d]
-    if item.length is not None or found is None or n is None or found.step < 0 or found[0] < 0 or found[-1] >= n:
+    if item.length is not None or steps is None or n is None or steps.step < 0 or steps[0] < 0 or steps[-1] >= n:
         return None
-    stretch = Stretch(found[0], found[-1] + 1, found.step if found.step > 1 else None)
+    stretch = Stretch(steps[0], steps[-1] + 1, steps.step if steps.step > 1 else None)
     entries, parts = packed([*items[:d], stretch, *items[d + 1 :]])
     return if_fits(node, IncSubtensor(entries, op.set)(x, node.inputs[1], *parts))

@@ -106,8 +106,8 @@ def canonical_positions(node: NodeOf[Indexed]) -> TensorVariable | None:
     """x[0:n:1, -1] -> x[:, n - 1] for known lengths n, so that equal indices look equal."""
     x = node.inputs[0]
     items = items_of(node)
-    made = [canonical(item, n) for item, n in zip(items, x.type.shape, strict=True)]
-    return None if all(map(_are_alike, items, made)) else _with(node, made)
+    replacements = [canonical(item, n) for item, n in zip(items, x.type.shape, strict=True)]
+    return None if all(map(_are_alike, items, replacements)) else _with(node, replacements)
 
 
 def _are_alike(a: Item, b: Item) -> bool:
@@ -162,16 +162,16 @@ def subtensor_of_subtensor(node: NodeOf[Subtensor]) -> TensorVariable | None:
         return None
     x = inner.inputs[0]
     outer = iter(items_of(node))
-    made: list[Item] = []
+    items: list[Item] = []
     for item, n in zip(items_of(inner), x.type.shape, strict=True):
         if not isinstance(item, Stretch):
-            made.append(item)
+            items.append(item)
             continue
         one = followed(item, next(outer), n)
         if one is None:
             return None
-        made.append(one)
-    return if_fits(node, taken(x, made))
+        items.append(one)
+    return if_fits(node, taken(x, items))
 
 
 # Arrays of positions
@@ -197,13 +197,13 @@ def _as_stretch(fgraph: FunctionGraph, x: TensorVariable, d: int, item: Any) -> 
         return None
     n = x.type.shape[d]
     if n is not None:
-        found = increasing(item.positions)
-        if found is None or not all(-n <= k < n for k in (found[0], found[-1])) or (found[0] < 0) != (found[-1] < 0):
+        steps = increasing(item.positions)
+        if steps is None or not all(-n <= k < n for k in (steps[0], steps[-1])) or (steps[0] < 0) != (steps[-1] < 0):
             return None
-        shift = n if found[0] < 0 else 0
-        stop = found[-1] + shift + (1 if found.step > 0 else -1)
-        made = canonical(Stretch(found[0] + shift, None if stop < 0 else stop, found.step), n)
-        return made if isinstance(made, Stretch) else None
+        shift = n if steps[0] < 0 else 0
+        stop = steps[-1] + shift + (1 if steps.step > 0 else -1)
+        stretch = canonical(Stretch(steps[0] + shift, None if stop < 0 else stop, steps.step), n)
+        return stretch if isinstance(stretch, Stretch) else None
     node = made_by(item.positions, ARange)
     if node is None or not isinstance(node.inputs[0], Constant) or not isinstance(node.inputs[2], Constant):
         return None
@@ -274,9 +274,9 @@ def read_of_write(fgraph: FunctionGraph, node: NodeOf[Subtensor | AdvancedSubten
 def _distinct(node: TensorNode) -> bool:
     """Whether an index is certain to pick no element twice."""
     arrays = [item for item in items_of(node) if isinstance(item, Picks)]
-    found = increasing(arrays[0].positions) if len(arrays) == 1 else None
+    steps = increasing(arrays[0].positions) if len(arrays) == 1 else None
     # Of positions that count from both ends, two may be the same.
-    return not arrays or (found is not None and (found[0] < 0) == (found[-1] < 0))
+    return not arrays or (steps is not None and (steps[0] < 0) == (steps[-1] < 0))
 
 
 @RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_slice_read_of_write"), needs_graph=True)
@@ -297,7 +297,7 @@ def read_inside_write(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     if not op.set or y.type.ndim != rank or all_same(written, read):
         return None
     inside = [_inside(w, r, n) for w, r, n in zip(written, read, x.type.shape, strict=True)]
-    if any(found is None for found in inside):
+    if any(part is None for part in inside):
         return None
     shapes = shapes_of(fgraph)
     if shapes.of(y) != shapes.of(Subtensor(op.entries)(x, *inner.inputs[2:])):
@@ -364,7 +364,7 @@ def _inside(written: Item, read: Item, n: int | None) -> Item | None:
         return Point(w.index(r[0]))
     first, last = w.index(r[0]), w.index(r[-1])
     step = 1 if len(r) == 1 else w.index(r[1]) - first
-    made = canonical(Stretch(first, last + (1 if step > 0 else -1), step), len(w))
+    part = canonical(Stretch(first, last + (1 if step > 0 else -1), step), len(w))
     if step < 0 and last == 0:
-        made = canonical(Stretch(first, None, step), len(w))
-    return made
+        part = canonical(Stretch(first, None, step), len(w))
+    return part

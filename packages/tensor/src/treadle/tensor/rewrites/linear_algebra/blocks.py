@@ -63,8 +63,8 @@ def solution_with_blocks(fgraph: FunctionGraph, node: NodeOf[Solve | SolveTriang
     if blocks is None or not _are_square(fgraph, blocks):
         return None
     parts = cut_along(node.inputs[1], -2, [(x, -1) for x in blocks.inputs])
-    made = joined(fgraph, [node.op(x, part) for x, part in zip(blocks.inputs, parts, strict=True)], axis=-2)
-    return if_fits(node, where_nothing_is_nan(made) if may_fail_silently(node.op) else made)
+    solution = joined(fgraph, [node.op(x, part) for x, part in zip(blocks.inputs, parts, strict=True)], axis=-2)
+    return if_fits(node, where_nothing_is_nan(solution) if may_fail_silently(node.op) else solution)
 
 
 @RULES.rule(EARLY_AND_LATE, Cholesky, tags=BOTH, needs_graph=True, depth=3)
@@ -73,8 +73,8 @@ def factor_of_blocks(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVar
     blocks = made_by(node.inputs[0], BlockDiagonal)
     if blocks is None or not _are_square(fgraph, blocks):
         return None
-    made = blocks.op(*(node.op(x) for x in blocks.inputs))
-    return if_fits(node, where_nothing_is_nan(made) if may_fail_silently(node.op) else made)
+    factor = blocks.op(*(node.op(x) for x in blocks.inputs))
+    return if_fits(node, where_nothing_is_nan(factor) if may_fail_silently(node.op) else factor)
 
 
 @RULES.rule(EARLY_AND_LATE, ExtractDiag, tags=(*BOTH, "diag_of_blockdiag"), needs_graph=True, depth=3)
@@ -97,7 +97,7 @@ def kronecker_product_of_diagonals(fgraph: FunctionGraph, node: NodeOf[Reshape])
     if factors is None:
         return None
     for x in factors:
-        made = made_by(x, AllocDiag)
-        if made is None or made.op.offset or x.ndim != 2 or shapes.of(x)[0] != shapes.of(x)[1]:
+        diagonal = made_by(x, AllocDiag)
+        if diagonal is None or diagonal.op.offset or x.ndim != 2 or shapes.of(x)[0] != shapes.of(x)[1]:
             return None
     return if_fits(node, diagonal_matrix(kron(*map(diagonal_of, factors))))

@@ -73,8 +73,8 @@ def _is_constant_matrix(x: Variable) -> bool:
 
 def diagonal_of(x: TensorVariable) -> TensorVariable:
     """Return the diagonals of matrices."""
-    made: TensorVariable = ExtractDiag(0, x.ndim - 2, x.ndim - 1)(x)
-    return made
+    diagonals: TensorVariable = ExtractDiag(0, x.ndim - 2, x.ndim - 1)(x)
+    return diagonals
 
 
 def diagonal_of_square(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariable:
@@ -93,8 +93,8 @@ def as_square(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariable:
 def diagonal_matrix(v: TensorVariable) -> TensorVariable:
     """Return square matrices with vectors on their diagonals."""
     n = shape_i(v, v.ndim - 1)
-    made: TensorVariable = AllocDiag()(v, n, n)
-    return made
+    matrices: TensorVariable = AllocDiag()(v, n, n)
+    return matrices
 
 
 def column(v: TensorVariable) -> TensorVariable:
@@ -125,15 +125,15 @@ def as_long_as(fgraph: FunctionGraph, v: TensorVariable, x: TensorVariable, axis
 
 def nan_unless(fine: TensorVariable, x: TensorVariable) -> TensorVariable:
     """Return matrices, NaN in every element where a condition does not hold of the matrix."""
-    made: TensorVariable = switch(scalar_of_matrix(fine), x, np.array(np.nan, x.dtype))
-    return made
+    checked: TensorVariable = switch(scalar_of_matrix(fine), x, np.array(np.nan, x.dtype))
+    return checked
 
 
 def where_nothing_is_nan(x: TensorVariable) -> TensorVariable:
     """Return matrices, NaN in every element of those that have a NaN: where the op of one of the parts failed."""
     failed = any_(isnan(x), axis=(-2, -1), keepdims=True)
-    made: TensorVariable = switch(failed, np.array(np.nan, x.dtype), x)
-    return made
+    checked: TensorVariable = switch(failed, np.array(np.nan, x.dtype), x)
+    return checked
 
 
 def all_of_last(condition: TensorVariable) -> TensorVariable:
@@ -148,22 +148,22 @@ def adjoint(x: TensorVariable) -> TensorVariable:
 
 def matmul(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     """Return the products of stacks of one rank."""
-    made: TensorVariable = MatMul()(a, b)
-    return made
+    products: TensorVariable = MatMul()(a, b)
+    return products
 
 
 def cut_along(x: TensorVariable, axis: int, parts: Sequence[tuple[TensorVariable, int]]) -> list[TensorVariable]:
     """Return the parts of a tensor along an axis, each as long as a dimension of another tensor; they end it."""
-    found: list[TensorVariable] = []
+    cuts: list[TensorVariable] = []
     start: Number = 0
     for part, of in parts:
         stop = plus(start, number(shape_i(part, of % part.ndim)))
         # The last one takes the rest: what is too short or too long stays an error.
-        end = None if len(found) == len(parts) - 1 else stop
+        end = None if len(cuts) == len(parts) - 1 else stop
         index = (..., slice(start, end)) if axis == -1 else (..., slice(start, end), slice(None))
-        found.append(x[index])
+        cuts.append(x[index])
         start = stop
-    return found
+    return cuts
 
 
 def joined(fgraph: FunctionGraph, parts: Sequence[TensorVariable], axis: int) -> TensorVariable:
@@ -194,8 +194,8 @@ def cholesky_factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable 
             factor: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
             return factor
         if isinstance(op, Solve) and op.assume_a == "pos":
-            made: TensorVariable = Cholesky(op.lower, op.check_finite, op.on_error)(a)
-            return made
+            new_factor: TensorVariable = Cholesky(op.lower, op.check_finite, op.on_error)(a)
+            return new_factor
     return None
 
 
@@ -207,8 +207,8 @@ def is_lower(factor: TensorVariable) -> bool:
 
 def identity(a: TensorVariable) -> TensorVariable:
     """Return the identity of the size of square matrices, with as many dimensions."""
-    made = eye(shape_i(a, a.ndim - 1), dtype=a.dtype)
-    return made if a.ndim == 2 else made[(None,) * (a.ndim - 2)]
+    square = eye(shape_i(a, a.ndim - 1), dtype=a.dtype)
+    return square if a.ndim == 2 else square[(None,) * (a.ndim - 2)]
 
 
 def logarithms(d: TensorVariable) -> tuple[TensorVariable, TensorVariable]:

@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-    Found = Sequence[TensorVariable | None] | None
+    Outputs = Sequence[TensorVariable | None] | None
 
 RULES = RuleSet("determinants", features=(SymbolicShapes, Facts))
 
 
 @RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_triangular", "shape_unsafe"), needs_graph=True, depth=6)
-def determinant_of_triangle(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+def determinant_of_triangle(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(l) -> prod(diagonal(l)), where l is known to be triangular; slogdet(l) -> a sum of logarithms."""
     a = node.inputs[0]
     facts = known_facts(fgraph)
@@ -61,7 +61,7 @@ def determinant_of_triangle(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) 
     return _of_diagonal(node, diagonal_of_square(fgraph, a))
 
 
-def _of_diagonal(node: NodeOf[Det | SLogDet], d: TensorVariable) -> Found:
+def _of_diagonal(node: NodeOf[Det | SLogDet], d: TensorVariable) -> Outputs:
     """Return the outputs of a node for matrices that have the determinant of a diagonal one."""
     if isinstance(node.op, Det):
         return [if_fits(node, prod(d, axis=-1, dtype=d.dtype))]
@@ -72,7 +72,7 @@ def _of_diagonal(node: NodeOf[Det | SLogDet], d: TensorVariable) -> Found:
     EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_permutation"), needs_graph=True, depth=6,
     before=("determinant_of_triangle",),
 )  # fmt: skip
-def determinant_of_permutation(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+def determinant_of_permutation(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(p) -> -1 or 1, by the number of pairs that p exchanges, where p is known to be a permutation matrix."""
     a = node.inputs[0]
     facts = known_facts(fgraph)
@@ -82,21 +82,21 @@ def determinant_of_permutation(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet
     places = arange(shape_i(at, at.ndim - 1))
     exchanged = gt(expand_dims(at, -1), expand_dims(at, -2)) & lt(expand_dims(places, 1), expand_dims(places, 0))
     odd = sum_(exchanged, axis=(-2, -1)) % 2
-    found = cast(1 - 2 * odd, a.dtype)
+    determinant = cast(1 - 2 * odd, a.dtype)
     if isinstance(node.op, Det):
-        return [if_fits(node, found)]
-    return [found, cast(odd * 0, node.outputs[1].dtype)]
+        return [if_fits(node, determinant)]
+    return [determinant, cast(odd * 0, node.outputs[1].dtype)]
 
 
 @RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=BOTH, depth=2)
-def determinant_of_transpose(node: NodeOf[Det | SLogDet]) -> Found:
+def determinant_of_transpose(node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(a.T) -> det(a), and so for slogdet."""
     below = transposed(node.inputs[0])
     return None if below is None else tensors(node.op.make_node(below).outputs)
 
 
 @RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_inv"), depth=2, differs="where the matrix is singular")
-def determinant_of_inverse(node: NodeOf[Det | SLogDet]) -> Found:
+def determinant_of_inverse(node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(inv(a)) -> 1 / det(a), and so for slogdet."""
     inner = made_by(node.inputs[0], MatrixInverse)
     if inner is None or not may_fail_silently(inner.op):
@@ -108,7 +108,7 @@ def determinant_of_inverse(node: NodeOf[Det | SLogDet]) -> Found:
 
 
 @RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_blockdiag"), needs_graph=True, depth=3)
-def determinant_of_blocks(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+def determinant_of_blocks(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(block_diag(a, b)) -> det(a) * det(b), for square blocks, and so for slogdet."""
     blocks = made_by(node.inputs[0], BlockDiagonal)
     facts = facts_of(fgraph)
@@ -117,13 +117,13 @@ def determinant_of_blocks(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) ->
     return _of_factors(node, list(blocks.inputs))
 
 
-def _of_factors(node: NodeOf[Det | SLogDet], factors: Sequence[TensorVariable]) -> Found:
+def _of_factors(node: NodeOf[Det | SLogDet], factors: Sequence[TensorVariable]) -> Outputs:
     """Return the outputs of a node for a product of determinants."""
     if isinstance(node.op, Det):
-        found = Det()(factors[0])
+        determinant = Det()(factors[0])
         for x in factors[1:]:
-            found = mul(found, Det()(x))
-        return [if_fits(node, found)]
+            determinant = mul(determinant, Det()(x))
+        return [if_fits(node, determinant)]
     signs, logarithm = SLogDet()(factors[0])
     for x in factors[1:]:
         other, more = SLogDet()(x)
@@ -132,7 +132,7 @@ def _of_factors(node: NodeOf[Det | SLogDet], factors: Sequence[TensorVariable]) 
 
 
 @RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=BOTH, needs_graph=True, depth=6)
-def determinant_of_product(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Found:
+def determinant_of_product(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(a @ b) -> det(a) * det(b), where one of them is known to be triangular or orthogonal, and one is square."""
     product = made_by(node.inputs[0], MatMul)
     facts = None if product is None else known_facts(fgraph)
@@ -149,7 +149,7 @@ def determinant_of_product(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -
     Phase.SPECIALIZE, SLogDet, tags=("fast_run", "det_of_factorized_matrix", "det_of_matrix_factorized_elsewhere"),
     needs_graph=True, depth=6, differs="where rounding makes the matrix indefinite",
 )  # fmt: skip
-def log_determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[SLogDet]) -> Found:
+def log_determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[SLogDet]) -> Outputs:
     """slogdet(a) -> 1, 2 * sum(log(diagonal(cholesky(a)))), where a is known to be positive definite."""
     a = node.inputs[0]
     factor = _factor(fgraph, a)
@@ -179,10 +179,10 @@ def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
     facts = known_facts(fgraph)
     if facts is None:
         return None
-    made = factor_of(a)
+    written = factor_of(a)
     known = ("lower_triangular", "positive_diagonal")
-    if made is not None and is_square(made, facts) and all(facts.hold(fact, made) for fact in known):
-        return made
+    if written is not None and is_square(written, facts) and all(facts.hold(fact, written) for fact in known):
+        return written
     elsewhere = cholesky_factor(fgraph, a)
     if elsewhere is not None:
         return elsewhere
@@ -198,10 +198,10 @@ def log_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
     inner = node.inputs[0].owner
     is_absolute = inner is not None and scalar_name(inner) == "abs"
     x = inner.inputs[0] if inner is not None and is_absolute else node.inputs[0]
-    found = made_by(x, Det)
-    if found is None or (x.type.numpy_dtype.kind == "c" and not is_absolute):
+    determinant = made_by(x, Det)
+    if determinant is None or (x.type.numpy_dtype.kind == "c" and not is_absolute):
         return None
-    signs, logarithm = SLogDet()(found.inputs[0])
+    signs, logarithm = SLogDet()(determinant.inputs[0])
     if is_absolute:
         return if_fits(node, logarithm)
     return if_fits(node, switch(lt(signs, 0), np.array(np.nan, logarithm.dtype), logarithm))
@@ -213,10 +213,10 @@ def log_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
 )  # fmt: skip
 def sign_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """sign(det(a)) -> the sign of slogdet(a)."""
-    found = made_by(node.inputs[0], Det)
-    if found is None or node.inputs[0].type.numpy_dtype.kind == "c":
+    determinant = made_by(node.inputs[0], Det)
+    if determinant is None or node.inputs[0].type.numpy_dtype.kind == "c":
         return None
-    return if_fits(node, SLogDet()(found.inputs[0])[0])
+    return if_fits(node, SLogDet()(determinant.inputs[0])[0])
 
 
 @RULES.rule(

@@ -49,8 +49,8 @@ def factor_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorV
     if not (needs_no_check(node.op) if is_sure else may_fail_silently(node.op)):
         return None
     d = diagonal_of_square(fgraph, a).real
-    made = diagonal_matrix(sqrt(d).astype(a.dtype))
-    return if_fits(node, made if is_sure else nan_unless(all_of_last(d > 0), made))
+    root = diagonal_matrix(sqrt(d).astype(a.dtype))
+    return if_fits(node, root if is_sure else nan_unless(all_of_last(d > 0), root))
 
 
 @RULES.rule(
@@ -67,13 +67,13 @@ def factor_of_product(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVa
     if factor is None or facts is None or not (facts.hold("lower_triangular", factor) and is_square(factor, facts)):
         return None
     if facts.hold("positive_diagonal", factor) and needs_no_check(node.op):
-        made = factor
+        result = factor
     elif may_fail_silently(node.op) and factor.type.numpy_dtype.kind == "f":
         d = diagonal_of(factor)
-        made = nan_unless(all_of_last(d.neq(0)), mul(factor, expand_dims(sign(d), -2)))
+        result = nan_unless(all_of_last(d.neq(0)), mul(factor, expand_dims(sign(d), -2)))
     else:
         return None
-    return if_fits(node, made if node.op.lower else adjoint(made))
+    return if_fits(node, result if node.op.lower else adjoint(result))
 
 
 @RULES.rule(EARLY_AND_LATE, Cholesky, tags=BOTH, needs_graph=True, depth=3, differs="in rounding")

@@ -121,8 +121,8 @@ def inverse_of_diagonal(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> T
     if not (needs_no_check(node.op) if is_sure else may_fail_silently(node.op)):
         return None
     d = diagonal_of_square(fgraph, a)
-    made = diagonal_matrix(reciprocal(d))
-    return if_fits(node, made if is_sure else nan_unless(all_of_last(neq(d, 0)), made))
+    inverse = diagonal_matrix(reciprocal(d))
+    return if_fits(node, inverse if is_sure else nan_unless(all_of_last(neq(d, 0)), inverse))
 
 
 @RULES.rule(
@@ -160,8 +160,8 @@ def inverse_of_blocks(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> Ten
     if blocks is not None:
         if not all(is_square(x, facts) for x in blocks.inputs):
             return None
-        made = blocks.op(*(node.op(x) for x in blocks.inputs))
-        return if_fits(node, where_nothing_is_nan(made) if may_fail_silently(node.op) else made)
+        inverse = blocks.op(*(node.op(x) for x in blocks.inputs))
+        return if_fits(node, where_nothing_is_nan(inverse) if may_fail_silently(node.op) else inverse)
     factors = kronecker_factors(a, facts.shapes)
     if factors is None or not all(is_square(x, facts) for x in factors):
         return None

@@ -75,8 +75,8 @@ def _applied(
     first = Reshape(2)(apply(a, Reshape(2)(b, n, times(m, k))), n, times(m, k))
     turned = Reshape(2)(Reshape(3)(first, n, m, k).dimshuffle(1, 0, 2), m, times(n, k))
     second = apply(c, turned)
-    made: TensorVariable = Reshape(2)(Reshape(3)(second, m, n, k).dimshuffle(1, 0, 2), times(n, m), k)
-    return made
+    result: TensorVariable = Reshape(2)(Reshape(3)(second, m, n, k).dimshuffle(1, 0, 2), times(n, m), k)
+    return result
 
 
 @RULES.rule(EARLY_AND_LATE, Det, tags=(*BOTH, "det_of_kronecker"), needs_graph=True, depth=5)
@@ -87,8 +87,8 @@ def determinant_of_kronecker_product(fgraph: FunctionGraph, node: NodeOf[Det]) -
         return None
     a, b = factors
     real = a.real.dtype
-    made = mul(power(Det()(a), cast(shape_i(b, 0), real)), power(Det()(b), cast(shape_i(a, 0), real)))
-    return if_fits(node, made)
+    determinant = mul(power(Det()(a), cast(shape_i(b, 0), real)), power(Det()(b), cast(shape_i(a, 0), real)))
+    return if_fits(node, determinant)
 
 
 @RULES.rule(EARLY_AND_LATE, SLogDet, tags=BOTH, needs_graph=True, depth=5)
@@ -110,8 +110,8 @@ def diagonal_of_kronecker_product(fgraph: FunctionGraph, node: NodeOf[ExtractDia
         return None
     a, b = (diagonal_of(x) for x in factors)
     count = times(number(shape_i(a, 0)), number(shape_i(b, 0)))
-    made = Reshape(1)(mul(a.dimshuffle(0, NEW), b.dimshuffle(NEW, 0)), count)
-    return if_fits(node, made)
+    diagonal = Reshape(1)(mul(a.dimshuffle(0, NEW), b.dimshuffle(NEW, 0)), count)
+    return if_fits(node, diagonal)
 
 
 @RULES.rule(EARLY_AND_LATE, Cholesky, tags=BOTH, needs_graph=True, depth=6)

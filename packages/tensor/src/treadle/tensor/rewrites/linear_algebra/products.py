@@ -74,8 +74,8 @@ def product_of_orthogonal_and_transpose(fgraph: FunctionGraph, node: NodeOf[MatM
     facts = known_facts(fgraph) if is_adjoint(a, b) else None
     if facts is None or not facts.hold("orthogonal", a):
         return None
-    made = identity(node.outputs[0])
-    return if_fits(node, made) if a.ndim == 2 else None
+    eye = identity(node.outputs[0])
+    return if_fits(node, eye) if a.ndim == 2 else None
 
 
 @RULES.rule(
@@ -113,12 +113,12 @@ def product_with_rank_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tensor
     if out.numpy_dtype.kind not in "fc" or out.dtype == "float16" or any(x.dtype != out.dtype for x in node.inputs):
         return None
     a, b = node.inputs
-    found = column_and_row(b)
-    if found is not None and is_used_once(fgraph, b) and a.type.shape[-2] != 1:
-        return if_fits(node, mul(matmul(a, found[0]), found[1]))
-    found = column_and_row(a)
-    if found is not None and is_used_once(fgraph, a) and b.type.shape[-1] != 1:
-        return if_fits(node, mul(found[0], matmul(found[1], b)))
+    factors = column_and_row(b)
+    if factors is not None and is_used_once(fgraph, b) and a.type.shape[-2] != 1:
+        return if_fits(node, mul(matmul(a, factors[0]), factors[1]))
+    factors = column_and_row(a)
+    if factors is not None and is_used_once(fgraph, a) and b.type.shape[-1] != 1:
+        return if_fits(node, mul(factors[0], matmul(factors[1], b)))
     return None
 
 
@@ -133,13 +133,13 @@ def product_of_blocks(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
             return if_fits(node, left.op(*(matmul(x, y) for x, y in pairs)))
     if left is not None:
         parts = cut_along(node.inputs[1], -2, [(x, -1) for x in left.inputs])
-        made = joined(fgraph, [matmul(x, part) for x, part in zip(left.inputs, parts, strict=True)], axis=-2)
-        return if_fits(node, made)
+        product = joined(fgraph, [matmul(x, part) for x, part in zip(left.inputs, parts, strict=True)], axis=-2)
+        return if_fits(node, product)
     if right is None:
         return None
     parts = cut_along(node.inputs[0], -1, [(x, -2) for x in right.inputs])
-    made = joined(fgraph, [matmul(part, x) for x, part in zip(right.inputs, parts, strict=True)], axis=-1)
-    return if_fits(node, made)
+    product = joined(fgraph, [matmul(part, x) for x, part in zip(right.inputs, parts, strict=True)], axis=-1)
+    return if_fits(node, product)
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=5)

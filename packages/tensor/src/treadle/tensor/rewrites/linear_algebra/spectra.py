@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-    Found = Sequence[TensorVariable | None] | None
+    Outputs = Sequence[TensorVariable | None] | None
 
 RULES = RuleSet("spectra", features=(SymbolicShapes, Facts))
 
@@ -69,7 +69,7 @@ def _is_unused(fgraph: FunctionGraph, *outputs: object) -> bool:
 
 
 @RULES.rule((*EARLY_AND_LATE, Phase.STABILIZE), SVD, tags=(*BOTH, "svd_uv_merge"), needs_graph=True, depth=1)
-def singular_values_alone(fgraph: FunctionGraph, node: NodeOf[SVD]) -> Found:
+def singular_values_alone(fgraph: FunctionGraph, node: NodeOf[SVD]) -> Outputs:
     """svd(a) of which only the singular values are used -> svdvals(a); svdvals(a), svd(a) -> those of the latter."""
     op = node.op
     if op.compute_uv:
@@ -87,13 +87,13 @@ def _with_vectors(op: SVD) -> tuple[SVD, SVD]:
     return SVD(True, True, op.on_error), SVD(False, True, op.on_error)
 
 
-def if_fits_output(out: TensorVariable, made: object) -> TensorVariable | None:
+def if_fits_output(out: TensorVariable, replacement: object) -> TensorVariable | None:
     """Return a replacement of an output if its type equals or refines the output's."""
-    return made if out.type.is_super(made.type) else None  # type: ignore[attr-defined,return-value]  # a tensor
+    return replacement if out.type.is_super(replacement.type) else None  # type: ignore[attr-defined,return-value]  # a tensor
 
 
 @RULES.rule(EARLY_AND_LATE, Eigh, Eig, tags=BOTH, needs_graph=True, depth=1)
-def eigenvalues_alone(fgraph: FunctionGraph, node: NodeOf[Eigh | Eig]) -> Found:
+def eigenvalues_alone(fgraph: FunctionGraph, node: NodeOf[Eigh | Eig]) -> Outputs:
     """eigh(a) of which only the eigenvalues are used -> eigvalsh(a), and so for eig."""
     values, vectors = node.outputs
     if not _is_unused(fgraph, vectors):
@@ -104,7 +104,7 @@ def eigenvalues_alone(fgraph: FunctionGraph, node: NodeOf[Eigh | Eig]) -> Found:
 
 
 @RULES.rule(EARLY_AND_LATE, Eigvalsh, Eigvals, tags=BOTH, needs_graph=True, depth=1)
-def eigenvalues_of_vectors(fgraph: FunctionGraph, node: NodeOf[Eigvalsh | Eigvals]) -> Found:
+def eigenvalues_of_vectors(fgraph: FunctionGraph, node: NodeOf[Eigvalsh | Eigvals]) -> Outputs:
     """eigvalsh(a), eigh(a) -> the eigenvalues of the latter, and so for eig."""
     op = node.op
     whole = Eigh(op.lower, op.on_error) if isinstance(op, Eigvalsh) else Eig(op.on_error)
@@ -115,7 +115,7 @@ def eigenvalues_of_vectors(fgraph: FunctionGraph, node: NodeOf[Eigvalsh | Eigval
 
 
 @RULES.rule(EARLY_AND_LATE, QR, tags=BOTH, needs_graph=True, depth=1)
-def triangle_alone(fgraph: FunctionGraph, node: NodeOf[QR]) -> Found:
+def triangle_alone(fgraph: FunctionGraph, node: NodeOf[QR]) -> Outputs:
     """qr(a) of which only R is used -> R alone."""
     op = node.op
     if op.mode not in {"full", "economic"} or op.pivoting or not _is_unused(fgraph, node.outputs[0]):
@@ -135,14 +135,14 @@ def triangle_alone(fgraph: FunctionGraph, node: NodeOf[QR]) -> Found:
     EARLY_AND_LATE, Eig, Eigvals, tags=(*BOTH, "eig_to_eigh"), needs_graph=True, depth=6,
     differs="in the order of the eigenvalues, and the sign or basis of the vectors",
 )  # fmt: skip
-def eigenvalues_of_symmetric(fgraph: FunctionGraph, node: NodeOf[Eig | Eigvals]) -> Found:
+def eigenvalues_of_symmetric(fgraph: FunctionGraph, node: NodeOf[Eig | Eigvals]) -> Outputs:
     """eig(a) -> eigh(a), made complex, where a is known to be symmetric, or Hermitian; and so for eigvals."""
     a = node.inputs[0]
     facts = known_facts(fgraph)
     if facts is None or not facts.hold("hermitian", a):
         return None
-    made = (Eigh if isinstance(node.op, Eig) else Eigvalsh)(True, node.op.on_error).make_node(a).outputs
-    return [cast(x, out.dtype) for x, out in zip(made, node.outputs, strict=True)]
+    outputs = (Eigh if isinstance(node.op, Eig) else Eigvalsh)(True, node.op.on_error).make_node(a).outputs
+    return [cast(x, out.dtype) for x, out in zip(outputs, node.outputs, strict=True)]
 
 
 # Diagonal matrices
@@ -167,22 +167,22 @@ def _in_order(a: TensorVariable, keys: TensorVariable) -> tuple[TensorVariable, 
     EARLY_AND_LATE, Eigh, Eigvalsh, tags=(*BOTH, "eigh_of_diag", "eigvalsh_of_diag"), needs_graph=True, depth=6,
     differs="in the sign or basis of the vectors, and where an element is NaN or infinite",
 )  # fmt: skip
-def eigenvalues_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Eigh | Eigvalsh]) -> Found:
+def eigenvalues_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Eigh | Eigvalsh]) -> Outputs:
     """eigh(diag(d)) -> d in ascending order, and the columns of the identity in that order."""
     d = _diagonal(fgraph, node.inputs[0])
     if d is None or not may_fail_silently(node.op):
         return None
     values = d.real
     order, vectors = _in_order(node.inputs[0], values)
-    found = [take_along_axis(values, order, -1), vectors]
-    return [if_fits_output(out, x) for out, x in zip(node.outputs, found, strict=False)]
+    outputs = [take_along_axis(values, order, -1), vectors]
+    return [if_fits_output(out, x) for out, x in zip(node.outputs, outputs, strict=False)]
 
 
 @RULES.rule(
     (*EARLY_AND_LATE, Phase.STABILIZE), SVD, tags=(*BOTH, "svd_of_diag"), needs_graph=True, depth=6,
     differs="in the sign or basis of the vectors, and where an element is NaN or infinite",
 )  # fmt: skip
-def singular_values_of_diagonal(fgraph: FunctionGraph, node: NodeOf[SVD]) -> Found:
+def singular_values_of_diagonal(fgraph: FunctionGraph, node: NodeOf[SVD]) -> Outputs:
     """svd(diag(d)) -> abs(d) in descending order, columns of the identity in that order, and rows with signs."""
     d = _diagonal(fgraph, node.inputs[0])
     if d is None or not may_fail_silently(node.op) or d.type.numpy_dtype.kind == "c":
@@ -208,21 +208,21 @@ def exponential_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Expm]) -> Tensor
     EARLY_AND_LATE, QR, tags=(*BOTH, "qr_of_diag"), needs_graph=True, depth=6,
     differs="in signs, and where an element is NaN or infinite",
 )  # fmt: skip
-def qr_factors_of_diagonal(fgraph: FunctionGraph, node: NodeOf[QR]) -> Found:
+def qr_factors_of_diagonal(fgraph: FunctionGraph, node: NodeOf[QR]) -> Outputs:
     """qr(diag(d)) -> the identity, and the matrix."""
     a = node.inputs[0]
     d = None if node.op.pivoting or node.op.mode == "raw" else _diagonal(fgraph, a)
     if d is None or not may_fail_silently(node.op) or a.type.numpy_dtype.kind == "c":
         return None
-    found = [a] if node.op.mode == "r" else [identity(a) + 0 * a, a]
-    return [if_fits_output(out, x) for out, x in zip(node.outputs, found, strict=True)]
+    factors = [a] if node.op.mode == "r" else [identity(a) + 0 * a, a]
+    return [if_fits_output(out, x) for out, x in zip(node.outputs, factors, strict=True)]
 
 
 @RULES.rule(
     EARLY_AND_LATE, LU, LUFactor, tags=(*BOTH, "lu_of_diag", "lu_factor_of_diag"), needs_graph=True, depth=6,
     differs=NOT_FINITE,
 )  # fmt: skip
-def lu_factors_of_diagonal(fgraph: FunctionGraph, node: NodeOf[LU | LUFactor]) -> Found:
+def lu_factors_of_diagonal(fgraph: FunctionGraph, node: NodeOf[LU | LUFactor]) -> Outputs:
     """lu(diag(d)) -> positions in order, the identity, and the matrix; lu_factor(diag(d)) -> the matrix and pivots."""
     a = node.inputs[0]
     d = _diagonal(fgraph, a)
@@ -230,22 +230,22 @@ def lu_factors_of_diagonal(fgraph: FunctionGraph, node: NodeOf[LU | LUFactor]) -
         return None
     dtype = node.outputs[0 if isinstance(node.op, LU) else 1].dtype
     places = arange(shape_i(d, d.ndim - 1), dtype=dtype) + zeros_like(d, dtype=dtype)
-    found = [places, identity(a) + 0 * a, a] if isinstance(node.op, LU) else [a, places]
-    return [if_fits_output(out, x) for out, x in zip(node.outputs, found, strict=True)]
+    factors = [places, identity(a) + 0 * a, a] if isinstance(node.op, LU) else [a, places]
+    return [if_fits_output(out, x) for out, x in zip(node.outputs, factors, strict=True)]
 
 
 @RULES.rule(EARLY_AND_LATE, Schur, tags=(*BOTH, "schur_of_diag"), needs_graph=True, depth=6, differs=NOT_FINITE)
-def schur_form_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Schur]) -> Found:
+def schur_form_of_diagonal(fgraph: FunctionGraph, node: NodeOf[Schur]) -> Outputs:
     """schur(diag(d)) -> the matrix, and the identity."""
     a = node.inputs[0]
     if node.op.sort is not None or not may_fail_silently(node.op) or _diagonal(fgraph, a) is None:
         return None
-    found = [a, identity(a) + 0 * a]
-    return [if_fits_output(out, x) for out, x in zip(node.outputs, found, strict=True)]
+    factors = [a, identity(a) + 0 * a]
+    return [if_fits_output(out, x) for out, x in zip(node.outputs, factors, strict=True)]
 
 
 @RULES.rule(EARLY_AND_LATE, QZ, tags=(*BOTH, "qz_of_diag"), needs_graph=True, depth=6, differs=NOT_FINITE)
-def schur_forms_of_diagonals(fgraph: FunctionGraph, node: NodeOf[QZ]) -> Found:
+def schur_forms_of_diagonals(fgraph: FunctionGraph, node: NodeOf[QZ]) -> Outputs:
     """qz(diag(d), diag(e)) -> d * sign(e), abs(e) on diagonals, and the identity, with the signs of e for Z."""
     a, b = node.inputs
     if node.op.sort is not None or not may_fail_silently(node.op) or a.type.numpy_dtype.kind == "c":
@@ -255,9 +255,9 @@ def schur_forms_of_diagonals(fgraph: FunctionGraph, node: NodeOf[QZ]) -> Found:
         return None
     signs = switch(e < 0, np.array(-1, a.dtype), np.array(1, a.dtype))
     alpha, beta = d * signs, abs_(e)
-    found = [diagonal_matrix(alpha), diagonal_matrix(beta), alpha, beta, identity(a), diagonal_matrix(signs)]
-    made = zip(node.outputs, found, strict=True)
-    return [if_fits_output(out, cast(x, out.type.dtype)) for out, x in made]
+    factors = [diagonal_matrix(alpha), diagonal_matrix(beta), alpha, beta, identity(a), diagonal_matrix(signs)]
+    pairs = zip(node.outputs, factors, strict=True)
+    return [if_fits_output(out, cast(x, out.type.dtype)) for out, x in pairs]
 
 
 @RULES.rule(

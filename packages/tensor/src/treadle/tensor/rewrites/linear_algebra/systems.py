@@ -60,14 +60,14 @@ def product_with_inverse(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorV
     """inv(a) @ b -> solve(a, b); b @ inv(a) -> solve(a.T, b.T).T, where the inverse is only multiplied."""
     a, b = node.inputs
     dtype = node.outputs[0].dtype
-    found = _inverse(fgraph, a, dtype)
-    if found is not None:
-        op, matrix = found
+    inverse = _inverse(fgraph, a, dtype)
+    if inverse is not None:
+        op, matrix = inverse
         return if_fits(node, Solve(check_finite=op.check_finite, on_error=op.on_error)(matrix, cast(b, dtype)))
-    found = _inverse(fgraph, b, dtype)
-    if found is None:
+    inverse = _inverse(fgraph, b, dtype)
+    if inverse is None:
         return None
-    op, matrix = found
+    op, matrix = inverse
     solve = Solve(check_finite=op.check_finite, on_error=op.on_error)
     return if_fits(node, matrix_transpose(solve(matrix_transpose(matrix), matrix_transpose(cast(a, dtype)))))
 
@@ -125,9 +125,9 @@ def solution_with_number(node: NodeOf[Solve]) -> TensorVariable | None:
     if a.type.shape[-2:] != (1, 1) or b.type.shape[-2] != 1 or not may_fail_silently(node.op):
         return None
     number = a.real if node.op.assume_a == "her" else a
-    found = b / number
+    solution = b / number
     fine = number > 0 if node.op.assume_a == "pos" else neq(number, 0)
-    return if_fits(node, nan_unless(dimshuffle(fine, *range(a.ndim - 2)), found))
+    return if_fits(node, nan_unless(dimshuffle(fine, *range(a.ndim - 2)), solution))
 
 
 @RULES.rule(
@@ -157,10 +157,10 @@ def solution_with_diagonal(
         return None
     if isinstance(op, Solve) and op.assume_a in {"her", "pos"} and a.type.numpy_dtype.kind == "c":
         return None
-    found = b / column(as_long_as(fgraph, d, b, -2))
+    solution = b / column(as_long_as(fgraph, d, b, -2))
     if is_sure:
-        return if_fits(node, found)
-    return if_fits(node, nan_unless(all_of_last(d > 0 if is_definite else neq(d, 0)), found))
+        return if_fits(node, solution)
+    return if_fits(node, nan_unless(all_of_last(d > 0 if is_definite else neq(d, 0)), solution))
 
 
 @RULES.rule(
@@ -176,8 +176,8 @@ def solution_with_triangle(fgraph: FunctionGraph, node: NodeOf[Solve]) -> Tensor
     a, b = node.inputs
     for lower, fact in ((True, "lower_triangular"), (False, "upper_triangular")):
         if facts.hold(fact, a):
-            made = SolveTriangular(lower=lower, check_finite=op.check_finite, on_error=op.on_error)(a, b)
-            return if_fits(node, made)
+            solution = SolveTriangular(lower=lower, check_finite=op.check_finite, on_error=op.on_error)(a, b)
+            return if_fits(node, solution)
     return None
 
 
@@ -220,10 +220,10 @@ def solution_with_rank_one(
 ) -> TensorVariable | None:
     """solve(a, column * row) -> solve(a, column) * row."""
     *matrices, b = node.inputs
-    found = column_and_row(b)
-    if found is None or not may_fail_silently(node.op) or not is_used_once(fgraph, b):
+    factors = column_and_row(b)
+    if factors is None or not may_fail_silently(node.op) or not is_used_once(fgraph, b):
         return None
-    return if_fits(node, mul(node.op(*matrices, found[0]), found[1]))
+    return if_fits(node, mul(node.op(*matrices, factors[0]), factors[1]))
 
 
 @RULES.rule(
@@ -275,8 +275,8 @@ def op_of_expanded(
     inner = [_expanded(x) for x in node.inputs]
     if any(x is None for x in inner):
         return None
-    made = node.op(*inner)
-    return if_fits(node, shape_padleft(made, node.outputs[0].ndim - 2))
+    result = node.op(*inner)
+    return if_fits(node, shape_padleft(result, node.outputs[0].ndim - 2))
 
 
 def _expanded(x: TensorVariable) -> TensorVariable | None:
@@ -308,5 +308,5 @@ def solution_with_bands(fgraph: FunctionGraph, node: NodeOf[Solve]) -> TensorVar
     above, below = (ExtractDiag(k, a.ndim - 2, a.ndim - 1)(a) for k in (1, -1))
     none = zeros_like(diagonal_of(a)[..., :1])
     diagonals = [concatenate([none, above], axis=-1), diagonal_of(a), concatenate([below, none], axis=-1)]
-    made = SolveBanded(1, 1, op.check_finite, op.on_error)(stack(diagonals, axis=-2), b)
-    return if_fits(node, made)
+    solution = SolveBanded(1, 1, op.check_finite, op.on_error)(stack(diagonals, axis=-2), b)
+    return if_fits(node, solution)

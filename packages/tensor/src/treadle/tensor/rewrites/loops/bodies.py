@@ -34,15 +34,15 @@ def loop_bodies(fgraph: FunctionGraph) -> int:
         return 0
     phase = run.rewriter
     rewriter = phase if run.merging is None else SequentialGraphRewriter(MergeOptimizer(), phase)
-    made: dict[Scan, Scan] = {}
+    rewritten: dict[Scan, Scan] = {}
     changes = 0
     for node in loops_of(fgraph):
         op = node.op
         if op.__dict__.get("_settled") is phase:
             continue
-        new = made.get(op)
+        new = rewritten.get(op)
         if new is None:
-            new = made[op] = _rewritten(op, rewriter)
+            new = rewritten[op] = _rewritten(op, rewriter)
             new.__dict__["_settled"] = phase
         if new is not op:
             fgraph.replace_all(zip(node.outputs, new.make_node(*node.inputs).outputs, strict=True), "loop_bodies")

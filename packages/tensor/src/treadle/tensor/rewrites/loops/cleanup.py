@@ -67,16 +67,16 @@ def loop_of_unused(fgraph: FunctionGraph) -> int:
     return changes
 
 
-def _used(fgraph: FunctionGraph, made: Mapping[Variable, Variable]) -> list[tuple[Variable, Variable]]:
-    return [(old, new) for old, new in made.items() if fgraph.clients.get(old)]
+def _used(fgraph: FunctionGraph, replacements: Mapping[Variable, Variable]) -> list[tuple[Variable, Variable]]:
+    return [(old, new) for old, new in replacements.items() if fgraph.clients.get(old)]
 
 
 @RULES.rule(_PHASES, Scan, tags=("fast_run", "scan_merge_duplicate_inputs", "scan_merge_inouts", *_CLEANUP), depth=1)
 def loop_of_equal(node: NodeOf[Scan]) -> Mapping[Variable, Variable] | None:
     """scan(x, x) -> scan(x): sequences, constants, carries that start and go on alike, stacked results."""
     op = node.op
-    given = op.sorted(node.inputs[1:])
-    alike = any(len(set(kind)) < len(kind) for kind in given) and has_equal_inputs(node)
+    arguments = op.sorted(node.inputs[1:])
+    alike = any(len(set(kind)) < len(kind) for kind in arguments) and has_equal_inputs(node)
     if not alike and len(set(op.rows)) == op.n_stacked:
         return None
     edit = Edit.of(node)
@@ -92,9 +92,9 @@ def loop_of_equal(node: NodeOf[Scan]) -> Mapping[Variable, Variable] | None:
 def constants_into_loop(node: NodeOf[Scan]) -> Mapping[Variable, Variable] | None:
     """scan(body of c, c known) -> scan(body with c in it), and so where a carry stays what it starts with."""
     op = node.op
-    given, inner = op.sorted(node.inputs[1:]), op.inner
+    arguments, inner = op.sorted(node.inputs[1:]), op.inner
     still = [j for j, (old, new) in enumerate(zip(inner.carries, op.new_carries, strict=True)) if old is new]
-    known = [i for i, x in enumerate(given.constants) if isinstance(x, Constant)]
+    known = [i for i, x in enumerate(arguments.constants) if isinstance(x, Constant)]
     if not known and not still:
         return None
     edit = Edit.of(node)
@@ -103,7 +103,7 @@ def constants_into_loop(node: NodeOf[Scan]) -> Mapping[Variable, Variable] | Non
     edit.drop_givens(known)
     for j in still:
         start, carry = parts.starts[j], parts.carries[j]
-        edit.made.update(dict.fromkeys(edit.carries_for[j], start))
+        edit.replacements.update(dict.fromkeys(edit.carries_for[j], start))
         if isinstance(start, Constant):
             pairs[carry] = start
         else:
@@ -122,28 +122,28 @@ def stacked_inputs(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Variabl
     op = node.op
     rows = {x: i for i, x in enumerate(op.inner.sequences)}
     same = {x: i for i, x in enumerate(op.inner.constants)}
-    found = [k for k, row in enumerate(op.rows) if row in rows or row in same or isinstance(row, Constant)]
-    if not found:
+    copies = [k for k, row in enumerate(op.rows) if row in rows or row in same or isinstance(row, Constant)]
+    if not copies:
         return None
-    given = op.sorted(node.inputs[1:])
+    arguments = op.sorted(node.inputs[1:])
     steps = node.outputs[-1] if op.has_until else node.inputs[0]
     # What the loop checks must still be checked: that there are as many rows, and not a negative number.
-    remains = len(node.outputs) > len(found)
+    remains = len(node.outputs) > len(copies)
     edit = Edit.of(node)
     taken = []
-    for k in found:
+    for k in copies:
         row, out = op.rows[k], node.outputs[op.n_carries + k]
         if row in rows:
-            sequence = given.sequences[rows[row]]
+            sequence = arguments.sequences[rows[row]]
             whole = not op.has_until and covers(fgraph, steps, sequence)
             if not whole and not remains:
                 continue
-            made = sequence if whole else sequence[:steps]
+            rows_of_result = sequence if whole else sequence[:steps]
         else:
-            value = row if isinstance(row, Constant) else given.constants[same[row]]
-            made = Alloc()(value, steps, *lengths(value))
-        if out.type.is_super(made.type):
-            edit.made[out] = made
+            value = row if isinstance(row, Constant) else arguments.constants[same[row]]
+            rows_of_result = Alloc()(value, steps, *lengths(value))
+        if out.type.is_super(rows_of_result.type):
+            edit.replacements[out] = rows_of_result
             taken.append(k)
     if not taken:
         return None

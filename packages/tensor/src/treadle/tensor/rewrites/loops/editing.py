@@ -23,9 +23,9 @@ ROW, CARRY = 1, 2
 
 def loops_of(fgraph: FunctionGraph) -> list[NodeOf[Scan]]:
     """Return the loops of a graph, each after those it needs."""
-    found = [node for node in fgraph.apply_nodes if isinstance(node.op, Scan)]
-    if len(found) < 2:
-        return found  # type: ignore[return-value]  # loops
+    loops = [node for node in fgraph.apply_nodes if isinstance(node.op, Scan)]
+    if len(loops) < 2:
+        return loops  # type: ignore[return-value]  # loops
     return [node for node in fgraph.toposort() if isinstance(node.op, Scan)]  # type: ignore[misc]  # as before
 
 
@@ -54,8 +54,8 @@ def needed_carries(op: Scan, wanted: Iterable[int], rows: Iterable[int]) -> tupl
     carries = op.inner.carries
     place = {x: j for j, x in enumerate(carries)}
     outputs = op.fgraph.outputs
-    found = set(wanted)
-    pending = [outputs[j] for j in found] + [op.rows[k] for k in rows]
+    needed = set(wanted)
+    pending = [outputs[j] for j in needed] + [op.rows[k] for k in rows]
     if op.until is not None:
         pending.append(op.until)
     seen: set[Variable] = set()
@@ -65,12 +65,12 @@ def needed_carries(op: Scan, wanted: Iterable[int], rows: Iterable[int]) -> tupl
             continue
         seen.add(var)
         j = place.get(var)
-        if j is not None and j not in found:
-            found.add(j)
+        if j is not None and j not in needed:
+            needed.add(j)
             pending.append(outputs[j])
         if var.owner is not None:
             pending += var.owner.inputs
-    return found, seen
+    return needed, seen
 
 
 def covers(fgraph: FunctionGraph, steps: Variable, sequence: Variable) -> bool:
@@ -89,21 +89,21 @@ def numbered(
     inputs: Mapping[Variable, Hashable], outputs: Sequence[Variable], order: Sequence[Apply] | None = None
 ) -> dict[Variable, Hashable]:
     """Return a number for each variable: variables of one number have one value, if inputs of one number have."""
-    found: dict[Variable, Hashable] = dict(inputs)
+    numbers: dict[Variable, Hashable] = dict(inputs)
     known: dict[Hashable, int] = {}
 
     def number(var: Variable) -> Hashable:
-        if var not in found:
-            found[var] = _identity(var)
-        return found[var]
+        if var not in numbers:
+            numbers[var] = _identity(var)
+        return numbers[var]
 
     for node in toposort(outputs, list(inputs)) if order is None else order:
         key = (node.op, *map(number, node.inputs))
         at = known.setdefault(key, len(known))
-        found.update((out, ("made", at, i)) for i, out in enumerate(node.outputs))
+        numbers.update((out, ("made", at, i)) for i, out in enumerate(node.outputs))
     for out in outputs:
         number(out)
-    return found
+    return numbers
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class Edit:
         what was added comes after these.
     steps_for
         Outputs of old loops that are the number of steps made.
-    made
+    replacements
         What takes the place of other outputs.
     """
 
@@ -127,7 +127,7 @@ class Edit:
     carries_for: list[list[Variable]] = field(default_factory=list)
     rows_for: list[list[Variable]] = field(default_factory=list)
     steps_for: list[Variable] = field(default_factory=list)
-    made: dict[Variable, Variable] = field(default_factory=dict)
+    replacements: dict[Variable, Variable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, node: NodeOf[Scan]) -> Edit:
@@ -190,11 +190,11 @@ class Edit:
         self.drop_carries({at for x, at in place.items() if x in pairs})
         self.drop_sequences({i for i, x in enumerate(parts.rows_in) if x in pairs})
         self.drop_givens({i for i, x in enumerate(parts.constants) if x in pairs})
-        found = numbered({x: x for x in parts.inputs}, parts.rows_out)
+        numbers_of_rows = numbered({x: x for x in parts.inputs}, parts.rows_out)
         rows: dict[Hashable, int] = {}
         twins = set()
         for at, row in enumerate(parts.rows_out):
-            kept_at = rows.setdefault((found[row], row.type), at)
+            kept_at = rows.setdefault((numbers_of_rows[row], row.type), at)
             if kept_at != at:
                 self.rows_for[kept_at] += self.rows_for[at]
                 twins.add(at)
@@ -204,8 +204,8 @@ class Edit:
     def finish(self) -> dict[Variable, Variable]:
         """Return what takes the place of each output of the old loops."""
         if not (any(self.carries_for) or any(self.rows_for) or self.steps_for):
-            return dict(self.made)
-        return {**self.made, **self.outputs_of(self.parts.apply())}
+            return dict(self.replacements)
+        return {**self.replacements, **self.outputs_of(self.parts.apply())}
 
     def outputs_of(self, results: LoopResults) -> dict[Variable, Variable]:
         """Return which output of the new loop takes the place of each of the old ones'."""
@@ -237,8 +237,8 @@ def equal_inputs(parts: LoopParts) -> dict[Variable, Hashable]:
     Carries that start alike are taken to be equal, until what a step makes of them tells them apart.
     """
     fixed: dict[Variable, Hashable] = {}
-    for kind, given, inner in (("row", parts.sequences, parts.rows_in), ("same", parts.givens, parts.constants)):
-        fixed.update((x, (kind, _identity(outer), x.type)) for outer, x in zip(given, inner, strict=True))
+    for kind, outer_inputs, inner in (("row", parts.sequences, parts.rows_in), ("same", parts.givens, parts.constants)):
+        fixed.update((x, (kind, _identity(outer), x.type)) for outer, x in zip(outer_inputs, inner, strict=True))
     group: list[Hashable] = [(_identity(x), c.type) for x, c in zip(parts.starts, parts.carries, strict=True)]
     outputs = parts.new_carries
     order = toposort(outputs, parts.inputs)
@@ -247,9 +247,9 @@ def equal_inputs(parts: LoopParts) -> dict[Variable, Hashable]:
         count = len(set(group))
         if count == len(group):
             return {**fixed, **named}
-        found = numbered({**fixed, **named}, outputs, order)
+        numbers = numbered({**fixed, **named}, outputs, order)
         ids: dict[Hashable, int] = {}
-        group = [ids.setdefault((at, found[new]), len(ids)) for at, new in zip(group, outputs, strict=True)]
+        group = [ids.setdefault((at, numbers[new]), len(ids)) for at, new in zip(group, outputs, strict=True)]
         if len(ids) == count:
             return {**fixed, **{x: ("carry", at) for x, at in zip(parts.carries, group, strict=True)}}
 
@@ -259,8 +259,8 @@ def ends_alike(parts: LoopParts, other: Variable | None) -> bool:
     until = parts.until
     if until is None or other is None:
         return until is other
-    found = numbered(equal_inputs(parts), [until, other])
-    return found[until] == found[other]
+    numbers = numbered(equal_inputs(parts), [until, other])
+    return numbers[until] == numbers[other]
 
 
 def looked_at(node: NodeOf[Scan]) -> LoopParts:

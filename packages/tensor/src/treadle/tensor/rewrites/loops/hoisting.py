@@ -96,9 +96,9 @@ def invariants_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping
         return None
     outside = graph_replace(frontier, dict(zip(parts.constants, parts.givens, strict=True)), strict=False)
     pairs = {}
-    for var, given in zip(frontier, outside, strict=True):
+    for var, value in zip(frontier, outside, strict=True):
         pairs[var] = var.type.make_variable(var.name)
-        parts.add_given(given, pairs[var])
+        parts.add_given(value, pairs[var])
     parts.replace(pairs)
     edit.drop_unused_inputs()
     return edit.finish()
@@ -170,11 +170,11 @@ def rows_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Varia
         frontier = _frontier(parts, order, moved)
     if not frontier:
         return None
-    made = all_rows(fgraph, parts, frontier)
-    if made is None:
+    sequences = all_rows(fgraph, parts, frontier)
+    if sequences is None:
         return None
     pairs = {}
-    for var, sequence in zip(frontier, made, strict=True):
+    for var, sequence in zip(frontier, sequences, strict=True):
         pairs[var] = var.type.make_variable(var.name)
         parts.add_sequence(sequence, pairs[var])
     parts.replace(pairs)
@@ -225,31 +225,31 @@ def all_rows(
     }
     whole.update(known or {})
     try:
-        made: list[Any] = vectorize_graph(list(variables), whole)
+        stacked: list[Any] = vectorize_graph(list(variables), whole)
     except VectorizeError:
         return None
-    return graph_replace(made, dict(zip(parts.constants, parts.givens, strict=True)), strict=False)
+    return graph_replace(stacked, dict(zip(parts.constants, parts.givens, strict=True)), strict=False)
 
 
 @RULES.rule(_PHASES, Scan, tags=(*_PUSHOUT, "scan_push_out_seq"), depth=2, needs_graph=True)
 def equal_rows(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Variable, Variable] | None:
     """scan(x), all rows of x the same -> scan with a constant."""
     op = node.op
-    given = op.sorted(node.inputs[1:])
+    arguments = op.sorted(node.inputs[1:])
     steps = node.inputs[0]
-    found = {i: row for i, x in enumerate(given.sequences) if (row := _one_row(x)) is not None}
-    found = {
+    constant_rows = {i: row for i, x in enumerate(arguments.sequences) if (row := _one_row(x)) is not None}
+    constant_rows = {
         i: row
-        for i, row in found.items()
-        if op.inner.sequences[i].type.is_super(row.type) and covers(fgraph, steps, given.sequences[i])
+        for i, row in constant_rows.items()
+        if op.inner.sequences[i].type.is_super(row.type) and covers(fgraph, steps, arguments.sequences[i])
     }
-    if not found:
+    if not constant_rows:
         return None
     edit = Edit.of(node)
     parts = edit.parts
-    for i, row in found.items():
+    for i, row in constant_rows.items():
         parts.add_given(row, parts.rows_in[i])
-    edit.drop_sequences(set(found))
+    edit.drop_sequences(set(constant_rows))
     return edit.finish()
 
 
@@ -300,12 +300,12 @@ def results_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Va
     before.sequences, before.givens = [*parts.sequences], [*parts.givens]
     edit.drop_unused_inputs()
     results = parts.apply()
-    found = all_rows(fgraph, before, values, dict(zip(parts.rows_out, results.stacked, strict=True)))
-    if found is None:
+    computed = all_rows(fgraph, before, values, dict(zip(parts.rows_out, results.stacked, strict=True)))
+    if computed is None:
         return None
-    made = edit.outputs_of(results)
-    made.update((old, _as_known(new, old)) for group, new in zip(olds, found, strict=True) for old in group)
-    return made
+    replacements = edit.outputs_of(results)
+    replacements.update((old, _as_known(new, old)) for group, new in zip(olds, computed, strict=True) for old in group)
+    return replacements
 
 
 def _as_known(rows: TensorVariable, old: Variable) -> TensorVariable:
@@ -351,7 +351,7 @@ def _leaves(
     var: Variable, known: Collection[Variable], bits: Mapping[Variable, int], lazy: Collection[Apply]
 ) -> set[Variable] | None:
     """Return which known variables one is computed from, or None if all steps of it cannot be had at once."""
-    found: set[Variable] = set()
+    leaves: set[Variable] = set()
     seen: set[Variable] = set()
     pending = [var]
     while pending:
@@ -360,12 +360,12 @@ def _leaves(
             continue
         seen.add(x)
         if x in known:
-            found.add(x)
+            leaves.add(x)
         elif x.owner is None or x.owner in lazy or not (bits.get(x, 0) and may_batch(x.owner, bits, False)):
             return None
         else:
             pending += x.owner.inputs
-    return found
+    return leaves
 
 
 def _lengths_unknown(parts: LoopParts, rows: Collection[Variable]) -> bool:

@@ -81,6 +81,6 @@ def _merged(fgraph: FunctionGraph, nodes: list[NodeOf[Scan]]) -> int:
         edit.merge_equal()
         count += 1
     if count:
-        made = edit.finish()
-        fgraph.replace_all([(old, new) for old, new in made.items() if fgraph.clients.get(old)], "merge_loops")
+        replacements = edit.finish()
+        fgraph.replace_all([(old, new) for old, new in replacements.items() if fgraph.clients.get(old)], "merge_loops")
     return count

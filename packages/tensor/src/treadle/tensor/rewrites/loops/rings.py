@@ -108,7 +108,7 @@ def _kept_in_rings(fgraph: FunctionGraph, loop: NodeOf[Scan], depths: Mapping[in
     edit.drop_rows(set(depths))
     parts.widen()
     results = parts.apply()
-    made = edit.outputs_of(results)
+    replacements = edit.outputs_of(results)
     count: Any = results.steps if loop.op.has_until else loop.inputs[0]
     least = 0 if loop.op.has_until else least_steps(fgraph, loop.inputs[0])
     for k, depth in depths.items():
@@ -117,8 +117,8 @@ def _kept_in_rings(fgraph: FunctionGraph, loop: NodeOf[Scan], depths: Mapping[in
         for client in clients:
             read = _from_the_end(client)
             if read is not None:
-                made[client.outputs[0]] = Subtensor((read[0], *client.op.entries[1:]))(rows, *client.inputs[1:])
-    pairs = [(old, new) for old, new in made.items() if fgraph.clients.get(old)]
+                replacements[client.outputs[0]] = Subtensor((read[0], *client.op.entries[1:]))(rows, *client.inputs[1:])
+    pairs = [(old, new) for old, new in replacements.items() if fgraph.clients.get(old)]
     if not all(old.type.is_super(new.type) for old, new in pairs):
         return 0
     fgraph.replace_all(pairs, "last_rows_in_ring")

@@ -39,13 +39,13 @@ def factor_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Var
     Where the loop may make no step, only if a matrix without an inverse is no error.
     """
     known = depends(node.op)
-    found = [
+    splits = [
         n.op
         for n in node.op.fgraph.toposort()
         if _is_split(n.op) and known[n.outputs[0]] and not known.get(n.inputs[0])
     ]
-    raises = any(op.on_error != "nan" for op in found)
-    if not found or (raises and not least_steps(fgraph, node.inputs[0])):
+    raises = any(op.on_error != "nan" for op in splits)
+    if not splits or (raises and not least_steps(fgraph, node.inputs[0])):
         return None
     edit = Edit.of(node)
     parts = edit.parts
@@ -69,7 +69,7 @@ def _is_split(op: object) -> TypeGuard[Solve]:
 def _solved(op: Any, a: Variable, b: Variable) -> Variable:
     """Return a solution by the factor of its matrix."""
     if op.assume_a == "gen":
-        made: Variable = LUSolve(False, op.check_finite, op.on_error)(*LUFactor(op.check_finite, op.on_error)(a), b)
-        return made
+        solution: Variable = LUSolve(False, op.check_finite, op.on_error)(*LUFactor(op.check_finite, op.on_error)(a), b)
+        return solution
     factor = Cholesky(op.lower, op.check_finite, op.on_error)(a)
     return CholeskySolve(op.lower, op.check_finite, op.on_error)(factor, b)

@@ -71,13 +71,13 @@ def sums_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Varia
     edit.drop_unused_inputs()
     results = parts.apply()
     whole.update((x, results.stacked[at]) for x, at in stacked.items())
-    made = edit.outputs_of(results)
+    replacements = edit.outputs_of(results)
     for j, gone in terms.items():
-        total: Any = starts[j] if j in starts else made[olds[j][0]]
+        total: Any = starts[j] if j in starts else replacements[olds[j][0]]
         for x in gone:
             total = add(total, _summed(x, whole))
-        made.update(dict.fromkeys(olds[j], total))
-    return made if all(old.type.is_super(new.type) for old, new in made.items()) else None
+        replacements.update(dict.fromkeys(olds[j], total))
+    return replacements if all(old.type.is_super(new.type) for old, new in replacements.items()) else None
 
 
 def _is_alike(x: Variable, y: Variable) -> bool:
@@ -119,14 +119,14 @@ def _is_sum(carry: Variable, new: Variable, clients: Mapping[Variable, int]) -> 
 
 def _terms(var: Variable, clients: Mapping[Variable, int]) -> list[Variable]:
     """Return what a sum, of sums that nothing else uses, adds up."""
-    found, pending = [], [var]
+    terms, pending = [], [var]
     while pending:
         x = pending.pop()
         if x.owner is not None and x.owner.op is add and clients[x] == 1 and _ndim(x) == _ndim(var):
             pending += x.owner.inputs
         else:
-            found.append(x)
-    return found
+            terms.append(x)
+    return terms
 
 
 def _ndim(var: Variable) -> int:

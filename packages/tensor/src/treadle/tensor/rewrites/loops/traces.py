@@ -59,11 +59,11 @@ def last_row_is_carry(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
     if loop is None or not isinstance(loop.op, Scan) or not _reads_last(node):
         return None
     row = loop.op.rows[(node.inputs[0].index or 0) - loop.op.n_carries]
-    found = next((j for j, new in enumerate(loop.op.new_carries) if new is row), None)
-    if found is None:
+    at = next((j for j, new in enumerate(loop.op.new_carries) if new is row), None)
+    if at is None:
         return None
-    made: TensorVariable = _last(fgraph, node, loop, loop.outputs[found])
-    return made if node.outputs[0].type.is_super(made.type) else None
+    last: TensorVariable = _last(fgraph, node, loop, loop.outputs[at])
+    return last if node.outputs[0].type.is_super(last.type) else None
 
 
 @RULES.graph_pass(
@@ -101,11 +101,11 @@ def _carried(fgraph: FunctionGraph, loop: NodeOf[Scan], reads: Mapping[int, list
     edit.drop_rows(set(reads))
     parts.widen()
     results = parts.apply()
-    made = edit.outputs_of(results)
+    replacements = edit.outputs_of(results)
     for k, clients in reads.items():
         for read in clients:
-            made[read.outputs[0]] = _last(fgraph, read, loop, results.carries[added[k]])
-    pairs = [(old, new) for old, new in made.items() if fgraph.clients.get(old)]
+            replacements[read.outputs[0]] = _last(fgraph, read, loop, results.carries[added[k]])
+    pairs = [(old, new) for old, new in replacements.items() if fgraph.clients.get(old)]
     if not all(old.type.is_super(new.type) for old, new in pairs):
         return 0
     fgraph.replace_all(pairs, "last_row_as_carry")
@@ -132,13 +132,13 @@ def fewer_steps(fgraph: FunctionGraph) -> int:
         if not most or None in wanted or (isinstance(steps, Constant) and int(steps.data) <= most):
             continue
         fewer = constant(most, dtype=LENGTH) if isinstance(steps, Constant) else minimum(steps, most)
-        made = op.make_node(fewer, *loop.inputs[1:])
-        made.user_line = loop.user_line
-        for old, new in zip(loop.outputs, made.outputs, strict=True):
+        shorter = op.make_node(fewer, *loop.inputs[1:])
+        shorter.user_line = loop.user_line
+        for old, new in zip(loop.outputs, shorter.outputs, strict=True):
             for read, _ in list(fgraph.clients[old]):
-                found = read.op.make_node(new, *read.inputs[1:]).outputs[0]
-                if read.outputs[0].type.is_super(found.type):
-                    fgraph.replace(read.outputs[0], found, "fewer_steps")
+                part = read.op.make_node(new, *read.inputs[1:]).outputs[0]
+                if read.outputs[0].type.is_super(part.type):
+                    fgraph.replace(read.outputs[0], part, "fewer_steps")
         changes += 1
     return changes
 

@@ -33,24 +33,24 @@ def loop_of_one_step(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Varia
     op, steps = node.op, node.inputs[0]
     if not isinstance(steps, Constant) or int(steps.data) not in {0, 1}:
         return None
-    given = op.sorted(node.inputs[1:])
+    args = op.sorted(node.inputs[1:])
     if int(steps.data):
         # The loop checks that there is a row.
-        if not all(_has_row(x) for x in given.sequences):
+        if not all(_has_row(x) for x in args.sequences):
             return None
-        body: list[Any] = op.fgraph.bind([*(x[0] for x in given.sequences), *given.carries, *given.constants])
+        body: list[Any] = op.fgraph.bind([*(x[0] for x in args.sequences), *args.carries, *args.constants])
         last = op.n_carries + op.n_stacked
         rows = [dimshuffle(x, NEW, *range(x.type.ndim)) for x in body[op.n_carries : last]]
-        made = [*body[: op.n_carries], *rows]
+        results = [*body[: op.n_carries], *rows]
     else:
         empty = [
             Alloc()(constant(0, dtype=row.type.dtype), 0, *(0 if n is None else n for n in shape))  # type: ignore[attr-defined]  # a tensor
             for row, shape in zip(op.rows, op.lengths_of_rows(node), strict=True)
         ]
-        made = [*given.carries, *empty]
+        results = [*args.carries, *empty]
     if op.has_until:
-        made.append(constant(int(steps.data), dtype=LENGTH))
-    pairs: dict[Variable, Variable] = dict(zip(node.outputs, made, strict=True))
+        results.append(constant(int(steps.data), dtype=LENGTH))
+    pairs: dict[Variable, Variable] = dict(zip(node.outputs, results, strict=True))
     used = {old: new for old, new in pairs.items() if fgraph.clients.get(old)}
     return pairs if all(old.type.is_super(new.type) for old, new in used.items()) else None
 
@@ -82,8 +82,8 @@ def accumulation_by_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[V
             continue
         kind = "sum" if owner.op is add else "prod"
         whole = join(0, dimshuffle(start, NEW, *range(start.type.ndim)), sequence)
-        found: Any = Accumulation(kind, 0, new.type.dtype)(whole)  # type: ignore[attr-defined]  # a tensor
-        return _without(node, j, new, found)
+        accumulated: Any = Accumulation(kind, 0, new.type.dtype)(whole)  # type: ignore[attr-defined]  # a tensor
+        return _without(node, j, new, accumulated)
     return None
 
 
@@ -102,22 +102,22 @@ def _same_rows(fgraph: FunctionGraph, start: Any, sequence: Any) -> bool:
     return shapes.of(start) == shapes.of(sequence)[1:]
 
 
-def _without(node: NodeOf[Scan], j: int, new: Variable, found: Any) -> Mapping[Variable, Variable] | None:
+def _without(node: NodeOf[Scan], j: int, new: Variable, steps: Any) -> Mapping[Variable, Variable] | None:
     """Return the outputs of a loop that takes a carry, of which all steps are known, as a sequence."""
     op = node.op
     edit = Edit.of(node)
     parts = edit.parts
     carry, after = parts.carries[j], parts.new_carries[j]
-    edit.made.update(dict.fromkeys(edit.carries_for[j], found[-1]))
+    edit.replacements.update(dict.fromkeys(edit.carries_for[j], steps[-1]))
     rows = [k for k, row in enumerate(op.rows) if row is new]
     for k in rows:
-        edit.made.update(dict.fromkeys(edit.rows_for[k], found[1:]))
+        edit.replacements.update(dict.fromkeys(edit.rows_for[k], steps[1:]))
     edit.drop_carries([j])
     edit.drop_rows(rows)
     row = after.type.make_variable()
     parts.replace({after: row})
-    parts.add_sequence(found[1:], row)
-    parts.add_sequence(found[:-1], carry)
+    parts.add_sequence(steps[1:], row)
+    parts.add_sequence(steps[:-1], carry)
     edit.drop_unused_inputs()
-    made = edit.finish()
-    return made if all(old.type.is_super(x.type) for old, x in made.items()) else None
+    replacements = edit.finish()
+    return replacements if all(old.type.is_super(x.type) for old, x in replacements.items()) else None

@@ -94,8 +94,8 @@ def log_of_sum_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     inner = node.inputs[0]
     if kind_of(out) != "f" or inner.dtype != out.dtype:
         return None
-    made = _log_of_sum(inner)
-    return None if made is None else cast_like(out, made)
+    logarithm = _log_of_sum(inner)
+    return None if logarithm is None else cast_like(out, logarithm)
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, depth=3, differs=STABLE)
@@ -115,18 +115,18 @@ def log_of_difference_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=4, differs=STABLE)
 def log_of_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(sum(exp(x), axes)) -> logsumexp(x, axes), dimensions kept or not."""
-    made = _log_of_reduced(node.inputs[0])
-    return None if made is None else cast_like(node.outputs[0], made)
+    logarithm = _log_of_reduced(node.inputs[0])
+    return None if logarithm is None else cast_like(node.outputs[0], logarithm)
 
 
 def _log_of_reduced(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a sum of exp over axes, through a dimshuffle above it; else None."""
     shuffle = made_by(var, DimShuffle)
-    found = sum_of_exponentials((var if shuffle is None else shuffle.inputs[0]).owner)
-    if found is None:
+    summed = sum_of_exponentials((var if shuffle is None else shuffle.inputs[0]).owner)
+    if summed is None:
         return None
-    made = LogSumExp(found[1])(found[0])
-    return made if shuffle is None else shuffle.op(made)
+    logarithm = LogSumExp(summed[1])(summed[0])
+    return logarithm if shuffle is None else shuffle.op(logarithm)
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
@@ -141,13 +141,13 @@ def log_of_scaled_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if inner is None or name not in {"mul", "true_div"} or kind_of(out) != "f":
         return None
     for at, (total, other) in enumerate((inner.inputs, inner.inputs[::-1])):
-        made = _log_of_reduced(total)
-        if made is None:
+        logarithm = _log_of_reduced(total)
+        if logarithm is None:
             continue
         rest = log(other)
         if name == "mul":
-            return cast_like(out, add(made, rest))
-        return cast_like(out, sub(made, rest) if at == 0 else sub(rest, made))
+            return cast_like(out, add(logarithm, rest))
+        return cast_like(out, sub(logarithm, rest) if at == 0 else sub(rest, logarithm))
     return None
 
 
@@ -253,20 +253,20 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     operands, parity = _opened(flat, parity)
     for e in (o for o in operands if o.sign > 0 and scalar_name(o.var.owner) == "exp"):
         for total in (o for o in operands if o.sign < 0):
-            made = _ratio_of(e.var, total.var, out.dtype)
-            if made is None:
+            ratio = _ratio_of(e.var, total.var, out.dtype)
+            if ratio is None:
                 continue
             rest = [o for o in operands if o is not e and o is not total]
-            inverse = _inverse_of(rest, made)
-            factors = [o for o in rest if o is not inverse] if inverse is not None else [*rest, Operand(made, 1)]
+            inverse = _inverse_of(rest, ratio)
+            factors = [o for o in rest if o is not inverse] if inverse is not None else [*rest, Operand(ratio, 1)]
             value = product_of(factors, parity, out.dtype)
             return None if value is None else broadcast_like(fgraph, out, value, [e.var, total.var])
     return None
 
 
-def _inverse_of(rest: list[Operand], made: TensorVariable) -> Operand | None:
+def _inverse_of(rest: list[Operand], ratio: TensorVariable) -> Operand | None:
     """Return the factor by which a softmax is divided again, if there is one and something else is left."""
-    softmax = made_by(made, Softmax)
+    softmax = made_by(ratio, Softmax)
     if softmax is None or len(rest) < 2:
         return None
     for o in rest:
@@ -282,9 +282,9 @@ def _ratio_of(e: TensorVariable, total: TensorVariable, dtype: str) -> TensorVar
     if x is None or x.dtype != dtype:
         return None
     expansion = expansion_of(total.owner, x.ndim)
-    found = sum_of_exponentials(expansion[0]) if expansion is not None else None
-    if found is not None and expansion is not None and found[0] is x and found[1] == expansion[1]:
-        return Softmax(found[1])(x)
+    summed = sum_of_exponentials(expansion[0]) if expansion is not None else None
+    if summed is not None and expansion is not None and summed[0] is x and summed[1] == expansion[1]:
+        return Softmax(summed[1])(x)
     reduced = _log_of_reduced(total)
     scale = _log_of_sum(total) if reduced is None else reduced
     return None if scale is None or scale.dtype != dtype else exp(sub(x, scale))

@@ -83,8 +83,8 @@ def _sum_of_rearranged(total: TensorVariable) -> tuple[TensorVariable, tuple[int
 def log_of_rearranged_exponential(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(view(f(x))) -> log(f(view(x))), where f is made of exponentials: the laws of stable forms see them."""
     x = node.inputs[0]
-    made = _lowered(x, shapes_of(fgraph))
-    return None if made is x else cast_like(node.outputs[0], node.op(made))
+    lowered = _lowered(x, shapes_of(fgraph))
+    return None if lowered is x else cast_like(node.outputs[0], node.op(lowered))
 
 
 def _lowered(x: TensorVariable, shapes: SymbolicShapes, depth: int = _DEEPEST) -> TensorVariable:
@@ -107,8 +107,8 @@ def _lowered(x: TensorVariable, shapes: SymbolicShapes, depth: int = _DEEPEST) -
     lowered = [_lowered(operand, shapes, depth - 1) for operand in operands if operand is not None]
     if not views and all(new is old for new, old in zip(lowered, node.inputs, strict=True)):
         return x
-    made: TensorVariable = node.op(*lowered)
-    return made if x.type.is_super(made.type) else x
+    result: TensorVariable = node.op(*lowered)
+    return result if x.type.is_super(result.type) else x
 
 
 def _has_exponential(x: TensorVariable, depth: int) -> bool:

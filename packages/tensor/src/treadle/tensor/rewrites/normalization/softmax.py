@@ -65,10 +65,10 @@ def exp_over_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if x is None:
         return None
     expansion = expansion_of(below.owner, x.ndim)
-    found = sum_of_exponentials(expansion[0]) if expansion is not None else None
-    if expansion is None or found is None or found[0] is not x or found[1] != expansion[1]:
+    summed = sum_of_exponentials(expansion[0]) if expansion is not None else None
+    if expansion is None or summed is None or summed[0] is not x or summed[1] != expansion[1]:
         return None
-    return cast_like(node.outputs[0], Softmax(found[1])(x))
+    return cast_like(node.outputs[0], Softmax(summed[1])(x))
 
 
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE)
@@ -139,9 +139,9 @@ def _times(var: TensorVariable, s: TensorVariable) -> TensorVariable | None:
     if plain is not None:
         return plain
     for i, o in enumerate(operands):
-        made = _scattered(o.var, s) if o.sign > 0 else None
-        if made is not None:
-            return product_of([*operands[:i], Operand(made, 1), *operands[i + 1 :]], parity, s.dtype)
+        scattered = _scattered(o.var, s) if o.sign > 0 else None
+        if scattered is not None:
+            return product_of([*operands[:i], Operand(scattered, 1), *operands[i + 1 :]], parity, s.dtype)
     return None
 
 
@@ -157,10 +157,10 @@ def exponential_times_scattered_quotient(node: NodeOf[Elemwise]) -> TensorVariab
     above = [o for o in operands if o.sign > 0]
     for s in (o for o in above if scalar_name(o.var.owner) in {"exp", "sigmoid"}):
         for other in above:
-            made = _scattered(other.var, s.var)
-            if made is not None:
+            scattered = _scattered(other.var, s.var)
+            if scattered is not None:
                 rest = [o for o in operands if o is not s and o is not other]
-                value = product_of([*rest, Operand(made, 1)], parity, node.outputs[0].dtype)
+                value = product_of([*rest, Operand(scattered, 1)], parity, node.outputs[0].dtype)
                 return None if value is None else cast_like(node.outputs[0], value)
     return None
 
@@ -178,9 +178,9 @@ def softmax_over_itself(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
 def softmax_times_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) * (c / softmax(x)) -> c, and so where c / softmax(x)[i] is put into zeros at i."""
     for s, other in _softmax_and_other(node):
-        made = _times(other, s)
-        if made is not None:
-            return cast_like(node.outputs[0], made)
+        product = _times(other, s)
+        if product is not None:
+            return cast_like(node.outputs[0], product)
     return None
 
 
@@ -192,9 +192,9 @@ def softmax_times_difference(node: NodeOf[Elemwise]) -> TensorVariable | None:
         if inner is None or scalar_name(inner) not in {"sub", "add"}:
             continue
         first, second = inner.inputs
-        made = [_times(v, s) for v in (first, second)]
-        if made == [None, None]:
+        products = [_times(v, s) for v in (first, second)]
+        if products == [None, None]:
             continue
-        a, b = (mul(v, s) if m is None else m for v, m in zip((first, second), made, strict=True))
+        a, b = (mul(v, s) if m is None else m for v, m in zip((first, second), products, strict=True))
         return cast_like(node.outputs[0], sub(a, b) if scalar_name(inner) == "sub" else add(a, b))
     return None

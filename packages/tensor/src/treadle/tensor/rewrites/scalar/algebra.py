@@ -244,8 +244,8 @@ def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
         with np.errstate(all="ignore"):
             value = total if at is not None else np.asarray(-total)
         changes[numbers[0] if at is None else at] = constant(value)
-    made = tree.rebuilt(changes, _combined_sum)
-    return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
+    rebuilt = tree.rebuilt(changes, _combined_sum)
+    return None if rebuilt is None else broadcast_like(fgraph, out, rebuilt, [tree.leaves[i].var for i in numbers])
 
 
 def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, float]:
@@ -309,10 +309,10 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
     gone = [base for base, terms in repeated if all(changes[i] is None for i, _ in terms)]
     if not exact and len(gone) == len(groups):
         return None
-    made = tree.rebuilt(changes, _combined_sum)
-    if made is None:
-        made = constant(np.zeros((), dtype))
-    return broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in changes])
+    rebuilt = tree.rebuilt(changes, _combined_sum)
+    if rebuilt is None:
+        rebuilt = constant(np.zeros((), dtype))
+    return broadcast_like(fgraph, out, rebuilt, [tree.leaves[i].var for i in changes])
 
 
 def _collected(
@@ -405,8 +405,8 @@ def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
     changes: dict[int, Part] = dict.fromkeys(numbers)
     if value != 1:
         changes[at] = constant(value, dtype=dtype)
-    made = tree.rebuilt(changes, _combined_product)
-    return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in numbers])
+    rebuilt = tree.rebuilt(changes, _combined_product)
+    return None if rebuilt is None else broadcast_like(fgraph, out, rebuilt, [tree.leaves[i].var for i in numbers])
 
 
 def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
@@ -430,8 +430,8 @@ _EXPONENTS: Mapping[str, float] = {"pow": 0, "sqr": 2, "sqrt": 0.5, "reciprocal"
 def _power(base: TensorVariable, exponent: float) -> TensorVariable:
     if exponent == 1:
         return base
-    found = {2: sqr, -1: reciprocal, 0.5: sqrt}.get(exponent)
-    return found(base) if found is not None else power(base, constant(exponent, dtype=base.dtype))
+    function = {2: sqr, -1: reciprocal, 0.5: sqrt}.get(exponent)
+    return function(base) if function is not None else power(base, constant(exponent, dtype=base.dtype))
 
 
 def _cancelled(tree: Tree) -> tuple[dict[int, Part], int]:
@@ -493,5 +493,5 @@ def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     changes, left = _cancelled(tree)
     if not changes or left == 0 or any(tree.leaves[i].var.dtype != dtype for i in changes):
         return None
-    made = tree.rebuilt(changes, _combined_product)
-    return None if made is None else broadcast_like(fgraph, out, made, [tree.leaves[i].var for i in changes])
+    rebuilt = tree.rebuilt(changes, _combined_product)
+    return None if rebuilt is None else broadcast_like(fgraph, out, rebuilt, [tree.leaves[i].var for i in changes])

@@ -109,5 +109,5 @@ def bool_compared(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariab
     op, var, value = _compared(node)
     if value is None or kind_of(var) != "b" or value not in {0, 1}:
         return None
-    made = var if (value == 1) is (op == eq) else logical_not(var)
-    return broadcast_like(fgraph, node.outputs[0], made, node.inputs)
+    truth = var if (value == 1) is (op == eq) else logical_not(var)
+    return broadcast_like(fgraph, node.outputs[0], truth, node.inputs)

@@ -114,12 +114,12 @@ def bits_with_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorV
     if not full and value != 0:
         return None
     if node.op == bitwise_xor:
-        made = invert(var) if full else var
+        result = invert(var) if full else var
     elif full is (node.op == bitwise_and):
-        made = var
+        result = var
     else:
-        made = full_like(var, value)
-    return broadcast_like(fgraph, out, made, node.inputs)
+        result = full_like(var, value)
+    return broadcast_like(fgraph, out, result, node.inputs)
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, logical_xor, tags=BOTH, needs_graph=True, depth=1)
@@ -130,12 +130,12 @@ def logic_with_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
         return None
     holds = var if var.dtype == "bool" else neq(var, 0)
     if node.op == logical_xor:
-        made = logical_not(var) if value else holds
+        result = logical_not(var) if value else holds
     elif bool(value) is (node.op == logical_and):
-        made = holds
+        result = holds
     else:
-        made = full_like(var, bool(value), "bool")
-    return broadcast_like(fgraph, node.outputs[0], made, node.inputs)
+        result = full_like(var, bool(value), "bool")
+    return broadcast_like(fgraph, node.outputs[0], result, node.inputs)
 
 
 @RULES.rule(EARLY_AND_LATE, logical_and, logical_or, tags=BOTH, depth=1)

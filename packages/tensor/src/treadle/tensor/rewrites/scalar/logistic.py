@@ -51,7 +51,7 @@ def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most
     """Return the operands of a product or sum that a variable is, from left to right, and the parity of its signs."""
     kind = root.type
     parity = 0
-    found: list[Operand] = []
+    operands: list[Operand] = []
     pending = [Operand(root, 1)]
     while pending:
         item = pending.pop()
@@ -61,14 +61,14 @@ def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most
             each is None
             or node is None
             or getattr(item.var, "dtype", "") != kind.dtype
-            or len(found) + len(pending) >= most
+            or len(operands) + len(pending) >= most
         ):
-            found.append(item)
+            operands.append(item)
             continue
         if signs is PRODUCT_SIGNS and len(each) == 1 and scalar_name(node) == "neg":
             parity ^= 1
         pending.extend(Operand(x, item.sign * s) for x, s in zip(node.inputs[::-1], each[::-1], strict=True))
-    return found, parity
+    return operands, parity
 
 
 # Logistic factors
@@ -138,7 +138,7 @@ def _factor(var: TensorVariable) -> tuple[TensorVariable, str, float] | None:
 
 def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Key, Argument], list[int]]:
     """Return the logistic factors among operands, by argument, and the places of the factors."""
-    found: dict[Key, Argument] = {}
+    arguments: dict[Key, Argument] = {}
     places: list[int] = []
     for i, item in enumerate(operands):
         factor = _factor(item.var)
@@ -146,7 +146,7 @@ def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Key, Argum
             continue
         var, form, power = factor
         key, sign = _signed(var)
-        argument = found.setdefault(key, Argument())
+        argument = arguments.setdefault(key, Argument())
         argument.written.setdefault(sign, var)
         power *= item.sign
         places.append(i)
@@ -157,7 +157,7 @@ def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Key, Argum
         if form != "sigmoid":
             argument.exponents[-sign] -= power
         argument.quotient |= form == "one_plus_exp" and power < 0
-    return found, places
+    return arguments, places
 
 
 def _improves(argument: Argument) -> bool:
@@ -175,18 +175,18 @@ def _stable_factors(argument: Argument) -> list[Operand]:
         # Not 1: where x is infinite or NaN, neither exp(x) * exp(-x) nor this is a number.
         return [Operand(exp(sub(argument.at(1), argument.at(1))), 1)]
     exponents = dict(argument.exponents)
-    made: list[Operand] = []
+    factors: list[Operand] = []
     if exponents[1] * exponents[-1] < 0:
         size = min(abs(e) for e in exponents.values())
         up = 1 if exponents[1] > 0 else -1
-        made += [Operand(exp(argument.at(up)), 1)] * int(size)
+        factors += [Operand(exp(argument.at(up)), 1)] * int(size)
         exponents[up] -= size
         exponents[-up] += size
     for sign, exponent in exponents.items():
         if exponent:
             value = sigmoid(argument.at(sign))
-            made += [Operand(value, 1 if exponent > 0 else -1)] * int(abs(exponent))
-    return made
+            factors += [Operand(value, 1 if exponent > 0 else -1)] * int(abs(exponent))
+    return factors
 
 
 def product_of(factors: Sequence[Operand], parity: int, dtype: str) -> TensorVariable | None:
@@ -270,8 +270,8 @@ def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
 def _meets(term: TensorVariable, keys: set[Key], dtype: str) -> bool:
     """Whether a term of a sum has a logistic factor of one of the arguments below."""
     factors, _ = operands_of(term, PRODUCT_SIGNS, MOST_FACTORS)
-    found, _ = _arguments(factors, dtype)
-    return any(key in keys and any(e < 0 for e in argument.exponents.values()) for key, argument in found.items())
+    arguments, _ = _arguments(factors, dtype)
+    return any(key in keys and any(e < 0 for e in argument.exponents.values()) for key, argument in arguments.items())
 
 
 def _sum_of(terms: Sequence[Operand]) -> TensorVariable:

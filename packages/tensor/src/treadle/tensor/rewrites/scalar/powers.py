@@ -151,11 +151,11 @@ def power_to_squares(node: NodeOf[Elemwise]) -> TensorVariable | None:
     whole, part = divmod(abs(exponent), 1)
     if whole > MOST_EXPONENT or part not in {0, 0.5} or (kind_of(out) != "f" and (part or exponent < 0)):
         return None
-    made = _to_the(reciprocal(base) if exponent < 0 else base, int(whole))
+    product = _to_the(reciprocal(base) if exponent < 0 else base, int(whole))
     if part:
         root = _root(base)
-        made = _without_sign(base, mul(made, reciprocal(root) if exponent < 0 else root))
-    return cast_like(out, made)
+        product = _without_sign(base, mul(product, reciprocal(root) if exponent < 0 else root))
+    return cast_like(out, product)
 
 
 def _to_the(base: TensorVariable, n: int) -> TensorVariable:
@@ -204,10 +204,10 @@ def product_of_powers(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
 
 def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> list[TensorVariable] | None:
     """Return the arguments, if both operands are exp of a float of the result's dtype and one is used only here."""
-    found = [v.owner.inputs[0] for v in node.inputs if v.owner is not None and v.owner.op == exp]
-    if len(found) < 2 or any(v.dtype != node.outputs[0].dtype for v in found):
+    arguments = [v.owner.inputs[0] for v in node.inputs if v.owner is not None and v.owner.op == exp]
+    if len(arguments) < 2 or any(v.dtype != node.outputs[0].dtype for v in arguments):
         return None
-    return None if all(len(fgraph.clients[var]) > 1 for var in node.inputs) else found
+    return None if all(len(fgraph.clients[var]) > 1 for var in node.inputs) else arguments
 
 
 @RULES.rule(
@@ -225,10 +225,10 @@ def product_of_exponentials(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     out = node.outputs[0]
     if kind_of(out) != "f":
         return None
-    found = _exponentials(fgraph, node)
-    if found is None:
+    arguments = _exponentials(fgraph, node)
+    if arguments is None:
         return None
-    return cast_like(out, exp(add(*found) if node.op == mul else sub(*found)))
+    return cast_like(out, exp(add(*arguments) if node.op == mul else sub(*arguments)))
 
 
 @RULES.rule(

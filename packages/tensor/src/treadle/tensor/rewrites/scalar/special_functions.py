@@ -135,8 +135,8 @@ def bessel_function_of_order_zero_or_one(node: NodeOf[Elemwise]) -> TensorVariab
     value = constant_value(order)
     if value not in {0, 1} or x.type != out.type:
         return None
-    made = _OF_ORDER[node.op][int(value.real)](x)
-    return made if made.type == out.type else cast_like(out, made)
+    value_of_order = _OF_ORDER[node.op][int(value.real)](x)
+    return value_of_order if value_of_order.type == out.type else cast_like(out, value_of_order)
 
 
 # Densities over distribution functions: what gradients of logarithms of distribution functions consist of.
@@ -178,8 +178,8 @@ def density_over_tail(node: NodeOf[Elemwise]) -> TensorVariable | None:
         scale, ratio = _RATIOS[tail.var.owner.op.scalar_op.name]  # type: ignore[union-attr]  # as looked at
         u = tail.var.owner.inputs[0]  # type: ignore[union-attr]
         for density in densities:
-            found = _density_of(density.var.owner.inputs[0])  # type: ignore[union-attr]
-            if found is None or found[0] is not u or found[1] != scale:
+            density_argument = _density_of(density.var.owner.inputs[0])  # type: ignore[union-attr]
+            if density_argument is None or density_argument[0] is not u or density_argument[1] != scale:
                 continue
             rest = [f for f in factors if f is not tail and f is not density]
             return cast_like(out, _product([*rest, Operand(ratio(u), 1)], parity))

@@ -103,9 +103,9 @@ def switch_of_one_and_zero(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Ten
         return None
     if values not in {(1, 0), (0, 1)} or any(math.copysign(1, v) < 0 for v in values):
         return None
-    made = condition if values == (1, 0) else invert(condition)
+    truth = condition if values == (1, 0) else invert(condition)
     out = node.outputs[0]
-    return broadcast_like(fgraph, out, cast(made, out.dtype), node.inputs)
+    return broadcast_like(fgraph, out, cast(truth, out.dtype), node.inputs)
 
 
 def _is_zero(var: TensorVariable) -> bool:
@@ -145,8 +145,8 @@ def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
         factors = [*node.inputs]
         # In the switch's dtype: what is multiplied must not wrap around, or be rounded, before.
         factors[i] = cast(inner.inputs[at], operand.dtype)
-        zero, made = constant(np.zeros((), out.dtype)), node.op(*factors)
-        return cast_like(out, switch(inner.inputs[0], *((made, zero) if at == 1 else (zero, made))))
+        zero, product = constant(np.zeros((), out.dtype)), node.op(*factors)
+        return cast_like(out, switch(inner.inputs[0], *((product, zero) if at == 1 else (zero, product))))
     return None
 
 
@@ -262,8 +262,8 @@ def choice_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     # In the dtypes of the switches, as written.
     dtypes = [getattr(v, "dtype", "") for v in node.inputs for _ in range(2)]
     branches = [cast(v, dtype) for v, dtype in zip(branches, dtypes, strict=True)]
-    made = switch(first.inputs[0], node.op(branches[0], branches[2]), node.op(branches[1], branches[3]))
-    return broadcast_like(fgraph, node.outputs[0], made, node.inputs)
+    choice = switch(first.inputs[0], node.op(branches[0], branches[2]), node.op(branches[1], branches[3]))
+    return broadcast_like(fgraph, node.outputs[0], choice, node.inputs)
 
 
 _CHOICES = frozenset({"second"})
