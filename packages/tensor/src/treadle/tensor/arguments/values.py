@@ -105,7 +105,7 @@ def as_option(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
 
 
 def check_flags(what: str, **flags: object) -> None:
-    """Check truth values that a function takes for the sake of another library's, and has no use for.
+    """Check truth values that a function accepts for compatibility only and ignores.
 
     Raises
     ------

@@ -67,7 +67,7 @@ def spread(old: TensorVariable, new: TensorVariable, batch: Sequence[TensorVaria
 
 
 def spread_all(pairs: Sequence[Pair]) -> list[TensorVariable]:
-    """Return all variables with the same batch dimensions, none of length 1 that is longer in another."""
+    """Return all variables broadcast to the same batch dimensions."""
     varied = {new for old, new in pairs if batch_ndim(old, new)}
     batch = batch_lengths(pairs)
     result = []

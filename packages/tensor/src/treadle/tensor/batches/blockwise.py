@@ -171,7 +171,7 @@ class Blockwise(TensorOp):
             cell[0] = np.stack(results)[: len(parts)].reshape((*leading, *results[0].shape))
 
     def _part(self, core: TensorNode, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return what the core op makes of one part of the batch."""
+        """Apply the core op to one part of the batch."""
         cells: list[Cell] = [[None] for _ in core.outputs]
         self.core_op.perform(core, [np.array(x) for x in inputs], cells)
         return [np.asarray(cell[0], out.type.dtype) for cell, out in zip(cells, core.outputs, strict=True)]
@@ -214,7 +214,7 @@ class Blockwise(TensorOp):
         ]
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
-        """Return what the core op makes of batches itself, if it takes them."""
+        """Apply the core op to the whole batch, if it takes batches itself."""
         operands = tensors(inputs)
         core = self._core_node(operands)
         if VECTORIZERS.find(self.core_op) is None:

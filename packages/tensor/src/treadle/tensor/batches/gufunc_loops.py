@@ -17,7 +17,7 @@ __all__ = ["CompiledLoopError", "compiled_loop"]
 
 
 class CompiledLoopError(GraphError, ImportError):
-    """NumPy has no such loop, or keeps it in an unknown way."""
+    """NumPy lacks the loop in this version, or stores it in an unknown layout."""
 
 
 class _Ufunc(ctypes.Structure):

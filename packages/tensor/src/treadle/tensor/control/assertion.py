@@ -60,7 +60,7 @@ class CheckAndRaise(Op):
         self.msg = msg if isinstance(msg, str) else text_of(msg)
 
     def make_node(self, *inputs: TensorLike) -> Apply:
-        """Return the node for a value and its conditions: scalars, or tensors of which all elements count.
+        """Return the node for a value and its conditions: scalars, or tensors whose elements must all hold.
 
         Raises
         ------

@@ -121,7 +121,7 @@ FACTS.add("unique_indices", about_matrices=False)
 
 @static_op
 class SpecifyAssumptions(TensorOp):
-    """The tensor itself, with facts that are promised of it; rewriting leaves it out once it has used them.
+    """The tensor itself, with facts that the user asserts about it; rewriting removes it once it has used them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""ifelse: a choice between two branches of which only one is computed."""
+"""ifelse: a choice between two branches; only the chosen one is computed."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ Terms = list["Variable | None"]
 
 @dataclass(frozen=True)
 class _Call:
-    """What is known of a call beside its variables.
+    """A call apart from its variables: the name, the forms of arguments and result, fixed arguments.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class _WithRule(Generic[R]):
 
 
 class custom_vjp(_WithRule[R]):  # noqa: N801 - the name that users know
-    """Give a function a gradient of one's own (as jax.custom_vjp).
+    """Give a function a custom gradient (as jax.custom_vjp).
 
     A call is one node, which rewriting replaces by the function's graph late; until then, and in batches, the gradient
     is the one given. Forward mode takes it too, through two pullbacks.
@@ -292,7 +292,7 @@ class _SumOfRules:
 
 
 class custom_jvp(_WithRule[R]):  # noqa: N801 - the name that users know
-    """Give a function a directional derivative of one's own (as jax.custom_jvp); the gradient is its transpose.
+    """Give a function a custom directional derivative (as jax.custom_jvp); the gradient is its transpose.
 
     Parameters
     ----------

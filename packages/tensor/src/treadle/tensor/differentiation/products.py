@@ -49,7 +49,7 @@ class ProductOfOthers(OpFromGraph):
         self.axes = axes
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
-        """Shift the axes behind the batch, of which every input gets a copy."""
+        """Shift the axes behind the batch dimensions, which every input is broadcast to."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         x, *directions = spread_all(pairs)
         axes = tuple(axis + most_batch(pairs) for axis in self.axes)

@@ -177,12 +177,12 @@ def _folded(name: str, function: Elemwise, operands: Sequence[TensorLike]) -> Te
 
 
 def largest(*args: TensorLike) -> TensorVariable:
-    """Return the elementwise maximum of any number of tensors, of which operands that tie share the gradient."""
+    """Return the elementwise maximum of any number of tensors; operands that tie share the gradient."""
     return _folded("largest", maximum, args)
 
 
 def smallest(*args: TensorLike) -> TensorVariable:
-    """Return the elementwise minimum of any number of tensors, of which operands that tie share the gradient."""
+    """Return the elementwise minimum of any number of tensors; operands that tie share the gradient."""
     return _folded("smallest", minimum, args)
 
 

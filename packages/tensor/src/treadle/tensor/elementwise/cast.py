@@ -159,6 +159,6 @@ def where(
 
 
 def as_float(x: Variable) -> TensorVariable:
-    """Return a tensor as floating point: integers and bool become what NumPy's true division makes of them."""
+    """Return a tensor as floating point: integers and bool get the dtype of NumPy's true division."""
     var = as_tensor_variable(x)
     return var if var.type.numpy_dtype.kind in "fc" else cast(var, "float64")

@@ -191,7 +191,7 @@ def _traced(scalar_op: ScalarOp, dtypes: tuple[str, ...]) -> Composite:
 
 
 def _applied(scalar_op: ScalarOp, inputs: Sequence[TensorVariable]) -> TensorVariable:
-    """Return what the body of a scalar op makes of variables of rank 0."""
+    """Apply the body of a scalar op to variables of rank 0."""
     call = (scalar_op, tuple(x.type.dtype for x in inputs))
     calls = _CALLS.get()
     if call in calls:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def never_broadcasts(x: TensorVariable) -> bool:
-    """Whether a tensor broadcasts no other, whatever is put in place of the inputs: one number, or a constant one."""
+    """Whether a tensor never broadcasts another, whatever the inputs become: a scalar, or a constant of one element."""
     if isinstance(x, Constant):
         return bool(x.data.size == 1)
     return x.ndim == 0 or (x.owner is not None and isinstance(x.owner.op, DimShuffle) and x.owner.inputs[0].ndim == 0)
@@ -538,7 +538,7 @@ class Elemwise(TensorOp):
 
     @staticmethod
     def _has_shape_of(total: Variable, xs: Sequence[TensorVariable], used: Sequence[int]) -> bool:
-        """Whether a sum of tangents of some inputs is as large as the result: no other input broadcasts them."""
+        """Whether a sum of tangents of some inputs is as large as the result, as no other input broadcasts it."""
         beside = () if total.owner is None else total.owner.inputs
         return all(i in used or x in beside or never_broadcasts(x) for i, x in enumerate(xs))
 

@@ -117,7 +117,7 @@ class ExternalOp(Op, Generic[A]):
 
     @staticmethod
     def batch(function: Callable[..., Sequence[A]], batched: Sequence[bool]) -> Callable[..., Sequence[A]]:
-        """Return a function of arrays of which some have one more dimension in front; so have all its results.
+        """Return a function of arrays some of which have one more dimension in front, as all its results have.
 
         The base's calls the function for each element of the batch, of NumPy arrays that are all batched.
         """
@@ -443,7 +443,7 @@ class ExternalFunction:
     def _tried(
         self, function: Callable[..., object], types: Sequence[TensorType]
     ) -> list[tuple[Structure, list[TensorType]]]:
-        """Return what two lengths for what is unknown give, or one if the function takes no other."""
+        """Return the results' types for two trial lengths in place of unknown ones, or for the only one accepted."""
         trials, failures = [], []
         lengths = (n for t in types for n in t.shape if n is not None)
         for size in dict.fromkeys((*SIZES, *lengths)):

@@ -442,7 +442,7 @@ class BatchedRule:
         *,
         of_outputs: bool,
     ) -> list[Variable | None]:
-        """Return what a rule makes of variables without batches, over the batches of others."""
+        """Apply a rule to variables without batches, and vectorize its terms over the batch."""
         node = self.op.make_node(*[x.type.make_variable() for x in self.op.fgraph.inputs])
         along = node.outputs if of_outputs else node.inputs
         moves = [

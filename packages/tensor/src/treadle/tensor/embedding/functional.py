@@ -194,7 +194,7 @@ def _axes(what: str, option: Any, count: int) -> list[int | None]:
 def apply_along_axis(
     func1d: Callable[..., TensorVariable], axis: int, arr: TensorLike, *args: object, **kwargs: object
 ) -> TensorVariable:
-    """Return what a function makes of each vector along an axis, in place of the axis (as numpy.apply_along_axis).
+    """Apply a function to each vector along an axis; its results replace the axis (as numpy.apply_along_axis).
 
     Parameters
     ----------

@@ -277,7 +277,7 @@ def ifft2(
 def rfftn(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = None, norm: str | None = None
 ) -> TensorVariable:
-    """Return the `fftn` of real numbers, of which `rfft` along the last axis (as numpy.fft.rfftn)."""
+    """Return the `fftn` of real numbers, with `rfft` along the last axis (as numpy.fft.rfftn)."""
     x = _floating("rfftn", a, real=True)
     *others, (last, n) = _plan("rfftn", x, s, axes, least=1)
     y = rfft(x, n, last, norm)

@@ -76,7 +76,7 @@ class Conditions:
             self._of[var] = ALWAYS if demand is ALWAYS else self._one(_simplified(old | demand))
 
     def of(self, var: Variable) -> Demand:
-        """Return when a variable is needed; never is no alternative at all."""
+        """Return when a variable is needed, as alternatives; without alternatives it is never needed."""
         return self._of.get(var, self.never)
 
     @property

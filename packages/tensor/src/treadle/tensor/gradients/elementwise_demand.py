@@ -184,7 +184,7 @@ class Masks(Conditions):
         return switch(self._mask_over(demand, out), term, 0)
 
     def _mask_over(self, demand: Demand, out: Variable) -> TensorVariable:
-        """Return a demand as truth values that are no larger than a variable."""
+        """Return a demand as truth values of no larger shape than a variable's."""
         mask = self._mask(demand)
         if not self._spans(out, mask):
             # A length of 1 that is only known at run time: what any of the elements that it stands for needs.

@@ -124,7 +124,7 @@ def _pushed(node: Apply, moves: Mapping[Variable, Variable]) -> Sequence[Variabl
 
 
 def _undefined(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Variable | None]:
-    """Return the tangents of a node of which one input's is not defined: nor is that of an output that it reaches."""
+    """Return the tangents of a node with an undefined input tangent: outputs it reaches have undefined ones too."""
     nulls = [None if t is None or not isinstance(t.type, NullType) else t for t in tangents]
     columns = zip(*connections(node), strict=True)
     undefined = [next((t for t, joined in zip(nulls, row, strict=True) if joined and t), None) for row in columns]

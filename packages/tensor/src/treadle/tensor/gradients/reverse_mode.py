@@ -117,7 +117,7 @@ def grad(
 
 
 def gradients_of_parts(cotangents: Mapping[Variable, TensorLike], wrt: Any, **options: Any) -> Any:
-    """Return the gradient of expressions together, each of which has a cotangent.
+    """Return the gradient of several expressions together, each with its cotangent.
 
     Where one of them leads to another, its cotangent adds to what flows from that one. The options are those of `grad`.
     """
@@ -426,7 +426,7 @@ def _terms(
 
 
 def _right_always(gradients: Cotangents, demands: Demands, targets: Sequence[Variable]) -> Cotangents:
-    """Return gradients of which those asked for are right always, not only where they are needed."""
+    """Return gradients with those asked for valid everywhere, not only where they are needed."""
     asked = {
         target: _guarded(gradients[target], demands, demands.of(target), target, ALWAYS)
         for target in targets

@@ -183,7 +183,7 @@ class SearchSorted(TensorOp):
         return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
-        """Search for all values of a batch at once; among sorted values of its own each part of it."""
+        """Search for all values of a batch at once; each part may have its own sorted values."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         if node.inputs[0].ndim > 1 or batch_ndim(*pairs[0]):
             inputs = tuple(spread_all(pairs))

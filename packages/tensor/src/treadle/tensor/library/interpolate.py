@@ -30,7 +30,7 @@ __all__ = ["interp", "interpolate1d"]
 
 
 def _points(what: str, xp: TensorLike, fp: TensorLike) -> tuple[TensorVariable, TensorVariable]:
-    """Return points and values in double precision; refuse what are no vectors of one length."""
+    """Return points and values in double precision; refuse anything but vectors of one length."""
     places, values = as_tensor_variable(xp), as_tensor_variable(fp)
     if places.ndim != 1 or values.ndim != 1:
         msg = f"{what}: data points must be 1-D sequences, got {places.type} and {values.type}. Ravel them."

@@ -267,7 +267,7 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
 
 
 def _extended(mode: str, odd: bool, x: TensorVariable, widths: Sequence[tuple[int, Width]]) -> TensorVariable:
-    """Return a tensor that goes on beyond its edges along axes: at each position stands what stands at one inside."""
+    """Return a tensor continued beyond its edges along axes: each new element copies one inside."""
     if not widths:
         return x
     (axis, width), *others = widths
@@ -284,7 +284,7 @@ def _extended(mode: str, odd: bool, x: TensorVariable, widths: Sequence[tuple[in
 
 
 def _reflected(mode: str, odd: bool, x: TensorVariable, axis: int, at: TensorVariable, n: Number) -> TensorVariable:
-    """Return what stands at positions before or behind a tensor of length n that goes on."""
+    """Return the elements at positions before or behind a tensor of length n that is continued."""
     if mode == "wrap":
         return take(x, mod(at, n), axis)
     # There and back, with each edge once or twice; one element alone is its own reflection.

@@ -1,4 +1,4 @@
-"""PortableLinker: a linker of tensors whose backend has none of NumPy's samplers."""
+"""PortableLinker: a linker of tensors for backends without NumPy's samplers."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def _widened(row: TensorVariable, batch: Sequence[int | None]) -> TensorVariable
 
 
 def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> list[Variable]:
-    """Return the outputs of a loop for inputs of which some have batch dimensions.
+    """Return the outputs of a loop for inputs some of which have batch dimensions.
 
     Sequences and results have the steps in front of the batch inside of the loop. A loop whose condition differs along
     the batch runs until all have ended; the carries of those that have ended stay as they are.

@@ -36,7 +36,7 @@ def influences(op: Scan) -> list[list[bool]]:
 
 
 def reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
-    """Return why outputs of a loop have no derivative by its inputs, the number of steps left out.
+    """Return why outputs of a loop have no derivative by its inputs, except by the number of steps.
 
     Parameters
     ----------

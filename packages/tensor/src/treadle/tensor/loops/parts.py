@@ -137,7 +137,7 @@ class LoopParts:
         return len(self.rows_out) - 1
 
     def widen(self) -> None:
-        """Give carries types that hold what they start with and what every step makes of them.
+        """Give each carry a type that holds its start and its value after every step.
 
         Raises
         ------

@@ -39,7 +39,7 @@ def lower(op: Elemwise, node: TensorNode) -> Callable[..., np.ndarray] | None:
 
 
 def _over(function: Callable[..., np.ndarray], at: int) -> Callable[..., np.ndarray]:
-    """Return the function, which writes its result over an operand where that is large and no other is larger."""
+    """Return the function; it writes the result over a large operand that all others match in shape."""
 
     def run(*values: np.ndarray) -> np.ndarray:
         target = values[at]
@@ -53,7 +53,7 @@ def _over(function: Callable[..., np.ndarray], at: int) -> Callable[..., np.ndar
 def _converting(
     function: Callable[..., np.ndarray], dtypes: Mapping[int, np.dtype[Any]], out: np.dtype[Any]
 ) -> Callable[..., np.ndarray]:
-    """Return the function of operands some of which are converted first."""
+    """Return the function with some operands converted first."""
     asarray = np.asarray
 
     def run(*values: np.ndarray) -> np.ndarray:

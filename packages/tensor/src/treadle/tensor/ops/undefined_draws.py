@@ -115,7 +115,7 @@ def moved_without_derivative(
 
 
 def own_influences(op: HasFrozenGraph) -> list[list[bool]]:
-    """Return for each input of an op's graph, for each output, whether its value decides the output's; found once."""
+    """Return for each input of an op's graph, for each output, whether its value decides the output's; cached."""
     if "_influences" not in op.__dict__:
         op.__dict__["_influences"] = inner_influences(op.fgraph.inputs, op.fgraph.outputs)
     cached: list[list[bool]] = op.__dict__["_influences"]
@@ -123,7 +123,7 @@ def own_influences(op: HasFrozenGraph) -> list[list[bool]]:
 
 
 def own_reasons(op: HasFrozenGraph) -> Reasons | None:
-    """Return for each input of an op's graph, for each output, why it has no derivative; found once."""
+    """Return for each input of an op's graph, for each output, why it has no derivative; cached."""
     if "_reasons" not in op.__dict__:
         op.__dict__["_reasons"] = inner_reasons(op.fgraph.inputs, op.fgraph.outputs)
     cached: Reasons | None = op.__dict__["_reasons"]

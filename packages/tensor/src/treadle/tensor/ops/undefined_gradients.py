@@ -1,4 +1,4 @@
-"""What an op's `pullback` gives where there is no derivative, with the reason that an error shows."""
+"""The gradient that an op's `pullback` returns where it is undefined, with the reason that an error shows."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class FixedPoint(ImplicitSolution):
     def _summed(
         self, seed: Variable, image: Variable, at: dict[Variable, Variable], first: TensorVariable
     ) -> TensorVariable:
-        """Return the sum of what a linear function makes of a start, of that, and so on: a fixed point again."""
+        """Return the sum of all repeated images of a start under a linear function, which is a fixed point again."""
         (there,) = tensors(graph_replace([image], at, strict=False))
         graph, rest = problem(add(first, there), seed, ())
         op = FixedPoint(graph, self.tol, self.maxiter, self.method)

@@ -135,7 +135,7 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
         return as_loop(self.search, self.method, options, self.written, inputs)
 
     def refusal(self) -> tuple[str, str]:
-        """Return why there is no form without Python, and what to do."""
+        """Return why the search cannot run without Python, and what to do."""
         methods = ", ".join(METHODS[self.search])
         why = refusal(self.search, self.method, dict(self.options))
         return why, f"take one of the methods {methods} with their own options"

@@ -85,7 +85,7 @@ def refusal(search: str, method: str, options: Options) -> str:
 def as_loop(
     search: str, method: str, arguments: Options, fgraph: FrozenFunctionGraph, inputs: Sequence[Variable]
 ) -> list[Variable]:
-    """Return the solution of a search and whether it is one, for a method that `refusal` has no word against."""
+    """Return the solution of a search and its success, for a method that `refusal` accepts."""
     make, defaults = METHODS[search][method.lower()]
     options = {name: value for name, value in defaults.items() if name != "tol"}
     stands_for: str = defaults.get("tol", "tol")

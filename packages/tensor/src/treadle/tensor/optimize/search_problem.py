@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Problem:
-    """The expression of a search as a function of x, which is flat where it is no scalar.
+    """The expression of a search as a function of x; x is flattened unless it is a scalar.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Problem:
         return self.number(max(float(value), 4 * self.eps))
 
     def value(self, x: TensorVariable) -> TensorVariable:
-        """Return the expression at x, flat where it is no scalar."""
+        """Return the expression at x, flattened unless it is a scalar."""
         point = reshape(x, self._shape, ndim=self._ndim) if self._ndim else x
         values = tensors(self._fgraph.bind([point, *self._inputs[1:]]))[0]
         return reshape(values, (-1,)) if values.ndim else values

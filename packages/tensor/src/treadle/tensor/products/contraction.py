@@ -149,7 +149,7 @@ def multi_dot(arrays: Sequence[TensorLike]) -> TensorVariable:
 
 
 def _splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Return where the cheapest order splits each chain of matrices, of which factor i has sizes i and i + 1."""
+    """Return where the cheapest order splits each chain of matrices; factor i has sizes i and i + 1."""
     count = len(sizes) - 1
     costs = {(i, i): 0 for i in range(count)}
     splits: dict[tuple[int, int], int] = {}

@@ -82,7 +82,7 @@ class AlongAxis(TensorOp):
         return list(shapes.of(node.inputs[-1]))
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Variable | Apply:
-        """Walk along the axis behind the batch, of which every input gets a copy."""
+        """Walk along the axis behind the batch dimensions, which every input is broadcast to."""
         pairs = list(zip(node.inputs, inputs, strict=True))
         shifted: AlongAxis = replace(self, axis=self.axis + most_batch(pairs))  # type: ignore[type-var]  # a dataclass
         return shifted.make_node(*spread_all(pairs))

@@ -102,7 +102,7 @@ def measured(var: Variable) -> tuple[Variable, int] | None:
 
 
 def below_check(var: Variable) -> Variable | None:
-    """Return the length that a check lets through where it is not negative, or None if a scalar is no such check."""
+    """Return the length that a check of non-negative lengths passes on, or None if a scalar is not such a check."""
     if var.owner is None or var.owner.op != NOT_NEGATIVE or len(var.owner.inputs) != 2:
         return None
     length, condition = var.owner.inputs

@@ -80,7 +80,7 @@ class _ToLengths(TensorOp):
 
     @abstractmethod
     def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
-        """Return the result's static shape for lengths of which some may be known."""
+        """Return the result's static shape for lengths some of which may be known."""
 
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # all inputs after the first, however many

@@ -350,7 +350,7 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> TensorVari
 def _each(
     arys: Sequence[TensorLike], change: Callable[[TensorVariable], TensorVariable]
 ) -> TensorVariable | tuple[TensorVariable, ...]:
-    """Return what is made of each tensor; of one alone, by itself."""
+    """Apply a change to each tensor; for one tensor alone, return its result by itself."""
     results = tuple(change(as_tensor_variable(x)) for x in arys)
     return results[0] if len(results) == 1 else results
 

@@ -48,7 +48,7 @@ _METHODS = ("linear", "midpoint", "averaged_inverted_cdf", *_CONTINUOUS, *_DISCR
 
 
 def _next_unless(index: TensorVariable, stays: Callable[[TensorVariable], TensorVariable]) -> TensorVariable:
-    """Return positions rounded down where there is no fraction and the rounded one fits, else the next ones."""
+    """Return positions rounded down where they are integers and the condition holds, else the next ones."""
     below = floor(index)
     return maximum(switch(logical_and(eq(index, below), stays(below)), below, below + 1), 0)
 

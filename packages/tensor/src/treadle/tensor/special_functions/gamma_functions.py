@@ -98,7 +98,7 @@ def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 
 def _gammaln(x: np.ndarray) -> np.ndarray:
-    """Take the logarithm where the inverse is no finite number: SciPy's is infinite there."""
+    """Take the logarithm where the reciprocal overflows: SciPy's function is infinite there."""
     values = np.asarray(of_scipy("gammaln")(x))
     size = np.abs(x)
     small = (size < np.finfo("float64").tiny) & (size > 0)

@@ -1,1 +1,1 @@
-"""What is known before a program runs: constants, and the values that decide shapes."""
+"""Values known before a program runs: constants, and those that decide shapes."""

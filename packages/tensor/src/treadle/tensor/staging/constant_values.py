@@ -141,7 +141,7 @@ def _number(v: TensorLike, elemwise: bool, depth: int) -> np.ndarray | None:
 
 
 def _picked(node: Apply[TensorVariable]) -> TensorVariable | None:
-    """Return what holds no other numbers than a part of a tensor: the tensor, or one of the scalars it is joined of."""
+    """Return a variable whose elements include those of a part of a tensor: the tensor, or a scalar it is joined of."""
     x = node.inputs[0]
     (entry, *rest) = node.op.entries  # type: ignore[attr-defined]  # of a Subtensor
     inner = x.owner
@@ -163,7 +163,7 @@ def _common(node: Apply[TensorVariable], elemwise: bool, depth: int) -> np.ndarr
 
 
 def _computed(node: Apply[TensorVariable], depth: int) -> np.ndarray | None:
-    """Return what an elementwise function makes of numbers."""
+    """Apply an elementwise function to numbers."""
     values = [_number(x, True, depth - 1) for x in node.inputs]
     if len(node.outputs) != 1 or any(value is None for value in values):
         return None

@@ -26,7 +26,7 @@ __all__ = ["Staging", "shape_values", "stage", "static_positions"]
 
 
 class Staging:
-    """What is known before a graph is traced.
+    """The values that must be known before a graph is traced.
 
     Attributes
     ----------

@@ -109,7 +109,7 @@ def _named(place: str, var: object) -> str:
 
 
 def _taps(label: str, value: object) -> tuple[int, ...]:
-    """Return taps as integers, of which no two are the same."""
+    """Return taps as distinct integers."""
     items = list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
     taps = tuple(as_integer(f"scan: {label}: a tap", tap) for tap in items)
     if not taps:
@@ -177,7 +177,7 @@ def _tensor(place: str, value: object) -> TensorVariable:
 
 
 def read_states(argument: object) -> list[StateTaps]:
-    """Return what the outputs of the step function are; those that are results only have no taps.
+    """Return the initial values and taps of the outputs of the step function; plain results have no taps.
 
     Raises
     ------

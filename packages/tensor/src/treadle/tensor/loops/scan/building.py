@@ -339,7 +339,7 @@ class BuiltLoop:
     bound: frozenset[SharedVariable]
 
     def last(self) -> list[Any]:
-        """Return the last value of each output: of one that is no state the last row, which there must be."""
+        """Return the last value of each output; of a stacked result it is the last row, which must exist."""
         return [rows[-1] if value is None else value for rows, value in zip(self.outputs, self.carried, strict=True)]
 
     def result(self, outputs: list[Any], return_updates: object, return_list: bool = False) -> Any:

@@ -166,7 +166,7 @@ def _add_updates(
 
 
 def as_output(place: str, value: object, wanted: Variable | None) -> Variable:
-    """Return an output of a step as a variable; one that is no state must be a tensor.
+    """Return an output of a step as a variable; one that is not a state must be a tensor.
 
     Raises
     ------

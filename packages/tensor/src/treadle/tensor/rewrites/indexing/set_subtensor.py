@@ -192,7 +192,7 @@ def write_of_write(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable
 
 
 def _broadcasts(fgraph: FunctionGraph, node: NodeOf[Write], y: TensorVariable, z: TensorVariable) -> bool:
-    """Whether the sum of two values is certain to have no dimension that neither of them has of the part."""
+    """Whether two values are certain to have one shape, or each to broadcast to the written part."""
     shapes = shapes_of(fgraph)
     a, b = shapes.of(y), shapes.of(z)
     if a == b:

@@ -1,4 +1,4 @@
-"""Rules for block diagonal matrices: what is made of them is made of their blocks."""
+"""Rules for block diagonal matrices: matrix functions are applied to their blocks."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def scalar_of_matrix(x: TensorVariable) -> TensorVariable:
 
 
 def as_long_as(fgraph: FunctionGraph, v: TensorVariable, x: TensorVariable, axis: int, own: int = -1) -> TensorVariable:
-    """Return a tensor, one dimension of which is checked to be as long as one of another, unless that is certain."""
+    """Return a tensor with a check, unless it is certain, that a dimension is as long as one of another tensor."""
     shapes = shapes_of(fgraph)
     if shapes.of(v)[own] == shapes.of(x)[axis] or v.type.shape[own] == x.type.shape[axis] is not None:
         return v
@@ -212,7 +212,7 @@ def identity(a: TensorVariable) -> TensorVariable:
 
 
 def logarithms(d: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
-    """Return what slogdet makes of matrices with the determinant of a diagonal one: signs, and logarithms."""
+    """Return the outputs of slogdet, signs and logarithms, for matrices with the determinant of a diagonal one."""
     size = abs_(d)
     signs = d / switch(gt(size, 0), size, np.ones((), size.dtype)) if d.type.numpy_dtype.kind == "c" else sign(d)
     return prod(cast(signs, d.dtype), axis=-1, dtype=d.dtype), sum_(log(size), axis=-1, dtype=size.dtype)

@@ -1,4 +1,4 @@
-"""Kronecker products: rules for what is made of them by their factors."""
+"""Kronecker products: rules that compute matrix functions of them from their factors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def product_with_kronecker_product(fgraph: FunctionGraph, node: NodeOf[MatMul]) 
 def _applied(
     factors: Sequence[TensorVariable], b: TensorVariable, apply: Callable[..., TensorVariable]
 ) -> TensorVariable:
-    """Return what an op makes of matrices and columns for a Kronecker product of matrices, one after the other.
+    """Apply an op of matrices and columns to the factors of a Kronecker product, one after the other.
 
     A column of b, read in rows of the length of the second matrix, is a matrix X, of which kron(a, c) makes a X c.T.
     """

@@ -1,4 +1,4 @@
-"""A rule for results of which the last few rows are read: they are kept in a ring, the others are not."""
+"""A rule for results whose last few rows are read: only these are kept, in a ring."""
 
 from __future__ import annotations
 

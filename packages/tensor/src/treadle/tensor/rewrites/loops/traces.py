@@ -1,4 +1,4 @@
-"""Rules for results of which only a part is read: what nobody reads is not kept, and the last steps not made."""
+"""Rules for results that are read in part: rows that nobody reads are not kept, and last steps are left out."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def last_row_as_carry(fgraph: FunctionGraph) -> int:
 
 
 def _carried(fgraph: FunctionGraph, loop: NodeOf[Scan], reads: Mapping[int, list[NodeOf[Subtensor]]]) -> int:
-    """Make carries of stacked results of which the last row is read; return how many."""
+    """Make carries of stacked results whose last row alone is read; return how many."""
     edit = Edit.of(loop)
     parts = edit.parts
     lengths = loop.op.lengths_of_rows(loop)

@@ -103,7 +103,7 @@ def _same_rows(fgraph: FunctionGraph, start: Any, sequence: Any) -> bool:
 
 
 def _without(node: NodeOf[Scan], j: int, new: Variable, steps: Any) -> Mapping[Variable, Variable] | None:
-    """Return the outputs of a loop that takes a carry, of which all steps are known, as a sequence."""
+    """Return the outputs of a loop that takes a carry whose values in all steps are known as a sequence."""
     op = node.op
     edit = Edit.of(node)
     parts = edit.parts

@@ -101,7 +101,7 @@ def _always(node: TensorNode) -> bool:
 
 
 def _scales(node: TensorNode) -> bool:
-    """Whether a node of a product has one operand only that is no number."""
+    """Whether a node of a product has only one operand that is not a number."""
     return sum(constant_value(x) is None for x in node.inputs) < 2
 
 

@@ -57,7 +57,7 @@ def _never(node: TensorNode, match: Mapping[str, TensorVariable]) -> TensorVaria
 
 
 def _has_no_nan(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
-    """Whether what is compared has no NaN."""
+    """Whether the operands of a comparison cannot be NaN."""
     return kind_of(match["x"]) in "biu"
 
 

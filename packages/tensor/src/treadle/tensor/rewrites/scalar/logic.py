@@ -71,7 +71,7 @@ _law("xor_of_inverses", bitwise_xor(invert(x), invert(y)), bitwise_xor(x, y), wh
 
 
 def _compares_integers(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
-    """Whether what is compared has no NaN."""
+    """Whether the operands of a comparison cannot be NaN."""
     return all(kind_of(v) in "biu" for v in match.values())
 
 

@@ -72,7 +72,7 @@ _law(
 
 
 def _root(base: TensorVariable) -> TensorVariable:
-    """Return the square root of a number of which a power is taken: as the power has it at minus infinity.
+    """Return the square root of the base of a power, with the power's value at minus infinity.
 
     The sign that it has at a negative zero is for the caller to drop.
     """
