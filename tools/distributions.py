@@ -13,7 +13,7 @@ from treadle.tensor.names import RANDOM
 from treadle.testing.distributions import families
 
 if TYPE_CHECKING:
-    from treadle.testing.distributions import Distribution
+    from treadle.testing import Distribution
 
 # Public functions of the package that draw nothing: they make generators, or are about sizes.
 TOOLS = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from treadle.testing.distributions import Distribution
+    from treadle.testing import Distribution
 
 FAMILIES = sorted({sample.family for sample in SAMPLES})
 

@@ -215,13 +215,11 @@ def test_wrong_derivative_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str) 
         run_check("vm", Check("exponential", "float64", kind))
 
 
-def test_sample_at_fault_is_named_when_a_group_cannot_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = __import__("treadle.testing.contract", fromlist=["SAMPLES"])
+def test_sample_at_fault_is_named_when_a_group_cannot_be_called() -> None:
     good, other = SAMPLES.of("joining")[:2]
     bad = replace(other, build=lambda x, y: tt.join(0, x, y[:, 1:]))
-    monkeypatch.setattr(module, "SAMPLES", SampleTable(good, bad))
     with pytest.raises(ContractError, match=f"{bad.name}.*NodeValueError") as caught:
-        run_check("vm", Check("joining", "float64", "values"))
+        run_check("vm", Check("joining", "float64", "values", records=SampleTable(good, bad)))
     assert f"{good.name}[" not in str(caught.value)
 
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.tensor import GradientError, verify_grad
 from treadle.testing.contract import Check, checks, contract, contract_tests, run_check
+from treadle.testing.distribution import Distribution
+from treadle.testing.distribution_checks import distribution_tests
 from treadle.testing.domain import Domain
 from treadle.testing.errors import ContractError, DuplicateSampleError, HammerError, UnknownBackendError
 from treadle.testing.failures import FAILURES, Failure, run_failure
@@ -22,6 +24,7 @@ __all__ = [
     "VARIANTS",
     "Check",
     "ContractError",
+    "Distribution",
     "Domain",
     "DuplicateSampleError",
     "Failure",
@@ -38,6 +41,7 @@ __all__ = [
     "compiled",
     "contract",
     "contract_tests",
+    "distribution_tests",
     "find_backend",
     "hammer",
     "linked",

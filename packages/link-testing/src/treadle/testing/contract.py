@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,10 @@ from treadle.testing.failures import FAILURES, Failure, run_failure
 from treadle.testing.linking import compiled, find_backend, linked
 from treadle.testing.parts import ForwardPart, Part, SlopePart, scalar_part, value_part
 from treadle.testing.records import SAMPLES
-from treadle.testing.sample import KINDS, MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample
+from treadle.testing.sample import KINDS, MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample, SampleTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from treadle.testing.domain import Array
@@ -61,6 +61,8 @@ class Check:
         Name of the one sample to check; all if empty.
     without
         Names of samples to leave out.
+    records
+        The samples to choose from: by default those of treadle and of installed distributions.
     """
 
     family: str
@@ -68,6 +70,7 @@ class Check:
     kind: str
     only: str = ""
     without: tuple[str, ...] = ()
+    records: SampleTable = field(default=SAMPLES, repr=False)
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ class Check:
         """Return the samples it is about."""
         return [
             sample
-            for sample in SAMPLES.of(self.family)
+            for sample in self.records.of(self.family)
             if _takes(sample, self.dtype)
             and _suits(sample, self.kind)
             and sample.name not in self.without
@@ -121,10 +124,24 @@ def _suits(sample: Sample, kind: str) -> bool:
     return True
 
 
-def checks(kinds: Sequence[str] = KINDS) -> list[Check]:
-    """Return all checks of some kinds, leaving out those without samples."""
-    found = [Check(family, dtype, kind) for kind in kinds for family in SAMPLES.families() for dtype in DTYPES[kind]]
-    return [check for check in found if check.samples()]
+def checks(kinds: Sequence[str] = KINDS, records: Iterable[Sample] = SAMPLES) -> list[Check]:
+    """Return all checks of some kinds, leaving out those without samples.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of check.
+    records
+        The samples: by default those of treadle and of installed distributions.
+    """
+    table = records if isinstance(records, SampleTable) else SampleTable(*records)
+    every = [
+        Check(family, dtype, kind, records=table)
+        for kind in kinds
+        for family in table.families()
+        for dtype in DTYPES[kind]
+    ]
+    return [check for check in every if check.samples()]
 
 
 def _in_force(flags: Mapping[str, object] | None) -> AbstractContextManager[None]:
@@ -274,6 +291,7 @@ def contract(
     kinds: Sequence[str] = KINDS,
     gaps: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
+    records: Iterable[Sample] = SAMPLES,
 ) -> list[Any]:
     """Return the contract of a backend as pytest parameters: (backend, check, flags).
 
@@ -288,6 +306,8 @@ def contract(
         out of its group, checked alone, and expected to fail.
     flags
         Options to set.
+    records
+        The samples to check: by default those of treadle and of installed distributions.
 
     Examples
     --------
@@ -296,18 +316,18 @@ def contract(
     ...     run_check(backend, check, flags)
     """
     known = gaps or {}
-    made = []
-    for check in checks(kinds):
+    parameters = []
+    for check in checks(kinds, records):
         named = {sample.name: _reason(f"{check}/{sample.name}", known) for sample in check.samples()}
         without = tuple(name for name, reason in named.items() if reason)
-        group = Check(check.family, check.dtype, check.kind, without=without)
+        group = replace(check, without=without)
         if group.samples():
-            made.append(pytest.param(backend, group, flags, id=f"{backend}-{check}"))
+            parameters.append(pytest.param(backend, group, flags, id=f"{backend}-{check}"))
         for name in without:
-            alone = Check(check.family, check.dtype, check.kind, only=name)
+            alone = replace(check, only=name)
             mark = pytest.mark.xfail(reason=named[name], strict=True)
-            made.append(pytest.param(backend, alone, flags, id=f"{backend}-{alone}", marks=mark))
-    return made
+            parameters.append(pytest.param(backend, alone, flags, id=f"{backend}-{alone}", marks=mark))
+    return parameters
 
 
 def contract_tests(
@@ -315,6 +335,7 @@ def contract_tests(
     kinds: Sequence[str] = KINDS,
     gaps: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
+    records: Iterable[Sample] = SAMPLES,
 ) -> type:
     """Return the contract of a backend, failures included, as a class of tests.
 
@@ -325,6 +346,10 @@ def contract_tests(
     In a backend's own test-suite, this line is enough::
 
         TestContract = contract_tests("mine")
+
+    In the test-suite of a library of ops, this is it, for each backend::
+
+        TestOpsOnNumba = contract_tests("numba", records=MY_SAMPLES)
     """
     known = gaps or {}
     failing = []
@@ -336,7 +361,7 @@ def contract_tests(
     class TestContract:
         """What every backend must do."""
 
-        @pytest.mark.parametrize(("name", "check", "options"), contract(backend, kinds, gaps, flags))
+        @pytest.mark.parametrize(("name", "check", "options"), contract(backend, kinds, gaps, flags, records))
         def test_results_are_those_of_numpy(
             self, name: str, check: Check, options: Mapping[str, object] | None
         ) -> None:

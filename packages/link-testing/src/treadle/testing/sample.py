@@ -220,6 +220,8 @@ class SampleTable:
     ------
     DuplicateSampleError
         If two have the same family and name.
+    TypeError
+        If one is not a `Sample`.
     """
 
     __slots__ = ("_samples",)
@@ -227,6 +229,9 @@ class SampleTable:
     def __init__(self, *samples: Sample) -> None:
         self._samples: dict[tuple[str, str], Sample] = {}
         for sample in samples:
+            if not isinstance(sample, Sample):
+                msg = f"samples: a treadle.testing.Sample is needed, not {sample!r}."
+                raise TypeError(msg)
             key = (sample.family, sample.name)
             if key in self._samples:
                 msg = f"samples: {sample.family} has a sample named {sample.name!r} already. Choose another name."
@@ -235,11 +240,11 @@ class SampleTable:
 
     def families(self) -> list[str]:
         """Return the names of the families, in order."""
-        return list(dict.fromkeys(family for family, _ in self._samples))
+        return list(dict.fromkeys(sample.family for sample in self))
 
     def of(self, family: str) -> list[Sample]:
         """Return the samples of a family."""
-        return [sample for (name, _), sample in self._samples.items() if name == family]
+        return [sample for sample in self if sample.family == family]
 
     def __iter__(self) -> Iterator[Sample]:
         """Iterate over all samples."""

@@ -1,6 +1,5 @@
 """Records of distributions: what every backend's draws are tested by."""
 
-from treadle.testing.distributions.record import Distribution
 from treadle.testing.distributions.table import families
 
-__all__ = ["Distribution", "families"]
+__all__ = ["families"]

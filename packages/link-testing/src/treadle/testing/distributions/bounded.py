@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special, stats
 
-from treadle.testing.distributions.record import Distribution
+from treadle.testing.distribution import Distribution
 
 
 class Kumaraswamy:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from treadle.testing.distributions.record import Distribution
+from treadle.testing.distribution import Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 import treadle.tensor as tt
-from treadle.testing.distributions.record import Distribution
+from treadle.testing.distribution import Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from treadle.testing.distributions.record import Distribution
+from treadle.testing.distribution import Distribution
+from treadle.testing.published import published
 
 
 def families() -> dict[str, list[Distribution]]:
-    """Return the records by the module that they stand in."""
+    """Return the records by the module that they stand in, those of installed distributions by entry point."""
     names = sorted(found.name for found in iter_modules([str(Path(__file__).parent)]))
-    modules = {name: import_module(f"{__package__}.{name}") for name in names if name not in {"record", "table"}}
-    return {name: module.DISTRIBUTIONS for name, module in modules.items()}
+    modules = {name: import_module(f"{__package__}.{name}") for name in names if name != "table"}
+    brought = {name: records for name, records in published(Distribution).items() if records}
+    return {**{name: module.DISTRIBUTIONS for name, module in modules.items()}, **brought}

@@ -1,4 +1,4 @@
-"""The table of all records: those of every family."""
+"""The table of all records: those of every family, and those that installed distributions publish."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import installed_version
 from treadle.tensor import load_families
+from treadle.testing.published import AllSamples
 from treadle.testing.records.composed import (
     linear_algebra_functions,
     linear_algebra_structured,
@@ -17,7 +18,6 @@ from treadle.testing.records.composed import (
     signals,
     values,
 )
-from treadle.testing.sample import SampleTable
 
 if TYPE_CHECKING:
     from treadle.graph import Op
@@ -38,7 +38,7 @@ if installed_version("pytensor-surface") is not None:
     from treadle.testing.records.composed import documented_values
 
     _RECORDS.append(documented_values)
-SAMPLES = SampleTable(*(sample for family in _RECORDS for sample in family.SAMPLES))
+SAMPLES = AllSamples(*(sample for family in _RECORDS for sample in family.SAMPLES))
 # Dtypes at which an op has no record, by the constant of this name in its family's records.
 LEFT_OUT: dict[type[Op], tuple[str, ...]] = {
     op: dtypes for family in _RECORDS for op, dtypes in getattr(family, "LEFT_OUT", {}).items()

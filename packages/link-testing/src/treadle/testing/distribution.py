@@ -39,7 +39,7 @@ class Distribution:
         Further parameters for which draws must be right: at the edges of the domain, tiny and huge. With each, a
         function that says whether an array of draws is right.
     invalid
-        Parameters that must be refused, and the text of the ValueError.
+        Parameters that must be refused, and a pattern (a regular expression) of what the ValueError says.
     smooth
         Whether draws have derivatives by the parameters; those by the parameters whose positions are listed.
     exact

@@ -1,0 +1,60 @@
+"""Records that installed distributions publish, for ops and distributions of random variables of their own."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from treadle.config import discover
+from treadle.testing.distribution import Distribution
+from treadle.testing.sample import Sample, SampleTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+R = TypeVar("R", Sample, Distribution)
+# Each entry point of this group names a sequence of records, of either kind.
+GROUP = "treadle.samples"
+
+
+@cache
+def _records() -> Mapping[str, Sequence[object]]:
+    """Return what is published, by entry point."""
+    return {name: tuple(entry.load()) for name, entry in discover(GROUP).items()}
+
+
+def published(kind: type[R]) -> dict[str, list[R]]:
+    """Return the published records of one kind, by the entry points that name them.
+
+    Raises
+    ------
+    TypeError
+        If an entry point names what is not a record.
+    """
+    for name, records in _records().items():
+        for record in records:
+            if not isinstance(record, Sample | Distribution):
+                msg = f"{GROUP} {name!r}: a sequence of Sample and Distribution is needed; it holds {record!r}."
+                raise TypeError(msg)
+    return {name: [record for record in records if isinstance(record, kind)] for name, records in _records().items()}
+
+
+class AllSamples(SampleTable):
+    """Samples, and those that installed distributions publish; these are loaded when samples are first asked for.
+
+    So what publishes samples may import `treadle.testing` to describe them.
+    """
+
+    __slots__ = ("_is_complete",)
+
+    def __init__(self, *samples: Sample) -> None:
+        super().__init__(*samples)
+        self._is_complete = False
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Iterate over all samples."""
+        if not self._is_complete:
+            everyone = SampleTable(*self._samples.values(), *(s for found in published(Sample).values() for s in found))
+            self._samples = everyone._samples
+            self._is_complete = True
+        return super().__iter__()
