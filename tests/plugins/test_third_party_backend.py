@@ -2,12 +2,11 @@
 
 import ast
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.plugins.installation import install, run_with_plugin
 
 FOLDER = Path(__file__).parent / "tape"
 SUITE = """
@@ -17,30 +16,9 @@ TestContract = contract_tests("tape")
 """
 
 
-def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    environment = {**os.environ, **variables}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel and install it into a folder of its own; return the folder."""
-    home = tmp_path_factory.mktemp("plugin")
-    source = home / "source"
-    shutil.copytree(FOLDER, source)
-    uv = (sys.executable, "-m", "uv", "--offline", "--no-cache")
-    run(*uv, "build", "--wheel", "--no-build-isolation", "--out-dir", home / "dist", source, cwd=home)
-    (wheel,) = (home / "dist").glob("*.whl")
-    target = home / "installed"
-    run(*uv, "pip", "install", "--python", sys.executable, "--no-deps", "--target", target, wheel, cwd=home)
-    return target
-
-
-def run_with_plugin(installed: Path, *arguments: str | Path, cwd: Path) -> str:
-    paths = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
-    return run(sys.executable, "-W", "error", *arguments, cwd=cwd, PYTHONPATH=paths)
+    return install(FOLDER, tmp_path_factory.mktemp("plugin"))
 
 
 def test_mode_of_the_backend_exists_once_it_is_installed(installed: Path, tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ class SampleTable:
         self._samples: dict[tuple[str, str], Sample] = {}
         for sample in samples:
             if not isinstance(sample, Sample):
-                msg = f"samples: a treadle.testing.Sample is needed, not {sample!r}."
+                msg = f"samples: a treadle.testing.Sample is needed, not {sample!r}."  # type: ignore[unreachable]
                 raise TypeError(msg)
             key = (sample.family, sample.name)
             if key in self._samples:

@@ -7,6 +7,7 @@ from treadle.link.c.backend import BACKEND, WITH_STEPS
 
 if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
+    from treadle.link.c.conventions.dtypes import ctype
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
     from treadle.link.c.table import TABLE
@@ -24,6 +25,7 @@ __all__ = [
     "CPointer",
     "OpWiseCLinker",
     "c_function",
+    "ctype",
 ]
 __getattr__ = versioned_names(
     __name__,
@@ -33,6 +35,7 @@ __getattr__ = versioned_names(
         "treadle.link.c.text.scalars": "SCALARS",
         "treadle.link.c.linker": "CLinker",
         "treadle.link.c.capsules": "CPointer",
+        "treadle.link.c.conventions.dtypes": "ctype",
         "treadle.link.c.opwise": "OpWiseCLinker",
         "treadle.link.c.table": "TABLE",
         "treadle.link.c.userops": "c_function",

@@ -302,7 +302,7 @@ class RandomVariable(RNGConsumerOp):
 
     # Drawing
 
-    def definition(self, rng: Any, *dist_params: Any, size: Any) -> Any:
+    def definition(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the draw in terms of a generator's methods and of NumPy's functions.
 
         It is called with values, and a generator of NumPy's or a `PortableGenerator`, and with variables and a
@@ -312,10 +312,10 @@ class RandomVariable(RNGConsumerOp):
         ----------
         rng
             The generator, which moves on.
-        dist_params
-            The parameters.
-        size
-            Shape of the batch, a tuple.
+        args
+            The parameters of the distribution: a subclass names them, ``definition(self, rng, low, high, *, size)``.
+        kwargs
+            ``size``: shape of the batch, a tuple.
 
         By default it is the generator's method of the same name that draws.
         """
@@ -323,7 +323,7 @@ class RandomVariable(RNGConsumerOp):
         if method is None:
             msg = f"{self._text()}: {type(rng).__name__} has no such method. Define `definition` or `rng_fn`."
             raise NotImplementedError(msg)
-        return method(*dist_params, size=size)
+        return method(*args, **kwargs)
 
     def rng_fn(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return a draw, by a generator that moves on: ``rng_fn(rng, *dist_params, size)``."""
