@@ -21,7 +21,11 @@ from treadle.testing.errors import ContractError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from treadle.graph import Variable
+    from treadle.tensor import TensorVariable
     from treadle.testing.distribution import Distribution
+
+    Size = tuple[int, ...] | None
 
 LEAST = 1e-4
 COUNT = 4000
@@ -36,12 +40,15 @@ def _mode(backend: str) -> str:
     return backend.upper()
 
 
-def _as_parameters(values: Sequence[Any]) -> list[Any]:
+def _as_parameters(values: Sequence[object]) -> list[Variable]:
     """Return parameters as inputs of a graph are: values that rewriting does not see, of known lengths."""
-    return [tt.shared(np.asarray(value), shape=np.shape(value)) for value in values]
+    arrays = [np.asarray(value) for value in values]
+    return [tt.shared(array, shape=array.shape) for array in arrays]
 
 
-def apply(record: Distribution, parameters: Sequence[Any], rng: Any, size: Any, **options: Any) -> tuple[Any, Any]:
+def apply(
+    record: Distribution, parameters: Sequence[object], rng: Variable, size: Size, **options: object
+) -> tuple[Variable, TensorVariable]:
     """Return the next generator and the draw.
 
     Parameters
@@ -62,9 +69,12 @@ def apply(record: Distribution, parameters: Sequence[Any], rng: Any, size: Any, 
     return following, draw
 
 
-def _chained(records: Iterable[Distribution], generator: Any, size: Any) -> tuple[Any, list[Any], Any]:
+def _chained(
+    records: Iterable[Distribution], generator: np.random.Generator | random.PortableGenerator, size: Size
+) -> tuple[Any, list[TensorVariable], Variable]:
     """Return a shared generator, one draw of each record with the generator after the one before, and the last one."""
-    shared = rng = random.shared_rng(generator)
+    shared: Any = random.shared_rng(generator)
+    rng = shared
     all_draws = []
     for record in records:
         rng, draw = apply(record, record.parameters[0], rng, size)
@@ -231,14 +241,15 @@ def check_sizes(backend: str, records: Iterable[Distribution], generator: str) -
         If one has another shape or dtype.
     """
     shapes: list[tuple[int, ...]] = [(), (0,), (2, 0, 3), (1,)]
-    outputs: list[Any] = []
-    expected: list[Any] = []
+    outputs: list[TensorVariable] = []
+    expected: list[tuple[Distribution, Size]] = []
     for record in records:
         for size in (None, *shapes):
             _, draw = apply(record, record.parameters[0], random.shared_rng(GENERATORS[generator]()), size)
             outputs.append(draw)
-            static = None if None in draw.type.shape else draw.type.shape
-            expected.append((record, static if size is None else size))
+            static = tuple(n for n in draw.type.shape if n is not None)
+            known = static if len(static) == draw.ndim else None
+            expected.append((record, known if size is None else size))
     values = function([], outputs, mode=_mode(backend))()
     for (record, shape), value, variable in zip(expected, values, outputs, strict=True):
         if value.dtype != variable.dtype:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
 
-def register_c(table: LoweringTable[Any]) -> None:
+def register_c(table: LoweringTable) -> None:
     """Add the rule to the C backend's table."""
     table.register(NormalizeRows)(_in_c)
 
 
-def register_numba(table: LoweringTable[Any]) -> None:
+def register_numba(table: LoweringTable) -> None:
     """Add the rule to the Numba backend's table."""
     table.register(NormalizeRows)(_in_numba)
 
