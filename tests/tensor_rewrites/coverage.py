@@ -12,7 +12,6 @@ from tests.tensor_rewrites.cases import CASES, Variables
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite
 from treadle.graph import explicit_graph_inputs
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.surface import scalar_rules
 from treadle.tensor import random as tr
 from treadle.tensor.random import GeneratorInState, GeneratorState
 from treadle.tensor.rewrites import RULE_SETS
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def _usual_rules() -> Iterator[str]:
     """Yield the names of rules and passes, without the rules that are left out unless they are asked for."""
-    for rules in (CORE, *RULE_SETS, *scalar_rules.RULE_SETS):
+    for rules in (CORE, *RULE_SETS):
         yield from (item.name for item in rules if getattr(item, "asked_by", None) is None)
 
 
