@@ -71,7 +71,7 @@ class SymbolicOp(OpFromGraph):
     def __init__(self, *, inline: bool = False, name: str | None = None, **kwargs: Any) -> None:
         self.name = type(self).__name__ if name is None else name
         self.is_inline = bool(inline)
-        self._given = kwargs
+        self._options = kwargs
 
     def build_inner_graph(self, *inputs: Any) -> Variable | Sequence[Variable]:
         """Return the outputs for these inputs, which have the types of those that the op is applied to."""
@@ -89,7 +89,7 @@ class SymbolicOp(OpFromGraph):
         op = copy(self)
         for derived in ("_canonical", "_fn", "_gradients", "_hash", "_pattern"):
             op.__dict__.pop(derived, None)
-        OpFromGraph.__init__(op, inner, outs, inline=self.is_inline, name=self.name, **self._given)
+        OpFromGraph.__init__(op, inner, outs, inline=self.is_inline, name=self.name, **self._options)
         op._built = True
         return OpFromGraph.make_node(op, *variables)
 

@@ -122,8 +122,8 @@ class Masks(Conditions):
             narrowed = self._earlier[node, i] = self.within(ALWAYS, mask, True)
         return narrowed
 
-    def _made(self, condition: Variable) -> Variable:
-        """Return a condition; one that stands for a mask of a node's input is made now."""
+    def _resolved(self, condition: Variable) -> Variable:
+        """Return a condition, with the mask computed now where it stands for one of a node's input."""
         if condition not in self._later:
             return condition
         mask = self._ready.get(condition)
@@ -199,7 +199,7 @@ class Masks(Conditions):
             for clause in clauses:
                 holds: TensorVariable | None = None
                 for outcome, taken in clause:
-                    condition = self._made(outcome)
+                    condition = self._resolved(outcome)
                     test = converted(condition, "bool") if taken else logical_not(condition)
                     holds = test if holds is None else logical_and(holds, test)
                 mask = holds if mask is None else logical_or(mask, holds)

@@ -218,10 +218,10 @@ def inferred(shapes: SymbolicShapes, node: Apply, out: Variable) -> Inferred:
     scalars = None if type(node.op).infer_shape is Op.infer_shape else own_shape(node, out, shapes)
     if scalars is None:
         return [None] * tensors((out,))[0].ndim
-    return [_made(shapes, node, n) for n in scalars]
+    return [_as_length(shapes, node, n) for n in scalars]
 
 
-def _made(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length | None:
+def _as_length(shapes: SymbolicShapes, node: Apply, scalar: Variable) -> Length | None:
     """Return a scalar as a length that may be computed whenever the node's inputs are at hand.
 
     None where it is read off the node's own result: nothing more is known of it.

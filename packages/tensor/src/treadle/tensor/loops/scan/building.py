@@ -140,7 +140,7 @@ class _Loop:
         for i, number in self.numbers.items():
             self.starts[i] = constant(number, dtype=number_dtype(number, beside))
         while True:
-            states = self._made()
+            states = self._new_states()
             returned = self._called(fn, states)
             if returned is None:
                 msg = f"{self.subject}: the function of a step returned None. Return what it computes."
@@ -157,7 +157,7 @@ class _Loop:
             numbers[-1] = self.parts.add_carry(constant(0, dtype=LENGTH), self._at, add(self._at, 1))
         return results, outputs, numbers
 
-    def _made(self) -> dict[int, _State]:
+    def _new_states(self) -> dict[int, _State]:
         self._at: Any = TensorType(LENGTH, ()).make_variable("step")
         return {
             i: _State(state, self.starts[i], self._at if state.depth > MOST_CARRIES else None)
