@@ -15,7 +15,6 @@ from scipy import stats
 
 from treadle import tensor as tt
 from treadle.compile import function
-from treadle.tensor import random
 from treadle.testing.errors import ContractError
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ COUNT = 4000
 # Makers of the generators that a distribution draws from.
 GENERATORS: Mapping[str, Callable[[], Any]] = {
     "numpy": lambda: np.random.default_rng(2024),
-    "portable": lambda: random.PortableGenerator(2024),
+    "portable": lambda: tt.random.PortableGenerator(2024),
 }
 
 
@@ -64,16 +63,16 @@ def apply(
     options
         Further arguments of the distribution.
     """
-    make = record.make or getattr(random, record.name)
+    make = record.make or getattr(tt.random, record.name)
     following, draw = make(*_as_parameters(parameters), size=size, rng=rng, return_next_rng=True, **options)
     return following, draw
 
 
 def _chained(
-    records: Iterable[Distribution], generator: np.random.Generator | random.PortableGenerator, size: Size
+    records: Iterable[Distribution], generator: np.random.Generator | tt.random.PortableGenerator, size: Size
 ) -> tuple[Any, list[TensorVariable], Variable]:
     """Return a shared generator, one draw of each record with the generator after the one before, and the last one."""
-    shared: Any = random.shared_rng(generator)
+    shared: Any = tt.random.shared_rng(generator)
     rng = shared
     all_draws = []
     for record in records:
@@ -118,11 +117,11 @@ def check_portable_draws(backend: str, records: Sequence[Distribution]) -> None:
     ContractError
         If one differs by more than rounding (at all where `Distribution.exact`), or if the state afterwards does.
     """
-    shared, outputs, last = _chained(records, random.PortableGenerator(12), (7, 3))
+    shared, outputs, last = _chained(records, tt.random.PortableGenerator(12), (7, 3))
     reference = function([], outputs, updates={shared: last}, mode="VM")
     expected_calls = reference(), reference()
     reached = shared.get_value()
-    shared.set_value(random.PortableGenerator(12))
+    shared.set_value(tt.random.PortableGenerator(12))
     compute = function([], outputs, updates={shared: last}, mode=_mode(backend))
     for expected in expected_calls:
         for record, draw, other in zip(records, compute(), expected, strict=True):
@@ -155,7 +154,7 @@ def check_fit(backend: str, record: Distribution, choice: int, generator: str) -
         If the p-value of a test of fit is below 1e-4, or a mean is five standard errors off.
     """
     parameters = record.parameters[choice]
-    _, draw = apply(record, parameters, random.shared_rng(GENERATORS[generator]()), (COUNT,))
+    _, draw = apply(record, parameters, tt.random.shared_rng(GENERATORS[generator]()), (COUNT,))
     values = function([], draw, mode=_mode(backend))()
     if record.oracle is not None and (p := _p_value(record.oracle(*parameters), values)) <= LEAST:
         _fail(backend, record, f"{COUNT} draws with parameters {parameters} do not fit the distribution (p = {p:.1g}).")
@@ -199,7 +198,7 @@ def check_extremes(backend: str, records: Iterable[Distribution], generator: str
     """
     cases = [(record, *extreme) for record in records for extreme in record.extremes]
     outputs = [
-        apply(record, parameters, random.shared_rng(GENERATORS[generator]()), (50,))[1]
+        apply(record, parameters, tt.random.shared_rng(GENERATORS[generator]()), (50,))[1]
         for record, parameters, _ in cases
     ]
     values = function([], outputs, mode=_mode(backend))()
@@ -217,7 +216,7 @@ def check_refusal(backend: str, record: Distribution, case: int, generator: str)
         If there is no ValueError, if it says something else, or if the generator has moved.
     """
     parameters, text = record.invalid[case]
-    shared = random.shared_rng(GENERATORS[generator]())
+    shared = tt.random.shared_rng(GENERATORS[generator]())
     following, draw = apply(record, parameters, shared, (3,))
     compute = function([], draw, updates={shared: following}, mode=_mode(backend))
     before = shared.get_value()
@@ -245,7 +244,7 @@ def check_sizes(backend: str, records: Iterable[Distribution], generator: str) -
     expected: list[tuple[Distribution, Size]] = []
     for record in records:
         for size in (None, *shapes):
-            _, draw = apply(record, record.parameters[0], random.shared_rng(GENERATORS[generator]()), size)
+            _, draw = apply(record, record.parameters[0], tt.random.shared_rng(GENERATORS[generator]()), size)
             outputs.append(draw)
             static = tuple(n for n in draw.type.shape if n is not None)
             known = static if len(static) == draw.ndim else None
@@ -266,9 +265,10 @@ def check_float32(backend: str, records: Iterable[Distribution], generator: str)
     ContractError
         If they are not.
     """
-    chosen = [r for r in records if getattr(r.make or getattr(random, r.name), "dtype", None) == "floatX"]
+    chosen = [r for r in records if getattr(r.make or getattr(tt.random, r.name), "dtype", None) == "floatX"]
     outputs = [
-        apply(r, r.parameters[0], random.shared_rng(GENERATORS[generator]()), (4,), dtype="float32")[1] for r in chosen
+        apply(r, r.parameters[0], tt.random.shared_rng(GENERATORS[generator]()), (4,), dtype="float32")[1]
+        for r in chosen
     ]
     for record, draw in zip(chosen, function([], outputs, mode=_mode(backend))(), strict=True):
         if draw.dtype != "float32" or not np.isfinite(draw).all():
@@ -289,7 +289,7 @@ def check_derivative(backend: str, record: Distribution, parameter: int) -> None
         return
     at = record.parameters[0]
     inputs = [tt.dscalar() for _ in at]
-    draw = (record.make or getattr(random, record.name))(*inputs, size=(40,), rng=random.shared_rng(seed=5))
+    draw = (record.make or getattr(tt.random, record.name))(*inputs, size=(40,), rng=tt.random.shared_rng(seed=5))
     slopes = tt.jacobian(draw, inputs[parameter])
     x, received = function(inputs, [draw, slopes], mode=_mode(backend))(*at)
     step = 1e-5 * max(1.0, abs(at[parameter]))
