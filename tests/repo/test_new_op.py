@@ -11,6 +11,8 @@ import pytest
 from tests.repo.tree import ROOT
 
 PACKAGES = ("packages/tensor", "packages/link-testing")
+# What rules are written into besides.
+CASES = "tests/tensor_rewrites"
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -19,6 +21,20 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
+
+
+def written(checkout: Path, *arguments: str, folders: tuple[str, ...] = PACKAGES) -> list[str]:
+    """Copy folders and write a skeleton into the copy, where ruff has nothing to say; return the files that changed."""
+    for folder in folders:
+        shutil.copytree(ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", checkout)
+    done = run("-m", "tools.new_op", *arguments, "--root", checkout, cwd=checkout)
+    assert done.returncode == 0, done.stderr
+    changed = done.stdout.split()
+    for check in (("check", "--no-cache"), ("format", "--no-cache", "--check")):
+        complaints = run("-m", "ruff", *check, *changed, cwd=checkout)
+        assert complaints.returncode == 0, complaints.stdout
+    return changed
 
 
 @pytest.mark.parametrize(
@@ -33,26 +49,46 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         (("airy", "--family", "gamma_functions", "--elementwise"), "tt.airy([1.0]).eval()", 3),
         (("versine", "--family", "trigonometric", "--elementwise"), "tt.versine([1.0]).eval()", 2),
         (("fresnel", "--family", "waves", "--elementwise"), "tt.fresnel([1.0]).eval()", 5),
+        (("core_factor", "--kind", "matrix", "--family", "svd"), "tt.linalg.core_factor([[1.0]]).eval()", 4),
+        (("gap", "--kind", "matrix", "--family", "eigengaps"), "tt.linalg.gap([[1.0]]).eval()", 7),
+        (
+            ("rayleigh_sum", "--kind", "distribution", "--family", "positive"),
+            "tt.random.rayleigh_sum(size=2, rng=tt.random.shared_rng(seed=1)).eval()",
+            3,
+        ),
     ],
 )
 def test_a_skeleton_fits_and_says_what_is_missing(
     tmp_path: Path, arguments: tuple[str, ...], call: str, files: int
 ) -> None:
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    made = run("-m", "tools.new_op", *arguments, "--root", tmp_path, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    changed = made.stdout.split()
-    assert len(changed) == files
-    for check in (("check", "--no-cache"), ("format", "--no-cache", "--check")):
-        done = run("-m", "ruff", *check, *changed, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout
+    assert len(written(tmp_path, *arguments)) == files
     name = arguments[0]
-    told = run("-c", f"import treadle.tensor as tt, treadle.testing; print(tt.{name}); {call}", cwd=tmp_path)
+    shown = call.partition("(")[0] if name in call.partition("(")[0] else f"tt.{name}"
+    told = run("-c", f"import treadle.tensor as tt, treadle.testing; print({shown}); {call}", cwd=tmp_path)
     assert told.stdout, told.stderr
     assert "NotImplementedError" in told.stderr
     assert "fill in" in told.stderr
+
+
+def test_a_rule_comes_with_its_case(tmp_path: Path) -> None:
+    arguments = ("sum_of_negated", "--kind", "rule", "--family", "reduction", "--op", "Reduction")
+    changed = written(tmp_path, *arguments, folders=(*PACKAGES, CASES))
+    assert changed == [
+        "packages/tensor/src/treadle/tensor/rewrites/reduction.py",
+        "tests/tensor_rewrites/cases.py",
+    ]
+    program = "import treadle.tensor as tt; from treadle.rewrite import default_database; "
+    program += "print('sum_of_negated' in default_database()); (-tt.dvector()).sum().eval()"
+    told = run("-c", program, cwd=tmp_path)
+    assert told.stdout.strip() == "True", told.stderr
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "jax", "torch"])
+def test_a_lowering_stands_in_the_folder_of_its_room(tmp_path: Path, backend: str) -> None:
+    folders = ("packages/tensor", f"packages/link-{backend}")
+    changed = written(tmp_path, "OpFromGraph", "--kind", "lowering", "--backend", backend, folders=folders)
+    lower = f"packages/link-{backend}/src/treadle/link/{backend}/lower/embedding"
+    assert sorted(changed) == [f"{lower}/__init__.py", f"{lower}/from_graph.py"]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +108,13 @@ def test_a_skeleton_fits_and_says_what_is_missing(
             "'tensor_type' is a module that holds no family of ops",
         ),
         (("fresh", "--family", "copying"), "listed by treadle.graph"),
+        (("fresh", "--kind", "matrix", "--family", "reduction"), "'reduction' is no family of ops on matrices"),
+        (("fresh", "--kind", "distribution"), "a distribution needs a family"),
+        (("gamma", "--kind", "distribution", "--family", "positive"), "'gamma' is defined already"),
+        (("fresh", "--kind", "rule", "--family", "reduced"), "a rule needs a family"),
+        (("fresh", "--kind", "rule", "--family", "scalar/cast"), "a rule is about an op"),
+        (("Sort", "--kind", "lowering", "--backend", "cuda"), "a lowering needs a backend, got 'cuda'"),
+        (("sort", "--kind", "lowering", "--backend", "c"), "a lowering is for an op of treadle.tensor"),
     ],
 )
 def test_a_name_or_family_that_does_not_fit_is_refused(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:

@@ -1,27 +1,32 @@
-"""Write the skeleton of an op: ``./dev new-op NAME [--family FAMILY] [--elementwise]``.
+"""Skeletons of ops: structured ones, functions of each element, and ops on matrices.
 
-It is one class or scalar op with its user function in the family's module, which says what it exports, and one sample
-record. Families that are imported when asked for have their names in the package's table of contents. What is to be
-filled in raises NotImplementedError.
+One is a class or scalar op with its user function, in modules that say what they export, and one sample record.
+Families that are imported when asked for have their names in the package's table of contents.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
-import subprocess
-import sys
-from keyword import iskeyword
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools import names as tables
+from tools.new_op.sources import (
+    TENSOR,
+    Imports,
+    bad_name,
+    class_name,
+    home_of,
+    module_name,
+    tidy,
+    with_exports,
+    with_imports,
+)
 
-# Names by module.
-Imports = dict[str, tuple[str, ...]]
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-ROOT = Path(__file__).resolve().parent.parent
-TENSOR = Path("packages/tensor/src/treadle/tensor")
 # Where the families of functions of each element stand.
 ELEMENTWISE = ("elementwise", "special_functions")
 # Rooms whose names are found elsewhere than in `treadle.tensor`.
@@ -100,6 +105,40 @@ SCALAR_IMPORTS: Imports = {
 SCALAR_TYPES: Imports = {
     "treadle.tensor.variables.variable": ("TensorVariable",),
 }
+MATRIX_OP = '''
+
+@static_op
+class {kind}(MatrixOp):
+    """To be filled in: what it computes of each matrix."""
+
+    # The lengths of the last dimensions, of inputs and of results: equal letters are equal lengths.
+    signature = "(m,n)->(m,n)"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute the results of one matrix of each input with NumPy or SciPy: the reference for every backend."""
+        msg = f"{{self}}: fill in the results."
+        raise NotImplementedError(msg)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the results in simpler ops, which derivatives go through; or write `pullback` in place of this."""
+        msg = f"{{self}}: fill in the results in simpler ops, or remove the method."
+        raise NotImplementedError(msg)
+'''
+MATRIX_FUNCTION = '''
+
+def {name}(a: TensorLike) -> TensorVariable:
+    """To be filled in: what it returns (as numpy.linalg.…)."""
+    result: TensorVariable = {kind}()(*as_matrices("{name}", a))
+    return result
+'''
+MATRIX_IMPORTS: Imports = {
+    "": ("numpy as np",),
+    "treadle.graph": ("static_op",),
+    "treadle.tensor.linalg.ops.matrix_op": ("MatrixOp",),
+    "typing": ("TYPE_CHECKING",),
+}
+MATRIX_TYPES: Imports = {"collections.abc": ("Sequence",), "treadle.graph": ("Variable",)}
+MATRIX_FUNCTION_TYPES: Imports = {"treadle.tensor.variables.variable": ("TensorLike", "TensorVariable")}
 EXPECTED = """def _expected_{name}(x: Any) -> Any:
     msg = "{name}: fill in what NumPy or SciPy returns."
     raise NotImplementedError(msg)
@@ -112,6 +151,16 @@ SAMPLE = """    Sample(
         tt.{name},
         _expected_{name},
         (of_shape((3, 4), empty=(0, 4), long=(11, 97)),),
+        wrt=(0,),
+    ),
+"""
+MATRIX_SAMPLE = """    Sample(
+        "{name}",
+        F,
+        tt.linalg.{name},
+        _expected_{name},
+        (of_shape((2, 3, 3), empty=(2, 0, 0)),),
+        dtypes=("float32", "float64"),
         wrt=(0,),
     ),
 """
@@ -131,36 +180,7 @@ SCALAR_SAMPLE_IMPORTS: Imports = {
 }
 
 
-def known_names(text: str) -> set[str]:
-    """Return the names that a module imports or defines."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.update(alias.asname or alias.name for alias in node.names)
-    return found
-
-
-def with_imports(text: str, imports: Imports, types: Imports) -> str:
-    """Return a module's text with what it does not import yet; ruff brings the lines into order."""
-    known = known_names(text)
-
-    def lines(wanted: Imports, indent: str) -> str:
-        missing = [(m, n) for m, names in wanted.items() for n in names if n.rpartition(" ")[2] not in known]
-        return "".join(f"{indent}{f'from {module} ' if module else ''}import {name}\n" for module, name in missing)
-
-    first = "from __future__ import annotations\n"
-    text = text.replace(first, f"{first}\n{lines(imports, '')}", 1)
-    more = lines(types, "    ")
-    if more and "\nif TYPE_CHECKING:\n" in text:
-        return text.replace("\nif TYPE_CHECKING:\n", f"\nif TYPE_CHECKING:\n{more}", 1)
-    if more:
-        last = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)][-1].end_lineno
-        rows = text.splitlines(keepends=True)
-        text = "".join([*rows[:last], f"\nif TYPE_CHECKING:\n{more}", *rows[last:]])
-    return text
-
-
-def add_record(path: Path, family: str, name: str, elementwise: bool) -> None:
+def add_record(path: Path, family: str, name: str, sample: str, imports: Imports) -> None:
     """Add a sample, and what is expected of it, to the records of a family."""
     if not path.parent.exists():
         path.parent.mkdir()
@@ -175,25 +195,8 @@ def add_record(path: Path, family: str, name: str, elementwise: bool) -> None:
         )
     at = text.index("SAMPLES: tuple")
     end = text.index("\n)", at) + 1
-    sample = (SCALAR_SAMPLE if elementwise else SAMPLE).format(name=name)
-    text = f"{text[:at]}{EXPECTED.format(name=name)}{text[at:end]}{sample}{text[end:]}"
-    imports = SCALAR_SAMPLE_IMPORTS if elementwise else SAMPLE_IMPORTS
+    text = f"{text[:at]}{EXPECTED.format(name=name)}{text[at:end]}{sample.format(name=name)}{text[end:]}"
     path.write_text(with_imports(text, imports, {}), encoding="utf-8")
-
-
-def with_exports(text: str, names: list[str]) -> str:
-    """Return a module's text with names in its `__all__`; ruff brings them into order."""
-    quoted = "".join(f'"{name}", ' for name in names)
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            lines = text.splitlines(keepends=True)
-            line, column = node.value.lineno - 1, node.value.col_offset + 1
-            lines[line] = f"{lines[line][:column]}{quoted}{lines[line][column:]}"
-            return "".join(lines)
-    first = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Assign))
-    above = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))]) - 1
-    lines = text.splitlines(keepends=True)
-    return "".join([*lines[:above], f"__all__ = [{quoted}]\n\n\n", *lines[above:]])
 
 
 def list_names(root: Path, module: str, names: list[str]) -> list[Path]:
@@ -219,46 +222,79 @@ def rooms_of_families(path: Path) -> dict[str, str]:
     return {family: room.replace(".", "/") for family, room in ast.literal_eval(table.value).items()}
 
 
-def write(root: Path, name: str, family: str, room: str, elementwise: bool) -> list[Path]:
+def _add(path: Path, text: str, exports: list[str], imports: Imports, types: Imports) -> None:
+    """Add text to a module, which is begun if it is not there."""
+    if not path.exists():
+        path.write_text(f'"""{exports[0]}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
+    text = path.read_text(encoding="utf-8").rstrip("\n") + "\n" + text
+    path.write_text(with_exports(with_imports(text, imports, types), exports), encoding="utf-8")
+
+
+def _functions_of(root: Path, family: str) -> Path:
+    """Return the module of treadle.tensor.linalg for the functions of a family's ops: that which takes most of them."""
+    folder = root / TENSOR / "linalg"
+    taken = dict.fromkeys(sorted(folder.glob("*.py")), 0)
+    for path in taken:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module == f"treadle.tensor.linalg.ops.{family}":
+                taken[path] = len(node.names)
+    return max(taken, key=taken.__getitem__) if any(taken.values()) else folder / f"{family}_functions.py"
+
+
+def write(root: Path, asked: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    kind = "".join(part.capitalize() for part in name.split("_"))
+    name, family, kind = asked.name, asked.family or asked.name, class_name(asked.name)
     families = root / TENSOR / "families.py"
     rooms = rooms_of_families(families)
-    home = rooms.get(family, room)
+    home = rooms.get(family) or _room(asked)
     source, record = root / TENSOR / home / f"{family}.py", root / RECORDS / home.partition("/")[0] / f"{family}.py"
     changed = [source, record]
     if family not in rooms:
-        source.write_text(f'"""{kind}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
         text = families.read_text(encoding="utf-8")
-        families.write_text(text.replace("\n}\n", f'\n    "{family}": "{home}",\n}}\n', 1), encoding="utf-8")
+        row = f'\n    "{family}": "{home.replace("/", ".")}",\n}}\n'
+        families.write_text(text.replace("\n}\n", row, 1), encoding="utf-8")
         changed.append(families)
-    text = source.read_text(encoding="utf-8").rstrip("\n") + "\n"
-    text += (SCALAR_OP if elementwise else OP).format(name=name, kind=kind)
-    imports, types = (SCALAR_IMPORTS, SCALAR_TYPES) if elementwise else (OP_IMPORTS, OP_TYPES)
-    names = [name] if elementwise else [kind, name]
-    source.write_text(with_exports(with_imports(text, imports, types), names), encoding="utf-8")
-    changed += list_names(root, f"{home.replace('/', '.')}.{family}", names)
-    add_record(record, family, name, elementwise)
-    ruff = (sys.executable, "-m", "ruff")
-    subprocess.run([*ruff, "check", "--quiet", "--select", "I,RUF022", "--fix", *changed], cwd=root, check=True)
-    subprocess.run([*ruff, "format", "--quiet", *changed], cwd=root, check=True)
-    return changed
+    module = module_name(root, source)
+    if asked.kind == "matrix":
+        _add(source, MATRIX_OP.format(kind=kind), [kind], MATRIX_IMPORTS, MATRIX_TYPES)
+        functions = _functions_of(root, family)
+        imports: Imports = {
+            module: (kind,),
+            "treadle.tensor.linalg.ops.matrix_op": ("as_matrices",),
+            "typing": ("TYPE_CHECKING",),
+        }
+        _add(functions, MATRIX_FUNCTION.format(name=name, kind=kind), [name], imports, MATRIX_FUNCTION_TYPES)
+        changed += [functions, *tables.write(root)]
+        add_record(record, family, name, MATRIX_SAMPLE, SAMPLE_IMPORTS)
+    elif asked.kind == "elementwise":
+        _add(source, SCALAR_OP.format(name=name), [name], SCALAR_IMPORTS, SCALAR_TYPES)
+        changed += list_names(root, module.removeprefix("treadle.tensor."), [name])
+        add_record(record, family, name, SCALAR_SAMPLE, SCALAR_SAMPLE_IMPORTS)
+    else:
+        _add(source, OP.format(name=name, kind=kind), [kind, name], OP_IMPORTS, OP_TYPES)
+        changed += list_names(root, module.removeprefix("treadle.tensor."), [kind, name])
+        add_record(record, family, name, SAMPLE, SAMPLE_IMPORTS)
+    return tidy(root, changed)
 
 
-def refusal(root: Path, name: str, family: str, room: str, elementwise: bool) -> str:
-    """Return why a skeleton cannot be written into a checkout, or nothing."""
-    for given in (name, family):
-        if not re.fullmatch("[a-z][a-z0-9_]*", given) or iskeyword(given):
-            return f"{given!r} is no name in lower case. Take one such as cumulative_sum."
-    package = root / TENSOR
-    kind = "".join(part.capitalize() for part in name.split("_"))
-    for path in sorted(package.rglob("*.py")):
-        if re.search(
-            rf"^({name}(:.*)? = |def {name}\(|class {kind}\b)", path.read_text(encoding="utf-8"), re.MULTILINE
-        ):
+def _room(asked: Namespace) -> str:
+    """Return the folder for a new family."""
+    room: str = asked.room or {"elementwise": "elementwise", "matrix": "linalg/ops"}.get(asked.kind, "")
+    return room
+
+
+def refusal(root: Path, asked: Namespace) -> str:
+    """Return why the skeleton cannot be written into a checkout, or nothing."""
+    name, family = asked.name, asked.family or asked.name
+    if reason := bad_name(name, family):
+        return reason
+    for taken in (name, class_name(name)):
+        if path := home_of(root, taken):
             return f"{name!r} is defined already, in {path.relative_to(root)}. Take another name."
+    package = root / TENSOR
     rooms = rooms_of_families(package / "families.py")
     if family not in rooms:
+        room = _room(asked)
         if not room or not (package / room / "__init__.py").exists():
             known = sorted({home for home in rooms.values() if home})
             return f"a new family needs a room, got {room!r}. Pass --room with one of {', '.join(known)}."
@@ -268,31 +304,9 @@ def refusal(root: Path, name: str, family: str, room: str, elementwise: bool) ->
     home = rooms[family]
     if home in BY_HAND:
         return f"the names of {family!r} are listed by {BY_HAND[home]}. Write the op by hand."
-    if elementwise != (home in ELEMENTWISE):
-        return f"{family!r} is a family of {'other' if elementwise else 'elementwise'} ops. Take another family."
+    if (asked.kind == "elementwise") != (home in ELEMENTWISE):
+        others = "other" if asked.kind == "elementwise" else "elementwise"
+        return f"{family!r} is a family of {others} ops. Take another family."
+    if asked.kind == "matrix" and home != "linalg/ops":
+        return f"{family!r} is no family of ops on matrices. Take another family, or leave --kind out."
     return ""
-
-
-def main() -> int:
-    """Write the skeleton that the arguments describe."""
-    parser = argparse.ArgumentParser(prog="./dev new-op", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("name", help="name of the user function, such as cumulative_sum")
-    parser.add_argument("--family", help="module that it belongs to; a new one of the op's name by default")
-    parser.add_argument(
-        "--room", help="folder of treadle.tensor for a new family; elementwise for functions of elements"
-    )
-    parser.add_argument("--elementwise", action="store_true", help="whether it is a function of single elements")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout; this one by default")
-    given = parser.parse_args()
-    family = given.family or given.name
-    room = given.room or ("elementwise" if given.elementwise else "")
-    reason = refusal(given.root, given.name, family, room, given.elementwise)
-    if reason:
-        parser.error(reason)
-    for path in write(given.root, given.name, family, room, given.elementwise):
-        print(path.relative_to(given.root))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Skeletons of a backend's rule for an op."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.new_op.sources import TENSOR, Imports, home_of, tidy, with_imports
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+# For each backend its table, what its rule takes beside the op and the node, and what it returns.
+BACKENDS: dict[str, tuple[str, str, str]] = {
+    "c": ("TABLE", ", unit: Unit", "None"),
+    "jax": ("JAX", "", "Lowered"),
+    "numba": ("TABLE", ", writer: GraphWriter", "None"),
+    "torch": ("TORCH", "", "Lowered"),
+}
+TYPES: dict[str, Imports] = {
+    "c": {"treadle.link.c.text.unit": ("Unit",), "treadle.tensor": ("TensorNode",)},
+    "jax": {"treadle.link.jax.table": ("Lowered",), "treadle.tensor": ("TensorNode",)},
+    "numba": {"treadle.link.numba.text.writer": ("GraphWriter",), "treadle.tensor": ("TensorNode",)},
+    "torch": {"treadle.link.torch.table": ("Lowered",), "treadle.tensor": ("TensorNode",)},
+}
+RULE = '''
+
+@{table}.register({op})
+def lower_{name}(op: {op}, node: TensorNode{more}) -> {returns}:
+    """To be filled in: what it writes or calls."""
+    msg = f"{{op}}: fill in the rule of the backend {backend}."
+    raise NotImplementedError(msg)
+'''
+
+
+def _place(root: Path, backend: str, home: Path) -> Path:
+    """Return the module of a backend's rules for the family of an op: its room's folder, or where it stands already."""
+    lower = root / f"packages/link-{backend}/src/treadle/link/{backend}/lower"
+    room = home.relative_to(root / TENSOR).parts[0]
+    return lower / room / home.name
+
+
+def refusal(root: Path, asked: Namespace) -> str:
+    """Return why the skeleton cannot be written into a checkout, or nothing."""
+    if asked.backend not in BACKENDS:
+        return f"a lowering needs a backend, got {asked.backend!r}. Pass --backend with one of {', '.join(BACKENDS)}."
+    home = home_of(root, asked.name) if re.fullmatch("[A-Z][A-Za-z0-9]*", asked.name) else None
+    if home is None:
+        return f"a lowering is for an op of treadle.tensor, got {asked.name!r}. Name its class, such as Sort."
+    place = _place(root, asked.backend, home)
+    for path in sorted(place.parent.parent.rglob("*.py")):
+        if re.search(rf"\.register\([^)]*\b{asked.name}\b", path.read_text(encoding="utf-8")):
+            return f"{asked.name} has a rule already, in {path.relative_to(root)}. Change that one."
+    return ""
+
+
+def write(root: Path, asked: Namespace) -> list[Path]:
+    """Write the skeleton into a checkout; return the files that changed."""
+    home = home_of(root, asked.name)
+    assert home is not None
+    place = _place(root, asked.backend, home)
+    changed = [place]
+    if not place.parent.exists():
+        place.parent.mkdir()
+        contents = f'"""Rules of the backend {asked.backend} for ops of `treadle.tensor.{place.parent.name}`."""\n'
+        (place.parent / "__init__.py").write_text(contents, encoding="utf-8")
+        changed.append(place.parent / "__init__.py")
+    if not place.exists():
+        title = place.stem.replace("_", " ").capitalize()
+        place.write_text(f'"""{title}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
+    table, more, returns = BACKENDS[asked.backend]
+    imports: Imports = {
+        f"treadle.link.{asked.backend}.table": (table,),
+        "treadle.tensor": (asked.name,),
+        "typing": ("TYPE_CHECKING",),
+    }
+    name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", asked.name).lower()
+    rule = RULE.format(table=table, op=asked.name, name=name, more=more, returns=returns, backend=asked.backend)
+    text = place.read_text(encoding="utf-8").rstrip("\n") + "\n" + rule
+    place.write_text(with_imports(text, imports, TYPES[asked.backend]), encoding="utf-8")
+    return tidy(root, changed)

@@ -1,0 +1,69 @@
+"""Skeletons of rewriting rules, with a case that says what they make of an expression."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.new_op.sources import TENSOR, Imports, bad_name, home_of, module_name, tidy, with_imports
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+REWRITES = TENSOR / "rewrites"
+CASES = Path("tests/tensor_rewrites/cases.py")
+RULE = '''
+
+@RULES.rule(Phase.CANONICALIZE, {op}, tags=("fast_compile", "fast_run"))
+def {name}(node: TensorNode) -> TensorVariable | None:
+    """To be filled in: f(g(x)) -> h(x)."""
+    msg = "{name}: fill in the replacement; return None where there is none."
+    raise NotImplementedError(msg)
+'''
+TYPES: Imports = {"treadle.tensor.variables.variable": ("TensorNode", "TensorVariable")}
+CASE = """def _{name}(v: Variables) -> object:
+    msg = "{name}: fill in an expression of the variables."
+    raise NotImplementedError(msg)
+
+
+"""
+ROW = '    Case("{name}", _{name}, "fill in the text of what it becomes"),\n'
+
+
+def families(root: Path) -> list[str]:
+    """Return the modules that declare a set of rules, as paths in the folder of rewrites."""
+    folder = root / REWRITES
+    holding = (path for path in folder.rglob("*.py") if "\nRULES = RuleSet(" in path.read_text(encoding="utf-8"))
+    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in holding)
+
+
+def refusal(root: Path, asked: Namespace) -> str:
+    """Return why the skeleton cannot be written into a checkout, or nothing."""
+    if reason := bad_name(asked.name):
+        return reason
+    if asked.family not in families(root):
+        return f"a rule needs a family, got {asked.family!r}. Pass --family with one of {', '.join(families(root))}."
+    if path := home_of(root, asked.name):
+        return f"{asked.name!r} is defined already, in {path.relative_to(root)}. Take another name."
+    if asked.op is None or home_of(root, asked.op) is None:
+        return (
+            f"a rule is about an op, got {asked.op!r}. Pass --op with its class or function, such as Reduction or exp."
+        )
+    return ""
+
+
+def write(root: Path, asked: Namespace) -> list[Path]:
+    """Write the skeleton into a checkout; return the files that changed."""
+    source, cases = root / REWRITES / f"{asked.family}.py", root / CASES
+    home = home_of(root, asked.op)
+    imports: Imports = {"treadle.rewrite": ("Phase",), "typing": ("TYPE_CHECKING",)}
+    if home is not None and home != source:
+        imports[module_name(root, home)] = (asked.op,)
+    text = source.read_text(encoding="utf-8").rstrip("\n") + "\n" + RULE.format(name=asked.name, op=asked.op)
+    source.write_text(with_imports(text, imports, TYPES), encoding="utf-8")
+    text = cases.read_text(encoding="utf-8")
+    at = text.index("CASES = [")
+    end = text.index("\n]", at) + 1
+    text = text[:at] + CASE.format(name=asked.name) + text[at:end] + ROW.format(name=asked.name) + text[end:]
+    cases.write_text(text, encoding="utf-8")
+    return tidy(root, [source, cases])
