@@ -1,4 +1,4 @@
-"""Fourier transforms: the loops that NumPy has compiled."""
+"""Fourier transforms, by NumPy's compiled loops."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 TAKES_COMPLEX = True
 
 _MODULE = "numpy.fft._pocketfft_umath"
-# The types of each loop in double precision; in single precision they have other letters.
+# The types of each loop in double precision; single precision replaces D and d by F and f.
 _TYPES = {"fft": "Dd->D", "ifft": "Dd->D", "rfft_n_even": "dd->D", "rfft_n_odd": "dd->D", "irfft": "Dd->d"}
 
 
 @TABLE.register(FourierTransform)
 def fourier_transform(op: FourierTransform, node: TensorNode, unit: Unit) -> None:
-    """Write the length along the axis, and a call for all lines."""
+    """Write the length along the axis, and one call for all lines."""
     x, *wanted = node.inputs
     (out,) = node.outputs
     source, o, rank = unit.slot(x), unit.owns(out), x.type.ndim

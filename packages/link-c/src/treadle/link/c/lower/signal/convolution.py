@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
 
-# The numbers of the parts in C.
+# The generated C numbers the parts in this order.
 PARTS = ("output", "input", "filter")
 
 
 @TABLE.register(ConvND)
 def convolution(op: ConvND, node: TensorNode, unit: Unit) -> None:
-    """Write the lengths of all dimensions, and a call that multiplies and adds."""
+    """Write checks of the lengths, and the call of the convolution."""
     a, b, *wanted = node.inputs
     (out,) = node.outputs
     kind, rank, groups = ctype(out), op.ndim + 2, op.groups
     x, y, o = unit.slot(a), unit.slot(b), unit.owns(out)
-    given = [unit.integer(n) for n in wanted]
-    # Which arrays have the lengths of images, filters and outputs.
+    wanted_lengths = [unit.integer(n) for n in wanted]
+    # The positions of the images, filters and outputs among operands and result.
     image, weight, result = {"output": (x, y, o), "input": (o, y, x), "filter": (x, o, y)}[op.part]
     dims = []
     for e in range(op.ndim):
         n, k, p = (f"v[{at}].n[{2 + e}]" for at in (image, weight, result))
-        n, k = (given[e] if at == o and given else text for at, text in ((image, n), (weight, k)))
+        n, k = (wanted_lengths[e] if at == o and wanted_lengths else text for at, text in ((image, n), (weight, k)))
         (low, high), s, d = op.padding[e], op.stride[e], op.dilation[e]
         length = f"tr_conv_length({n}, {k}, {s}, {d}, {low}, {high})"
         dims.append(f"{{{n}, {k}, {length if op.part == 'output' else p}, {s}, {d}, {low}}}")

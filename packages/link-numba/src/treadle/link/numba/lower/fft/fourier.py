@@ -1,4 +1,4 @@
-"""Fourier transforms: the loops that NumPy has compiled, called for all lines along an axis."""
+"""Fourier transforms: NumPy's compiled loops, called for all lines along an axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAKES_COMPLEX = True
 
 
 def transform_kernel(code: str, outer: int, sizes: tuple[int, int]) -> Unit:
-    """Return the kernel that runs a loop, whose outermost dimension is the last of `outer`; addresses count bytes."""
+    """Return the kernel that runs NumPy's loop over the last of `outer` dimensions, inside loops over the others."""
     last = outer - 1
     places = [
         f"words[{at}] = {p} + {size} * (" + (" + ".join(f"d{d} * {p}_s{d}" for d in range(last)) or "0") + ")"
@@ -32,7 +32,7 @@ def transform_kernel(code: str, outer: int, sizes: tuple[int, int]) -> Unit:
         "if block == 0:",
         "    return 4",
         "words = as_i8(block)",
-        # A loop takes lines, a factor, and results, then their numbers and strides.
+        # NumPy's loop takes the addresses of lines, factor and results, then their counts, then strides in bytes.
         f"as_{code}(block + 88)[0] = {code}(1)",
         "words[1] = block + 88",
         f"words[3] = {f'n{last}' if outer else '1'}",
@@ -53,7 +53,7 @@ def transform_kernel(code: str, outer: int, sizes: tuple[int, int]) -> Unit:
 
 @TABLE.register(FourierTransform)
 def lower_fourier_transform(op: FourierTransform, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the length along the axis and the call; that of real numbers depends on whether they are even in number."""
+    """Write the length along the axis and the call; NumPy has one loop for an even and one for an odd real length."""
     var, *wanted = node.inputs
     (out,) = node.outputs
     x = writer.array(var)
@@ -66,12 +66,21 @@ def lower_fourier_transform(op: FourierTransform, node: TensorNode, writer: Grap
     elif wanted:
         m = writer.let(writer.scalar(wanted[0], "int64"), "n")
         writer.stop_if(f"{m} < 1 or {n} != {m} // 2 + 1", SHAPE)
-    made = writer.new_output(out, (*x.dims[:axis], m, *x.dims[axis + 1 :]))
+    result = writer.new_output(out, (*x.dims[:axis], m, *x.dims[axis + 1 :]))
     others = [d for d in range(x.ndim) if d != axis]
     code = "f4" if var.type.dtype in {"float32", "complex64"} else "f8"
-    sizes = x.storage.itemsize, made.storage.itemsize
-    arguments = ["frame", str(writer.scratch(1)), x.address, made.address, n, m, x.strides[axis], made.strides[axis]]
-    arguments += [v[d] for v in (x.dims, x.strides, made.strides) for d in others]
+    sizes = x.storage.itemsize, result.storage.itemsize
+    arguments = [
+        "frame",
+        str(writer.scratch(1)),
+        x.address,
+        result.address,
+        n,
+        m,
+        x.strides[axis],
+        result.strides[axis],
+    ]
+    arguments += [v[d] for v in (x.dims, x.strides, result.strides) for d in others]
     if op.kind != "rfft":
         writer.call(transform_kernel(code, len(others), sizes), [*writer.loop(op.kind, code), *arguments], checked=True)
         return

@@ -1,4 +1,4 @@
-"""Convolutions: windows of one image are laid out as a matrix, and multiplied with the filters."""
+"""Convolutions: the windows of one image are copied into a matrix, which the filters are multiplied with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode, TensorVariable
 
-# Lengths of images, filters and outputs, strides, dilations and padding along three dimensions.
+# The lengths of images (n), filters (k) and outputs (p), strides, dilations and padding along three dimensions.
 _AXES = tuple(f"{stem}{a}" for stem in "nkpsdl" for a in range(3))
 _HEAD = """\
 kernel = k0 * k1 * k2
@@ -29,7 +29,7 @@ if windows == 0:
     return 4
 col = as_$t(windows)
 """
-# For each weight, the elements that it is multiplied with: those from first to last are in the image.
+# For each weight, the elements that it is multiplied by; those from first to last lie inside the image.
 _WINDOWS = """\
 for c in range(channels):
     for i0 in range(k0):
@@ -73,7 +73,7 @@ def _text(template: str, storage: Storage, **parts: str) -> list[str]:
 
 
 def _windows(storage: Storage, reads: bool) -> list[str]:
-    """Return the loops that lay windows out, or add them back to the image."""
+    """Return the loops that copy windows into the matrix, or add the matrix back to the image."""
     lines = []
     for line in _WINDOWS.splitlines():
         indent = (len(line) - len(line.lstrip())) // 4
@@ -87,7 +87,7 @@ def _windows(storage: Storage, reads: bool) -> list[str]:
 
 
 def _multiply(storage: Storage, m: str, n: str, k: str, a: str, b: str, c: str) -> list[str]:
-    """Return statements for c = a b: each factor is its address and strides, the product's is in C order."""
+    """Return statements for c = a b: a factor is given by address and strides, the product lies in C order."""
     if storage.kind == "f":
         return [
             f"bad = matmul_{storage.code}(frame, slot, gemm, gemv, {m}, {n}, {k}, {a}, {b}, {c})",
@@ -99,19 +99,19 @@ def _multiply(storage: Storage, m: str, n: str, k: str, a: str, b: str, c: str) 
     return [
         f"left = as_{t}({x})",
         f"right = as_{t}({y})",
-        f"made = as_{t}({c})",
+        f"sums = as_{t}({c})",
         f"for i in range({m} * {n}):",
-        f"    made[i] = {t}(0)",
+        f"    sums[i] = {t}(0)",
         f"for i in range({m}):",
         f"    for e in range({k}):",
         f"        factor = left[i * {x0} + e * {x1}]",
         f"        for j in range({n}):",
-        f"            made[i * {n} + j] = {t}(made[i * {n} + j] + factor * right[e * {y0} + j * {y1}])",
+        f"            sums[i * {n} + j] = {t}(sums[i * {n} + j] + factor * right[e * {y0} + j * {y1}])",
     ]
 
 
 def convolution_kernel(part: str, storage: Storage) -> Unit:
-    """Return the kernel of a part of a convolution, over images in C order at x, filters at w and outputs at y."""
+    """Return the kernel for one part (output, input or filter): images at x, filters at w, outputs at y, in C order."""
     size = storage.itemsize
     filters, outputs = f"w + {size} * g * each * taps", f"y + {size} * (image * groups + g) * each * places"
     if part == "output":
@@ -160,13 +160,13 @@ def convolution_kernel(part: str, storage: Storage) -> Unit:
 
 @TABLE.register(ConvND)
 def lower_convolution(op: ConvND, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the checks of the lengths and the call; float16 is computed in float32."""
+    """Write checks of the lengths and the call of the kernel; float16 is computed in float32."""
     first, second, *wanted = node.inputs
     (out,) = node.outputs
     own = writer.storage(out)
     work = STORAGES["float32"] if own.dtype == "float16" else own
     a, b = _in_order(writer, first, work), _in_order(writer, second, work)
-    given = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    wanted_lengths = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
     groups = str(op.groups)
     if op.part == "output":
         x, w = a.dims, b.dims
@@ -174,11 +174,11 @@ def lower_convolution(op: ConvND, node: TensorNode, writer: GraphWriter) -> None
         writer.same(x[1], writer.let(f"{w[1]} * {groups}", "n"))
     elif op.part == "input":
         y, w = a.dims, b.dims
-        x = (y[0], writer.let(f"{w[1]} * {groups}", "n"), *given)
+        x = (y[0], writer.let(f"{w[1]} * {groups}", "n"), *wanted_lengths)
         writer.same(y[1], w[0])
     else:
         x, y = a.dims, b.dims
-        w = (y[1], writer.let(f"{x[1]} // {groups}", "n"), *given)
+        w = (y[1], writer.let(f"{x[1]} // {groups}", "n"), *wanted_lengths)
         writer.same(x[0], y[0])
         writer.same(x[1], writer.let(f"{w[1]} * {groups}", "n"))
     if op.part != "output":
@@ -187,8 +187,8 @@ def lower_convolution(op: ConvND, node: TensorNode, writer: GraphWriter) -> None
     if op.groups > 1:
         writer.stop_if(f"{w[0]} % {groups} != 0", SHAPE)
     dims = {"output": y, "input": x, "filter": w}[op.part]
-    made = writer.new_output(out, dims) if work == own else writer.allocate(writer.known_dims(out, dims), work)
-    places = {"output": (a, b, made), "input": (made, b, a), "filter": (a, made, b)}[op.part]
+    result = writer.new_output(out, dims) if work == own else writer.allocate(writer.known_dims(out, dims), work)
+    places = {"output": (a, b, result), "input": (result, b, a), "filter": (a, result, b)}[op.part]
     slot = str(writer.scratch(4))
     routines = [writer.routine(GEMM, work.code), writer.routine(GEMV, work.code)] if work.kind == "f" else []
     each = writer.let(f"{w[0]} // {groups}", "n")
@@ -208,11 +208,11 @@ def lower_convolution(op: ConvND, node: TensorNode, writer: GraphWriter) -> None
     arguments = ["frame", slot, *routines, *(v.address for v in places), x[0], groups, w[1], each, *axes]
     writer.call(convolution_kernel(op.part, work), arguments, checked=True)
     if work != own:
-        writer.copy_into(writer.new_output(out, dims), made)
+        writer.copy_into(writer.new_output(out, dims), result)
 
 
 def _outputs(op: ConvND, writer: GraphWriter, images: tuple[str, ...], filters: tuple[str, ...]) -> list[str]:
-    """Return the lengths of the outputs; the program stops where a filter does not fit."""
+    """Return the lengths of the outputs; write that the program stops where a filter does not fit."""
     result = []
     for n, k, s, d, (low, high) in zip(images, filters, op.stride, op.dilation, op.padding, strict=True):
         rest = writer.let(f"{n} + {low + high - 1} - ({k} - 1) * {d}", "n")
@@ -225,6 +225,6 @@ def _in_order(writer: GraphWriter, var: TensorVariable, storage: Storage) -> Arr
     value = writer.array(var)
     if value.storage == storage:
         return writer.packed(value)
-    made = writer.allocate(value.dims, storage)
-    writer.copy_into(made, value)
-    return made
+    packed = writer.allocate(value.dims, storage)
+    writer.copy_into(packed, value)
+    return packed
