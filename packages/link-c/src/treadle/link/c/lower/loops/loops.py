@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
-# Above this many arrays, their descriptions stand in memory of their own, not on the stack.
+# The descriptions of more than this many arrays are allocated, not put on the stack.
 MOST_ON_STACK = 500
 
 
@@ -35,18 +35,18 @@ def scan(op: Scan, node: TensorNode, unit: Unit) -> None:
 
 
 class _Loop:
-    """A loop being written. Arrays of the body are ``w``, those of the graph around it ``v``."""
+    """Writes one loop. Arrays of the body are ``w``, those of the graph around it ``v``."""
 
     def __init__(self, op: Scan, node: TensorNode, unit: Unit, graph: FunctionGraph) -> None:
         self.op = op
         self.node = node
         self.unit = unit
-        self.given = op.sorted(node.inputs[1:])
+        self.outer = op.sorted(node.inputs[1:])
         self.body = _written(graph, unit, op.sorted(graph.inputs).carries)
         self.inner = op.sorted(self.body.fgraph.inputs)
-        self.made = tensors(self.body.fgraph.outputs)
+        self.inner_outputs = tensors(self.body.fgraph.outputs)
         clients = unit.fgraph.get_clients
-        # Results that nothing needs are not kept.
+        # Stacked results that nothing reads are not kept.
         self.stacked = [k for k in range(op.n_stacked) if clients(node.outputs[op.n_carries + k])]
         self.grows = int(op.has_until)
 
@@ -96,7 +96,7 @@ class _Loop:
 
     def _checks(self) -> list[str]:
         lines = [self._failing("steps < 0 ? TR_STEPS : 0")]
-        at = list(dict.fromkeys(self.unit.slot(x) for x in self.given.sequences))
+        at = list(dict.fromkeys(self.unit.slot(x) for x in self.outer.sequences))
         lines += [self._failing(f"v[{k}].n[0] < steps ? TR_SEQUENCE : 0") for k in at]
         return lines
 
@@ -105,21 +105,21 @@ class _Loop:
         return [f"{{v + {self.unit.owns(out)}, {out.type.ndim}, {ctype(out).size}, 0, 0, 0}}" for out in outs]
 
     def _begin(self) -> list[str]:
-        """Return what the body's inputs are before the first step."""
+        """Return the statements that set the body's inputs for the first step."""
         unit, body = self.unit, self.body
         lines = ["arena->most = 1;"]
-        lines += shown_inputs(unit, body, self.given.constants, self.inner.constants)
-        for row, x in zip(self.inner.sequences, self.given.sequences, strict=True):
+        lines += shown_inputs(unit, body, self.outer.constants, self.inner.constants)
+        for row, x in zip(self.inner.sequences, self.outer.sequences, strict=True):
             if body.fgraph.get_clients(row):
                 lines.append(f"tr_first_row(w + {body.slot(row)}, v + {unit.slot(x)}, {x.type.ndim});")
-        for carry, x in zip(self.inner.carries, self.given.carries, strict=True):
+        for carry, x in zip(self.inner.carries, self.outer.carries, strict=True):
             at, rank, size = unit.slot(x), carry.type.ndim, ctype(carry).size
             free = self.node.inputs.count(x) == 1 and unit.dying(x, self.node.inputs)
             lines.append(f"tr_start(w + {body.slots[carry]}, v + {at}, {rank}, {size}, {int(free)});")
         return lines
 
     def _empty(self) -> list[str]:
-        """Return what makes stacked results of a loop of no steps."""
+        """Return the statements that set the shapes of the stacked results of a loop without steps."""
         unit, known = self.unit, self.op.row_lengths
         lines = []
         if any(isinstance(at, tuple) for k in self.stacked for at in known.places[k]):
@@ -135,12 +135,12 @@ class _Loop:
     def _step(self) -> list[str]:
         body, op = self.body, self.op
         inputs = set(body.fgraph.inputs)
-        slots = [body.slots[y] for y in self.made]
+        slots = [body.slots[y] for y in self.inner_outputs]
         rows: list[str] = []
         before: list[str] = []
         placed: set[int] = set()
         for number, k in enumerate(self.stacked):
-            y, at = self.made[op.n_carries + k], slots[op.n_carries + k]
+            y, at = self.inner_outputs[op.n_carries + k], slots[op.n_carries + k]
             size = ctype(y).size
             if body.is_owner(at) and y not in inputs and at not in placed:
                 placed.add(at)
@@ -151,7 +151,7 @@ class _Loop:
             rows.append(self._failing(f"tr_rows_put(t + {number}, w + {at}, i, tr_move{size})"))
         lines = []
         if self.grows and self.stacked:
-            # Rows have lengths, and room, from the first step on.
+            # The lengths of rows, and the room for them, are known after the first step.
             carries = [body.slots[x] for x in self.inner.carries if x.type.ndim]
             table = self.unit.table("int", carries) if carries else "0"
             for number in range(len(self.stacked)):
@@ -163,7 +163,7 @@ class _Loop:
         if op.has_until:
             lines.append(f"const int ends = *(const uint8_t *)w[{slots[-1]}].p;")
         lines += self._carry_on(slots)
-        for row, x in zip(self.inner.sequences, self.given.sequences, strict=True):
+        for row, x in zip(self.inner.sequences, self.outer.sequences, strict=True):
             if body.fgraph.get_clients(row):
                 lines.append(f"w[{body.slots[row]}].p += v[{self.unit.slot(x)}].s[0];")
         return [*lines, "i++;", *(["if (ends) break;"] if op.has_until else [])]
@@ -173,16 +173,16 @@ class _Loop:
         return len(self.body.layout.order)
 
     def _carry_on(self, slots: Sequence[int]) -> list[str]:
-        """Return what makes the new carries those of the next step."""
+        """Return the statements that make the new carries those of the next step."""
         body = self.body
-        new = self.made[: self.op.n_carries]
+        new = self.inner_outputs[: self.op.n_carries]
         carried = [body.slots[x] for x in self.inner.carries]
         kept, inputs = _Kept(body), set(body.fgraph.inputs)
         shared = kept.shared([slots[j] for j, y in enumerate(new) if y.type.ndim])
         first: list[str] = []
         then: list[str] = []
         handed: set[int] = set()
-        # Carries that stay, and places of what was kept, by what they may hold a block of.
+        # Carries that stay in place and copies made so far, each with the arrays whose blocks it may hold.
         taken = [(slots[j], frozenset({slots[j]})) for j, y in enumerate(new) if slots[j] == carried[j] and y.type.ndim]
         stays = {at for at, _ in taken}
         for j, y in enumerate(new):
@@ -205,9 +205,9 @@ class _Loop:
             place = body.place()
             blocks = sorted(own - stays)
             others = [k for k, of in taken if of & own]
-            tables = [self.unit.table("int", given) if given else "0" for given in (blocks, others)]
-            given = f"{tables[0]}, {len(blocks)}, {tables[1]}, {len(others)}, {int(kept.is_cell(at))}"
-            first.append(self._failing(f"tr_pass(w, {place}, {at}, {given}, {y.type.ndim}, {size}, tr_move{size})"))
+            tables = [self.unit.table("int", entries) if entries else "0" for entries in (blocks, others)]
+            arguments = f"{tables[0]}, {len(blocks)}, {tables[1]}, {len(others)}, {int(kept.is_cell(at))}"
+            first.append(self._failing(f"tr_pass(w, {place}, {at}, {arguments}, {y.type.ndim}, {size}, tr_move{size})"))
             then.append(f"tr_hand_on(w + {target}, w + {place}, {y.type.ndim});")
             taken.append((place, frozenset(own)))
         ending = {*body.frees().get(self._end, ()), *(at for at in (*slots, *carried) if body.is_owner(at))}
@@ -215,7 +215,7 @@ class _Loop:
         return [*first, *free, *then]
 
     def _last(self) -> list[str]:
-        """Return what makes the node's outputs after the last step."""
+        """Return the statements that make the node's outputs after the last step."""
         unit, node, body = self.unit, self.node, self.body
         lines = []
         if self.grows:
@@ -224,8 +224,8 @@ class _Loop:
             if unit.fgraph.get_clients(out):
                 size = ctype(out).size
                 make = "tr_adopt" if out.type.ndim else "tr_copy"
-                given = f"v + {unit.owns(out)}, w + {body.slots[carry]}, {out.type.ndim}, {size}, tr_move{size}"
-                lines.append(self._failing(f"{make}({given})"))
+                arguments = f"v + {unit.owns(out)}, w + {body.slots[carry]}, {out.type.ndim}, {size}, tr_move{size}"
+                lines.append(self._failing(f"{make}({arguments})"))
         if self.op.has_until:
             at = unit.owns(node.outputs[-1])
             lines.append(self._failing(f"tr_alloc(v + {at}, 0, 8)"))
@@ -234,47 +234,47 @@ class _Loop:
 
 
 class _Kept:
-    """Which blocks of a body its outputs may show."""
+    """Which blocks of memory the outputs of a body may refer to."""
 
     def __init__(self, body: Unit) -> None:
         self._body = body
         self._cells = {at for x, at in body.slots.items() if not x.type.ndim}  # type: ignore[attr-defined]  # tensors
 
     def blocks(self, at: int) -> set[int]:
-        """Return the arrays whose blocks an array may show."""
+        """Return the arrays whose blocks an array may refer to."""
         return {k for k in (at, *self._body.bases(at)) if self._body.is_owner(k)}
 
     def is_cell(self, at: int) -> bool:
-        """Whether an array may show a single number, which has no block."""
+        """Whether an array may refer to a single number, which has no block."""
         return not self._cells.isdisjoint(self._body.bases(at))
 
     def shared(self, outputs: Sequence[int]) -> set[int]:
-        """Return the arrays whose blocks more than one of the outputs may show."""
+        """Return the arrays whose blocks more than one of the outputs may refer to."""
         seen: set[int] = set()
-        found: set[int] = set()
+        shared: set[int] = set()
         for at in outputs:
             own = self.blocks(at)
-            found |= own & seen
+            shared |= own & seen
             seen |= own
-        return found
+        return shared
 
 
 def arrays(count: int) -> list[str]:
-    """Return the text that makes the descriptions of a body's arrays."""
-    made = [f"  tr_var w[{max(1, count)}];"]
+    """Return the declarations of the descriptions of a body's arrays."""
+    lines = [f"  tr_var w[{max(1, count)}];"]
     if on_heap(count):
-        made = [f"  tr_var *w = malloc({count} * sizeof *w);", "  if (!w) return TR_MEMORY;"]
-    return [*made, f"  for (int k = 0; k < {count}; k++) {{ w[k].own = w[k].dst = 0; w[k].arena = v->arena; }}"]
+        lines = [f"  tr_var *w = malloc({count} * sizeof *w);", "  if (!w) return TR_MEMORY;"]
+    return [*lines, f"  for (int k = 0; k < {count}; k++) {{ w[k].own = w[k].dst = 0; w[k].arena = v->arena; }}"]
 
 
 def on_heap(count: int) -> bool:
-    """Whether descriptions of so many arrays have memory of their own."""
+    """Whether the descriptions of this many arrays are allocated rather than put on the stack."""
     return count > MOST_ON_STACK
 
 
-def shown_inputs(unit: Unit, body: Unit, given: Sequence[TensorVariable], inner: Sequence[TensorVariable]) -> list[str]:
-    """Return what makes arrays of the body show those of the graph around it, constants of its own included."""
-    pairs = [(k, unit.slot(x)) for x, var in zip(given, inner, strict=True) for k in [body.slots[var]]]
+def shown_inputs(unit: Unit, body: Unit, outer: Sequence[TensorVariable], inner: Sequence[TensorVariable]) -> list[str]:
+    """Return the statements that let arrays of the body refer to those of the graph around it, and to constants."""
+    pairs = [(k, unit.slot(x)) for x, var in zip(outer, inner, strict=True) for k in [body.slots[var]]]
     ranks = [var.type.ndim for var in inner]
     for var in body.own_constants:
         pairs.append((body.slots[var], unit.constant(var)))
@@ -283,9 +283,9 @@ def shown_inputs(unit: Unit, body: Unit, given: Sequence[TensorVariable], inner:
 
 
 def _written(graph: FunctionGraph, unit: Unit, carries: Sequence[TensorVariable] = ()) -> Unit:
-    """Return the unit of a graph that a loop of another unit runs, its functions written.
+    """Return the unit of a graph that a loop of another unit runs, with its functions written.
 
-    The blocks that carries come with may be overwritten.
+    The body may overwrite the blocks of its carries.
     """
     body = Unit(graph, keeps_blocks=unit.keeps_blocks, around=unit)
     for var in (*graph.inputs, *body.own_constants):
@@ -304,13 +304,13 @@ def _written(graph: FunctionGraph, unit: Unit, carries: Sequence[TensorVariable]
 
 
 def _written_lengths(loop: _Loop, lengths: Unit) -> str:
-    """Write the function that finds how long the rows of a loop of no steps are; return its name."""
+    """Write the function that finds the lengths of rows for a loop without steps; return its name."""
     op, unit, name = loop.op, loop.unit, f"{lengths.prefix}loop0"
     inner = op.sorted(lengths.fgraph.inputs)
     lines = [f"static int64_t {name}(tr_var *v, const uintptr_t *F) {{", "  int64_t r = 0;", *arrays(lengths.count)]
-    given, wanted = [*loop.given.carries, *loop.given.constants], [*inner.carries, *inner.constants]
-    lines += [f"  {text}" for text in shown_inputs(unit, lengths, given, wanted)]
-    for row, x in zip(inner.sequences, loop.given.sequences, strict=True):
+    outer, wanted = [*loop.outer.carries, *loop.outer.constants], [*inner.carries, *inner.constants]
+    lines += [f"  {text}" for text in shown_inputs(unit, lengths, outer, wanted)]
+    for row, x in zip(inner.sequences, loop.outer.sequences, strict=True):
         lines.append(f"  tr_first_row(w + {lengths.slots[row]}, v + {unit.slot(x)}, {x.type.ndim});")
     lines += [f"  if ((r = {called}(w, F))) goto done;" for called in lengths.runs(len(lengths.layout.order))]
     for k in loop.stacked:

@@ -1,8 +1,8 @@
 """Loops: a function with a loop around the statements of a step.
 
-Scalars that steps hand on are local variables. Arrays are pointers to wherever they lie: in what the loop starts with,
-in a row of a result, or in a buffer, which the step's own buffers change places with. Results are made before the first
-step, and their rows are written where they belong. The buffers of a step are those of the next one.
+Carried scalars are local variables. Carried arrays are pointers: into the initial value, into a row of a stacked
+result, or into a buffer that is swapped with one of the step's own. Stacked results are allocated before the first
+step, and each step writes its row in place. All steps use the same buffers.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
-# Rows that there is memory for at first, where a condition may end the loop before all are made.
+# A loop with an end condition allocates this many rows first, and more as it needs them.
 _ROWS = 64
-# More than there is on any machine, and few enough that the size of a result does not overflow.
+# More than any machine has, and small enough that the size of a result does not overflow.
 _MOST_BYTES = 2**60
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -44,22 +44,22 @@ def lower_scan(op: Scan, node: TensorNode, writer: GraphWriter) -> None:
 
 @dataclass(slots=True)
 class _Carry:
-    """What steps hand on.
+    """A value that each step hands on to the next.
 
     Attributes
     ----------
     start
-        The variable that the first step takes.
+        The variable with the initial value.
     value
-        What a step takes: local variables.
+        The local variables that a step reads it from.
     slot
         The buffer that an array lies in, unless it lies elsewhere; 0 for a scalar.
     new
-        What a step makes.
+        The value for the next step.
     source
         The buffer of the step that the new array lies in, 0 if it lies elsewhere.
     is_sure
-        Whether the new array surely lies there.
+        Whether the new array always lies there.
     is_written
         Whether steps write into the array, which must then lie in its buffer.
     """
@@ -75,20 +75,20 @@ class _Carry:
 
 @dataclass(slots=True)
 class _Stack:
-    """Rows of a result.
+    """A result whose rows are stacked, one for each step.
 
     Attributes
     ----------
     address, slot
-        Where they are.
+        Its address and its buffer.
     dims
-        Lengths of a row.
+        The lengths of a row.
     storage
         Its dtype.
     is_known
-        Whether these lengths are known before the first step; else it finds them.
+        Whether these lengths are known before the first step; otherwise the first step sets them.
     row
-        The row that a step makes, where it is made in its place.
+        The row that a step computes, if the step writes it in place.
     """
 
     address: str
@@ -121,11 +121,11 @@ class _Loop:
         self.capacity = writer.name("rows")
         self.carries: list[_Carry] = []
         self.stacks: list[_Stack] = []
-        # Buffers that are no step's own, and that carries may lie in.
+        # Buffers outside of the loop that carries may lie in.
         self.elsewhere: dict[int, None] = {}
 
     def write(self) -> None:
-        """Write the function and its call, and say what the outputs are."""
+        """Write the function and its call, and bind the outputs."""
         writer = self.writer
         self.steps = writer.let(writer.scalar(self.node.inputs[0], "int64"), "n")
         self._check()
@@ -172,7 +172,7 @@ class _Loop:
     # Before the first step
 
     def _make_stacks(self) -> None:
-        """Write the making of the results; their rows are made in their places where nodes make them."""
+        """Write the allocation of the stacked results; a node that computes a row then writes it in place."""
         writer = self.writer
         if self.rows:
             wanted = f"min({self.steps}, {_ROWS})" if self.op.has_until else self.steps
@@ -183,14 +183,14 @@ class _Loop:
             stack = _Stack(writer.name(), writer.scratch(1), names, writer.storage(row), known)
             self.stacks.append(stack)
             if known:
-                writer.add(*self._made(stack))
+                writer.add(*self._allocation(stack))
             else:
                 writer.add(f"{stack.address} = 0", *(f"{n} = 0" for n, m in zip(names, dims, strict=True) if not m))
             if known and names and row.owner is not None and row not in writer.places:
-                writer.places[row] = lambda given, stack=stack: self._place(stack, given)  # type: ignore[misc]
+                writer.places[row] = lambda lengths, stack=stack: self._place(stack, lengths)  # type: ignore[misc]
 
-    def _made(self, stack: _Stack) -> list[str]:
-        """Return the statements that make the memory of a result."""
+    def _allocation(self, stack: _Stack) -> list[str]:
+        """Return the statements that allocate the memory of a stacked result."""
         return [
             f"if {self.capacity} > {_MOST_BYTES} // max({stack.size}, 1):",
             f"    return STOP({MEMORY})",
@@ -200,7 +200,7 @@ class _Loop:
         ]
 
     def _row_lengths(self) -> list[tuple[str, ...]]:
-        """Write what the lengths of rows follow from; return them, empty texts where only a step tells."""
+        """Write the computation of the rows' lengths and return them; a text is empty if only a step can tell."""
         writer, known = self.writer, self.op.row_lengths
         fgraph = known.fgraph.unfreeze()
         if fgraph.outputs:
@@ -215,14 +215,14 @@ class _Loop:
                 writer.bind(var, writer.value(x))
             for lines in writer.statements(fgraph):
                 writer.add(*lines)
-        found = [writer.let(writer.scalar(n, "int64"), "n") for n in fgraph.outputs]
+        row_lengths = [writer.let(writer.scalar(n, "int64"), "n") for n in fgraph.outputs]
         return [
-            tuple(found[at[0]] if isinstance(at, tuple) else "" if at is None else str(at) for at in places)
+            tuple(row_lengths[at[0]] if isinstance(at, tuple) else "" if at is None else str(at) for at in places)
             for places in known.places
         ]
 
     def _start(self) -> None:
-        """Write what the first step takes; what steps write into is copied, or changes its place."""
+        """Write the initial values of the carries; arrays that steps overwrite are copied, or their buffers moved."""
         writer = self.writer
         for carry in self.carries:
             value, start = carry.value, writer.value(carry.start)
@@ -235,19 +235,19 @@ class _Loop:
             _assign(writer, value, start)
 
     def _owned(self, carry: _Carry, start: ArrayValue) -> ArrayValue:
-        """Return an array in the buffer of a carry that is equal to the one it starts with."""
+        """Return the initial array of a carry in the carry's own buffer: moved there if possible, otherwise copied."""
         writer = self.writer
         if self.node.inputs.count(carry.start) == 1 and writer.may_overwrite(carry.start):
             writer.add(f"move(frame, {carry.slot}, {start.slots[0]})")
             return start
-        made = writer.allocate(start.dims, start.storage, carry.slot)
-        writer.copy_into(made, start)
-        return made
+        copy = writer.allocate(start.dims, start.storage, carry.slot)
+        writer.copy_into(copy, start)
+        return copy
 
     # In a step
 
     def _take_inputs(self) -> None:
-        """Write what a step takes, and say what the inputs of the body are."""
+        """Write the rows of the sequences that a step reads, and bind the inputs of the body."""
         writer, i = self.writer, self.i
         for row, x in zip(self.inner.sequences, self.outer.sequences, strict=True):
             value = writer.array(x)
@@ -277,7 +277,7 @@ class _Loop:
             writer.bind(var, writer.value(x))
 
     def _place(self, stack: _Stack, dims: Sequence[str]) -> ArrayValue:
-        """Write where a step's row belongs; the program stops if it has other lengths than the rows before."""
+        """Write the place of a step's row; the program stops if its lengths differ from those of earlier rows."""
         writer = self.writer
         for n, wanted in zip(dims, stack.dims, strict=True):
             if n != wanted:
@@ -288,7 +288,7 @@ class _Loop:
         return stack.row
 
     def _store_rows(self) -> None:
-        """Write the rows that are not in their places yet."""
+        """Write copies of the rows that were not computed in place."""
         writer = self.writer
         for row, stack in zip(self.rows, self.stacks, strict=True):
             value = writer.value(row)
@@ -298,11 +298,11 @@ class _Loop:
             elif value is not stack.row:
                 if not stack.is_known:
                     lengths = (f"{n} = {m}" for n, m in zip(stack.dims, value.dims, strict=True) if not is_literal(n))
-                    writer.add(f"if {self.i} == 0:", *indented([*lengths, *self._made(stack)]))
+                    writer.add(f"if {self.i} == 0:", *indented([*lengths, *self._allocation(stack)]))
                 writer.copy_into(self._place(stack, value.dims), value)
 
     def _hand_on(self, own: Collection[int]) -> None:
-        """Write what the next step takes; `own` are the buffers of the loop that a step may write into."""
+        """Write the carries for the next step; `own` are the buffers of the loop that a step may write into."""
         writer = self.writer
         taken: set[int] = set()
         arrays: list[_Carry] = []
@@ -336,12 +336,12 @@ class _Loop:
         writer.add(*(f"{name} = {kept.get(text, text)}" for name, text in pairs))
 
     def _copied(self, value: ArrayValue) -> ArrayValue:
-        made = self.writer.allocate(value.dims, value.storage)
-        self.writer.copy_into(made, value)
-        return made
+        copy = self.writer.allocate(value.dims, value.storage)
+        self.writer.copy_into(copy, value)
+        return copy
 
     def _find_written(self, arrays: Sequence[_Carry]) -> None:
-        """Find the carries that steps write into, and those whose arrays become such."""
+        """Mark the carries that steps write into, and those whose arrays become such carries."""
         by_slot = {carry.slot: carry for carry in arrays}
         pending = [carry for carry in arrays if carry.slot in self.writer.overwritten]
         while pending:
@@ -352,7 +352,7 @@ class _Loop:
                 pending.append(before)
 
     def _exchange(self, sources: dict[int, int]) -> None:
-        """Write that buffers change places: those of new carries become those of carries, in place of the old ones."""
+        """Write the exchange of buffers: those of the new carries become those of the carries, and vice versa."""
         moves = {slot: source for slot, source in sources.items() if slot != source}
         left = [slot for slot in moves if slot not in moves.values()]
         moves.update(zip([source for source in moves.values() if source not in moves], left, strict=True))
@@ -364,31 +364,31 @@ class _Loop:
         self.writer.add(*(f"as_i8(frame)[{slot}] = {held[source]}" for slot, source in moves.items()))
 
     def _growth(self) -> list[str]:
-        """Return the statements that make room for more rows, where there is not room for all."""
+        """Return the statements that enlarge the stacked results if they are full and more rows may follow."""
         if not self.stacks or not self.op.has_until:
             return []
         writer, i = self.writer, self.i
         lines = [f"{self.capacity} = min({self.steps}, 2 * {self.capacity})"]
         pointers = [c.value.address for c in self.carries if isinstance(c.value, ArrayValue)]
         for stack in self.stacks:
-            made = writer.name()
+            grown = writer.name()
             lines += [
-                f"{made} = grow(frame, {stack.slot}, {i} * {stack.size}, {self.capacity} * {stack.size})",
-                f"if {made} == 0:",
+                f"{grown} = grow(frame, {stack.slot}, {i} * {stack.size}, {self.capacity} * {stack.size})",
+                f"if {grown} == 0:",
                 f"    return STOP({MEMORY})",
             ]
             for p in pointers if stack.slot in self.elsewhere else ():
                 lines += [
                     f"if {p} >= {stack.address} and {p} < {stack.address} + {i} * {stack.size}:",
-                    f"    {p} = {p} - {stack.address} + {made}",
+                    f"    {p} = {p} - {stack.address} + {grown}",
                 ]
-            lines.append(f"{stack.address} = {made}")
+            lines.append(f"{stack.address} = {grown}")
         return [f"if {i} == {self.capacity}:", *indented(lines)]
 
     def _around(self, lines: Sequence[str], until: str) -> list[str]:
-        """Return the loop around the statements of a step, which looks now and then whether it is to end.
+        """Return the loop around the statements of a step.
 
-        Steps in between are not slowed by that.
+        It checks for an interrupt only now and then, so that the steps in between are not slowed down.
         """
         writer, i, steps = self.writer, self.i, self.steps
         first, look, every, seen, asked = (writer.name(stem) for stem in ("first", "look", "every", "seen", "asked"))
@@ -427,7 +427,7 @@ class _Loop:
     # After the last step
 
     def _finish(self, lines: Sequence[str]) -> None:
-        """Write the call, and say what the outputs are."""
+        """Write the call, and bind the outputs."""
         writer, op = self.writer, self.op
         count = self.i if op.has_until else self.steps
         arrays = [c for c in self.carries if isinstance(c.value, ArrayValue)]
@@ -445,25 +445,25 @@ class _Loop:
             writer.bind(out, value)
         for out, stack in zip(self.node.outputs[op.n_carries :], self.stacks, strict=False):
             dims = writer.known_dims(out, (count, *stack.dims))
-            made = ArrayValue(
+            stacked = ArrayValue(
                 stack.address, dims, writer.packed_strides(dims), stack.storage, (stack.slot,), packed=True
             )
-            writer.bind(out, made)
+            writer.bind(out, stacked)
         if op.has_until:
             writer.bind_scalar(self.node.outputs[-1], count)
 
 
 def _pairs(value: Value, new: Value) -> list[tuple[str, str]]:
-    """Return the local variables of a carry that change, each with what it becomes."""
+    """Return the local variables of a carry that change, each with the expression of its new value."""
     if isinstance(value, ScalarValue) or isinstance(new, ScalarValue):
-        found = [(value.texts()[0], _typed(new.texts()[0], value.storage))]
+        pairs = [(value.texts()[0], _typed(new.texts()[0], value.storage))]
     else:
-        found = list(zip((value.address, *value.dims), (new.address, *new.dims), strict=True))
-    return [(name, text) for name, text in found if name != text and not is_literal(name)]
+        pairs = list(zip((value.address, *value.dims), (new.address, *new.dims), strict=True))
+    return [(name, text) for name, text in pairs if name != text and not is_literal(name)]
 
 
 def _typed(text: str, storage: Storage) -> str:
-    """Return an integer literal as one of a dtype."""
+    """Return the text of an integer literal, converted to a dtype."""
     return f"{storage.code}({text})" if is_literal(text) and storage.code != "i8" else text
 
 
