@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
-# One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.
+# The expression of one draw from the parameters a, b and c, where it is not a plain call of the sampler of that name.
 _DRAWS = {
     "exponential": "(a * random_standard_exponential(g))",
     "gamma": "(b * random_standard_gamma(g, a))",
@@ -25,7 +25,7 @@ _DRAWS = {
     "binomial": "random_binomial(g, b, a, g->binomial)",
     "integers": "random_bounded_uint64(g, (uint64_t)a, (uint64_t)b - (uint64_t)a - 1, 0, 0)",
 }
-# Draws that are vectors of length m: statements that write y, and what is asked of the parameters.
+# For draws that are vectors of length m: the statements that write y, and the condition on the parameters.
 _VECTORS = {
     "multinomial": (
         "memset(y, 0, (size_t)m * 8); random_multinomial(g, a, y, (void *)b, m, g->binomial);",
@@ -61,22 +61,22 @@ _KERNEL = Template("""\
 
 @TABLE.register(GeneratorDraws)
 def generator_draws(op: GeneratorDraws, node: TensorNode, unit: Unit) -> None:
-    """Write the state's way to NumPy's structure and back; between them the checks, and the draws in C order."""
+    """Write: copy the state into NumPy's structure, check the parameters, draw in C order, copy the state back."""
     words, lengths, parameters = op.parts(node.inputs)
-    given, (made,) = op.cores
-    ranks = [p.type.ndim - len(core) for p, core in zip(parameters, given, strict=True)]
+    parameter_cores, (draw_core,) = op.cores
+    ranks = [p.type.ndim - len(core) for p, core in zip(parameters, parameter_cores, strict=True)]
     source, after, o = unit.slot(words), unit.owns(node.outputs[0]), unit.owns(node.outputs[1])
-    slots = [_packed(unit, p) if core else unit.slot(p) for p, core in zip(parameters, given, strict=True)]
+    slots = [_packed(unit, p) if core else unit.slot(p) for p, core in zip(parameters, parameter_cores, strict=True)]
     for d, n in enumerate(lengths):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
         unit.call(f"v[{o}].n[{d}] < 0 ? TR_LENGTH : 0")
     unit.ask_operands(len(slots) + 2)
     unit.line("{ tr_generator g;")
     unit.call(f"tr_open_generator(&g, v + {source}, (void *const *){bit_generators(unit)})")
-    if made:
-        cores = [f"v[{at}].n[{rank}]" for at, rank, core in zip(slots, ranks, given, strict=True) if core]
+    if draw_core:
+        cores = [f"v[{at}].n[{rank}]" for at, rank, core in zip(slots, ranks, parameter_cores, strict=True) if core]
         unit.line(f"g.core = v[{o}].n[{op.ndim}] = {cores[0]};")
-    checks = _checks(op, parameters, bool(made))
+    checks = _checks(op, parameters, bool(draw_core))
     if op.sampler == "integers":
         # NumPy does not look at the bounds where nothing is drawn.
         unit.line(f"if (tr_count(v + {o}, {op.ndim})) {{")
@@ -85,14 +85,14 @@ def generator_draws(op: GeneratorDraws, node: TensorNode, unit: Unit) -> None:
         unit.call(f"tr_check_draws(&g, v, {ix}, {own}, {len(used)}, {unit.kernel(text)})")
     if op.sampler == "integers":
         unit.line("}")
-    unit.call(f"tr_alloc(v + {o}, {op.ndim + len(made)}, {ctype(node.outputs[1]).size})")
+    unit.call(f"tr_alloc(v + {o}, {op.ndim + len(draw_core)}, {ctype(node.outputs[1]).size})")
     _draw(op, node, unit, slots, ranks)
     unit.call(f"tr_close_generator(&g, v + {after}, v[{source}].n[0])")
     unit.line("}")
 
 
 def _packed(unit: Unit, x: TensorVariable) -> int:
-    """Return the position of a parameter whose vectors lie in one piece: of a copy, if its own do not."""
+    """Return the position of a parameter with contiguous vectors, which is a copy if its own are not contiguous."""
     source, copy = unit.slot(x), unit.scratch()
     unit.line(f"v[{copy}].p = v[{source}].p;")
     unit.line(f"memcpy(v[{copy}].n, v[{source}].n, sizeof v[{source}].n);")
@@ -103,14 +103,14 @@ def _packed(unit: Unit, x: TensorVariable) -> int:
 
 
 def _checks(op: GeneratorDraws, parameters: Sequence[TensorVariable], vectors: bool) -> list[tuple[str, list[int]]]:
-    """Return kernels that look at parameters, each with the parameters that it takes."""
+    """Return the kernels that check parameters, each with the numbers of the parameters that it reads."""
     conditions = (_VECTORS[op.sampler][1],) if vectors else SAMPLER_CONDITIONS.get(op.sampler, ())
-    made = []
+    kernels = []
     for condition in filter(None, conditions):
         used = [k for k in range(len(parameters)) if re.search(rf"\b{_NAMES[k]}\b", condition)]
         tested = _CONDITION.sub(r"tr_\1(", condition)
-        made.append((_kernel(op, parameters, used, [f"if (!({tested})) return TR_PARAMETER;"]), used))
-    return made
+        kernels.append((_kernel(op, parameters, used, [f"if (!({tested})) return TR_PARAMETER;"]), used))
+    return kernels
 
 
 def _kernel(
@@ -120,13 +120,12 @@ def _kernel(
     body: Sequence[str],
     result: str = "",
 ) -> str:
-    """Return the kernel of statements over some parameters and, if its C type is given, the place `y` of a result.
+    """Return a kernel that runs statements on some parameters and, if `result` is its C type, on the result `y`.
 
-    What does not change stands in variables: samplers are functions that might, for all the compiler knows, change any
-    memory.
+    Values that do not change are local variables: as far as the compiler knows, a sampler may change any memory.
     """
-    given, _ = op.cores
-    before = ["const int64_t m = g->core;"] if any(given) else []
+    parameter_cores, _ = op.cores
+    before = ["const int64_t m = g->core;"] if any(parameter_cores) else []
     lines = []
     for at, k in enumerate(used, start=1):
         name, kind = _NAMES[k], f"const {ctype(parameters[k]).stored}"
@@ -135,7 +134,7 @@ def _kernel(
             continue
         before.append(f"const char *const p_{name} = p[{at}]; const int64_t s_{name} = s[{at}];")
         place = f"({kind} *)(p_{name} + i * s_{name})"
-        lines.append(f"{kind} *const {name} = {place};" if given[k] else f"{kind} {name} = *{place};")
+        lines.append(f"{kind} *const {name} = {place};" if parameter_cores[k] else f"{kind} {name} = *{place};")
     if result:
         at = len(used) + 1
         before.append(f"char *const p_y = p[{at}]; const int64_t s_y = s[{at}];")
@@ -144,7 +143,7 @@ def _kernel(
 
 
 def _draw(op: GeneratorDraws, node: TensorNode, unit: Unit, slots: Sequence[int], ranks: Sequence[int]) -> None:
-    """Write the draws into the result."""
+    """Write the calls that draw into the result."""
     _, _, parameters = op.parts(node.inputs)
     kind, o, single = ctype(node.outputs[1]), unit.slot(node.outputs[1]), op.dtype == "float32"
     count = f"tr_count(v + {o}, {op.ndim})"
@@ -153,7 +152,7 @@ def _draw(op: GeneratorDraws, node: TensorNode, unit: Unit, slots: Sequence[int]
         unit.line(with_samplers(unit, f"{name}(&g, {count}, v[{o}].p);"))
         return
     if op.sampler == "integers" and not any(ranks):
-        # Bounds that are arrays of one element are drawn by themselves, as below.
+        # Bounds that are arrays, even of one element, are handled draw by draw, below.
         a, b = (f"*(const uint64_t *)v[{at}].p" for at in slots)
         fill = f"random_bounded_uint64_fill(&g, {a}, {b} - {a} - 1, {count}, 0, v[{o}].p);"
         unit.line(f"if ({count}) {with_samplers(unit, fill)}")

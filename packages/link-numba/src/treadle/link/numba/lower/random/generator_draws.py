@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.link.numba.text.writer import GraphWriter
     from treadle.tensor import TensorNode
 
-# One draw, of the parameters a, b and c; where it is not the sampler of that name with the parameters.
+# The expression of one draw from the parameters a, b and c, where it is not a plain call of the sampler of that name.
 _DRAWS = {
     "exponential": "a * random_standard_exponential(g)",
     "gamma": "b * random_standard_gamma(g, a)",
@@ -31,7 +31,7 @@ _DRAWS = {
     "binomial": "random_binomial(g, b, a, g + 2624)",
     "integers": "random_bounded_uint64(g, a, b - a - 1, 0, 0)",
 }
-# Draws that are vectors of length m, at y; what is asked of the parameters, which are addresses where they are vectors.
+# For draws that are vectors of length m, at y: the call, and the condition on the parameters. Vectors are addresses.
 _VECTORS = {
     "multinomial": ("draw_multinomial(g, a, b, y, m)", "a >= 0 and is_multinomial(b, m)"),
     "multivariate_hypergeometric": ("draw_hypergeometric(g, a, b, y, m)", "b >= 0 and total_of(a, m) >= b"),
@@ -49,10 +49,10 @@ _NAMES = "abc"
 
 @TABLE.register(GeneratorDraws)
 def lower_generator_draws(op: GeneratorDraws, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the state's way to NumPy's structure and back; between them the checks, and the draws in C order."""
+    """Write: copy the state into NumPy's structure, check the parameters, draw in C order, copy the state back."""
     words, sizes, parameters = op.parts(node.inputs)
     after, drawn = node.outputs
-    given, _ = op.cores
+    parameter_cores, _ = op.cores
     dims = [writer.let(writer.scalar(n, "int64"), "n") for n in sizes]
     for n in dims:
         if not n.isdigit():
@@ -62,9 +62,10 @@ def lower_generator_draws(op: GeneratorDraws, node: TensorNode, writer: GraphWri
     opened = writer.let(f"open_generator({writer.generator_functions()}, {g}, {before.address}, {before.dims[0]})")
     writer.stop_if(f"{opened} != 0", SHAPE)
     values = [
-        writer.packed(writer.array(p)) if core else writer.value(p) for p, core in zip(parameters, given, strict=True)
+        writer.packed(writer.array(p)) if core else writer.value(p)
+        for p, core in zip(parameters, parameter_cores, strict=True)
     ]
-    core = [x.dims[-1] for x, own in zip(values, given, strict=True) if own and isinstance(x, ArrayValue)][:1]
+    core = [x.dims[-1] for x, own in zip(values, parameter_cores, strict=True) if own and isinstance(x, ArrayValue)][:1]
     count = writer.let(product([*dims, "1"]), "n")
     mark = len(writer.lines)
     _check(op, writer, values, core)
@@ -86,32 +87,34 @@ def lower_generator_draws(op: GeneratorDraws, node: TensorNode, writer: GraphWri
 
 
 def _fill(op: GeneratorDraws, g: str, values: Sequence[Value], count: str, place: str) -> str:
-    """Return the call of a sampler that fills an array; none where there is no such."""
+    """Return the call of a sampler that fills the whole array, or an empty text if there is no such sampler."""
     if op.sampler in _FILLS:
         return f"sampler_{_FILLS[op.sampler]}{'_f' if op.dtype == 'float32' else ''}({g}, {count}, {place})"
     bounds = [x.text for x in values if isinstance(x, ScalarValue)]
     if op.sampler != "integers" or len(bounds) < 2:
-        # Bounds that are arrays of one element are drawn by themselves.
+        # Bounds that are arrays, even of one element, are handled draw by draw.
         return ""
     a, b = bounds
     return f"sampler_random_bounded_uint64_fill({g}, {a}, {b} - {a} - 1, {count}, 0, {place})"
 
 
 def _batch(value: ArrayValue, core: bool, ndim: int) -> ArrayValue:
-    """Return an array, or an array of vectors, as one of a rank: with dimensions of length 1 in front."""
+    """Return an array, or an array of vectors, with dimensions of length 1 in front, up to `ndim` batch dimensions."""
     dims, strides = (x[:-1] if core else x for x in (value.dims, value.strides))
     more = ndim - len(dims)
     return replace(value, dims=("1",) * more + dims, strides=("0",) * more + strides)
 
 
 def _check(op: GeneratorDraws, writer: GraphWriter, values: Sequence[Value], core: Sequence[str]) -> None:
-    """Write the checks of parameters, each over what its own parameters broadcast to."""
-    given, _ = op.cores
+    """Write the checks of parameters; each runs over the shape that the parameters in its condition broadcast to."""
+    parameter_cores, _ = op.cores
     conditions = (_VECTORS[op.sampler][1],) if op.sampler in _VECTORS else SAMPLER_CONDITIONS.get(op.sampler, ())
     for condition in filter(None, conditions):
         used = [k for k, name in enumerate(_NAMES[: len(values)]) if re.search(rf"\b{name}\b", condition)]
-        ndim = max((x.ndim - bool(given[k]) for k in used if isinstance(x := values[k], ArrayValue)), default=0)
-        arrays = {k: _batch(x, bool(given[k]), ndim) for k in used if isinstance(x := values[k], ArrayValue)}
+        ndim = max(
+            (x.ndim - bool(parameter_cores[k]) for k in used if isinstance(x := values[k], ArrayValue)), default=0
+        )
+        arrays = {k: _batch(x, bool(parameter_cores[k]), ndim) for k in used if isinstance(x := values[k], ArrayValue)}
         dims = writer.broadcast_dims([x.dims for x in arrays.values()], [None] * ndim) if arrays else ()
         body = [f"if not ({condition}):", f"    return {VALUE}"]
         _run(op, writer, "check_draws", {k: values[k] for k in used}, arrays, dims, core, body)
@@ -126,8 +129,10 @@ def _draw(
     core: Sequence[str],
 ) -> None:
     """Write the draws, one after the other."""
-    given, _ = op.cores
-    arrays = {k: _batch(x, bool(given[k]), op.ndim) for k, x in enumerate(values) if isinstance(x, ArrayValue)}
+    parameter_cores, _ = op.cores
+    arrays = {
+        k: _batch(x, bool(parameter_cores[k]), op.ndim) for k, x in enumerate(values) if isinstance(x, ArrayValue)
+    }
     out = replace(result, dims=result.dims[: op.ndim], strides=result.strides[: op.ndim])
     for x in arrays.values():
         for n, m in zip(x.dims, out.dims, strict=True):
@@ -169,15 +174,16 @@ def _run(
     Parameters
     ----------
     values, arrays
-        The parameters that the statements name a, b, c, by position; those of them that are arrays, of one rank.
+        By position, the parameters that the statements name a, b and c; and those of them that are arrays, all of one
+        rank.
     dims
-        Lengths that they run over.
+        The lengths of the loops.
     core
-        Length of vectors, m to the statements.
+        The length of vectors, m in the statements.
     more
-        Further names, and their values.
+        Further names that the statements use, with their values.
     """
-    given, _ = op.cores
+    parameter_cores, _ = op.cores
     params = [*lengths(len(dims)), *((name, "i8") for name, _ in more), *(("m", "i8") for _ in core)]
     arguments = [*dims, *(text for _, text in more), *core]
     loads = []
@@ -194,7 +200,7 @@ def _run(
         place = _offset(array)
         loads.append(
             f"{name} = {name}_p + 8 * ({place})"
-            if given[k]
+            if parameter_cores[k]
             else f"{name} = as_{batch.storage.memory}({name}_p)[{place}]"
         )
     lines = [*nest(len(dims), [], [*loads, *body]), "return 0"]

@@ -1,7 +1,7 @@
 """PortableDraws: loops over blocks of Philox, or over elements where attempts may be rejected.
 
-Where the parameters are scalars, the first attempts are a loop without branches, which LLVM makes vector code of; a
-second loop draws again what that rejected.
+Where the parameters are scalars, the first attempts are a loop without branches, which LLVM vectorizes; a second loop
+draws the rejected elements again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
 _STATE = [("key", "i8"), ("stream", "i8"), ("at", "i8")]
-# The statements that draw all numbers of a block, and the expressions of these.
+# The statements that prepare all numbers of a block, and the expressions of the numbers.
 _BLOCKS: dict[tuple[str, str], tuple[list[str], list[str]]] = {
     ("bits", "u4"): ([], [f"u4(w{i})" for i in range(4)]),
     **{("bits", code): ([], [f"{code}(w0 | (w1 << 32))", f"{code}(w2 | (w3 << 32))"]) for code in ("u8", "i8")},
@@ -54,7 +54,7 @@ _BLOCKS: dict[tuple[str, str], tuple[list[str], list[str]]] = {
         [f"r{i} * libm_{name}_f4(angle{i})" for i in (0, 2) for name in ("cos", "sin")],
     ),
 }
-# Parameters: names and dtypes.
+# Names and dtypes of the parameters.
 _PARAMETERS: dict[str, list[tuple[str, str]]] = {
     "standard_gamma": [("alpha", "float64")],
     "log_standard_gamma": [("alpha", "float64")],
@@ -68,19 +68,21 @@ _PARAMETERS: dict[str, list[tuple[str, str]]] = {
 
 
 class _Rejecting(NamedTuple):
-    """How an element is drawn: ``<sampler>_from`` takes attempts, the first of which is ``<sampler>_attempt``.
+    """How a sampler that may reject draws an element.
+
+    ``<sampler>_from`` repeats attempts until one is accepted; ``<sampler>_attempt`` makes one of them.
 
     Attributes
     ----------
     arguments
-        What these take.
+        The arguments of both.
     element, unless
-        What the element is in terms of what was `drawn`, and under which condition it is that itself.
+        The expression of the element from the number `drawn`, and the condition under which it is that number itself.
     prepared
-        Statements on the parameters that come first.
+        Statements that run first, on the parameters.
     few, started, search
-        Under which condition a draw is searched for, statements on the parameters that come before, and the expression
-        of the draw for a uniform number u.
+        The condition under which a search replaces the attempts, the statements on the parameters that precede it, and
+        the expression of the draw for a uniform number u.
     """
 
     arguments: str
@@ -129,7 +131,7 @@ _REJECTING = {
 
 @TABLE.register(PortableDraws)
 def lower_portable_draws(op: PortableDraws, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the loops."""
+    """Write the call of the kernel of the sampler."""
     state, given_lengths, parameters = op.parts(node.inputs)
     held = writer.array(state)
     words = [writer.let(f"as_i8({held.address})[{k} * {held.strides[0]}]") for k in range(3)]
@@ -139,13 +141,13 @@ def lower_portable_draws(op: PortableDraws, node: TensorNode, writer: GraphWrite
     (out,) = node.outputs
     operands = [as_operand(writer, p) for p in parameters]
     _check(operands, dims, writer)
-    made = writer.new_output(out, dims) if dims else writer.allocate(["1"], writer.storage(out))
-    target = f"as_{made.storage.memory}({made.address})"
+    result = writer.new_output(out, dims) if dims else writer.allocate(["1"], writer.storage(out))
+    target = f"as_{result.storage.memory}({result.address})"
     if not parameters:
-        unit = _block_kernel(op.sampler, made.storage.code)
+        unit = _block_kernel(op.sampler, result.storage.code)
         writer.call(unit, [*words, writer.let(product(dims) if dims else "1"), target])
     else:
-        _draw_elements(op.sampler, operands, words, dims, made, target, writer)
+        _draw_elements(op.sampler, operands, words, dims, result, target, writer)
     if not dims:
         writer.bind_scalar(out, f"{target}[0]")
 
@@ -160,7 +162,7 @@ def _check(operands: list[Value], dims: tuple[str, ...], writer: GraphWriter) ->
 
 
 def _block_kernel(sampler: str, code: str) -> Unit:
-    """Return the kernel that draws n elements, several from each block."""
+    """Return the kernel that draws n elements, several from each block of random bits."""
     statements, drawn = _BLOCKS[sampler, code]
     count = len(drawn)
     block = ["w0, w1, w2, w3 = philox(at + j, 0, stream, key)", *statements]
@@ -187,7 +189,7 @@ def _draw_elements(
     operands: list[Value],
     words: list[str],
     dims: tuple[str, ...],
-    made: ArrayValue,
+    result: ArrayValue,
     target: str,
     writer: GraphWriter,
 ) -> None:
@@ -212,10 +214,10 @@ def _draw_elements(
         place = f"{array.name}[{offset(array, range(len(dims)))}]"
         setting.append(f"{name} = " + converted(value.storage.loaded(place), value.storage.dtype, dtype))
     if arrays:
-        lines = _each(sampler, len(dims), setting, made.storage.code)
+        lines = _each(sampler, len(dims), setting, result.storage.code)
         shape = dims
     else:
-        code = made.storage.code
+        code = result.storage.code
         if sampler == "integers":
             lines = _INTEGERS
         else:
@@ -226,14 +228,14 @@ def _draw_elements(
         *lengths(len(shape)),
         *(p for a in arrays for p in a.params()),
         *scalars,
-        ("o", f"*{made.storage.code}"),
+        ("o", f"*{result.storage.code}"),
     ]
     unit = make_kernel(f"draw_{sampler}", params, lines, LIBRARY.used_by("\n".join(lines)))
     writer.call(unit, [*words, *shape, *arguments, *texts, target])
 
 
 def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
-    """Return the body of a kernel whose parameters, which some statements set, differ among elements."""
+    """Return the body of a kernel for parameters that differ among elements, where `setting` reads them."""
 
     def loops(*body: str) -> list[str]:
         return ["i = 0", *nest(ndim, [], [*setting, "e = at + i", *body, "i = i + 1"])]
@@ -249,7 +251,7 @@ def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
         words = [*how.started, "w0, w1, w2, w3 = philox(e, 1, stream, key)", "u = unit_f8(w0, w1)"]
         drawing = [f"if {how.few}:", *indented([*words, f"drawn = {kind}({how.search})"]), "else:", *indented(drawing)]
     elif code != "f4":
-        # The first attempts of all, which become vector code.
+        # The first attempts for all elements, which LLVM vectorizes.
         first = loops(*how.prepared, f"o[i] = {code}({sampler}_attempt(1, e, stream, key, {how.arguments}))")
         again = f"    drawn = {kind}({sampler}_from(2, e, stream, key, {how.arguments}))"
         drawing = ["drawn = o[i]", f"if not ({_kept(code)}):", again]
@@ -257,12 +259,12 @@ def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
 
 
 def _kept(code: str) -> str:
-    """Return the condition under which an element is no mark of a rejected attempt."""
+    """Return the condition under which an element was drawn: the mark of a rejected attempt does not satisfy it."""
     return "o[i] == o[i]" if code == "f8" else "o[i] >= 0"
 
 
 def _first_for_all(sampler: str, code: str) -> list[str]:
-    """Return the body of a kernel that makes the first attempt for all elements, marking in the output the rejected."""
+    """Return the body of a kernel that first makes one attempt for each element, and marks rejected ones in place."""
     how = _REJECTING[sampler]
     loop = ["for i in range(n0):", "    e = at + i"]
     attempts = [
@@ -276,7 +278,7 @@ def _first_for_all(sampler: str, code: str) -> list[str]:
         attempts = [
             f"if {how.few}:",
             *indented(how.started),
-            # The uniform numbers first, as vector code makes them; they wait in the output.
+            # The uniform numbers come first, in a loop that LLVM vectorizes; the output holds them.
             *indented([*loop, "    w0, w1, w2, w3 = philox(e, 1, stream, key)"]),
             *indented(["    o[i] = ((w0 | (w1 << 32)) >> 11) & 9007199254740991"]),
             *indented([loop[0], f"    u = f8(o[i]) * {2.0**-53!r}", f"    o[i] = {code}({how.search})"]),
@@ -293,7 +295,7 @@ def _first_for_all(sampler: str, code: str) -> list[str]:
 _INTEGERS = [
     "m = high - low - 1",
     "if 0 <= m and m < 2147483648:",
-    # An attempt can only be rejected where the low half is 0, which is rare: the draws are then made again.
+    # An attempt can only be rejected where the low half is 0, which is rare: then all are drawn again.
     "    rare = 0",
     "    for i in range(n0):",
     "        w0, w1, w2, w3 = philox(at + i, 1, stream, key)",
