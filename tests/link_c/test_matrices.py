@@ -15,7 +15,7 @@ from treadle.compile import function
 from treadle.link.c import TABLE
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.lapack import routine
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import MatrixError, MatrixOp
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Spectrum(MatrixOp):
 
 def _factor(op: Factor, node: TensorNode, unit: Unit) -> None:
     body = MatrixBody(
-        takes=[Taken("a", into=0, half="lower")],
-        makes=[Made("l")],
+        operands=[MatrixOperand("a", into=0, half="lower")],
+        results=[MatrixResult("l")],
         routines={"potrf": "cixii"},
         text='$potrf("U", &m, l, &ld_l, &info);',
     )
@@ -62,8 +62,8 @@ def _factor(op: Factor, node: TensorNode, unit: Unit) -> None:
 
 def _spectrum(op: Spectrum, node: TensorNode, unit: Unit) -> None:
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=1)],
-        makes=[Made("w"), Made("v", "columns")],
+        operands=[MatrixOperand("a", "columns", into=1)],
+        results=[MatrixResult("w"), MatrixResult("v", "columns")],
         routines={"syevd": "ccixixxiiii"},
         query="int ask = -1, whole; $T best; "
         '$syevd("V", "L", &m, &best, &ld_v, &best, &best, &ask, &whole, &ask, &info);',

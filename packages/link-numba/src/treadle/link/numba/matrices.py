@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _LETTER = re.compile(r'"(\w)"')
-# Loops of a kernel's own are quicker than LAPACK up to this length; known lengths up to it stand in the text.
+# Up to this length plain loops are faster than LAPACK, and a known length is written into the text as a number.
 SMALL = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """How a body wants one matrix of an operand.
+class MatrixOperand:
+    """One operand of a body: the pointer to its matrix, and how the matrix has to lie in memory.
 
-    A matrix that already lies so is read where it is; any other is copied first. A vector is a matrix of one row, and a
-    number one of one element.
+    A matrix that already lies like this is read in place; any other is copied first. A vector is a matrix of one row,
+    and a number a matrix of one element.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """How a body leaves one matrix of a result: at the pointer `name`, by ``"rows"`` or by ``"columns"``."""
+class MatrixResult:
+    """One result of a body: the pointer to its matrix, which the body writes by ``"rows"`` or by ``"columns"``."""
 
     name: str
     order: str = "rows"
@@ -74,30 +74,30 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixBody:
-    """What is done to one matrix of each operand.
+    """The computation on one matrix of each operand.
 
     `text` and `query` are statements of the small part of Python that `treadle.link.numba.text.emission` writes: every
-    variable of one type, no ``break``. Dimensions stand in variables of the names that the op's signature gives them,
-    operands and results in those of `takes` and `makes`. ``$T`` is the type code of the first operand's elements,
-    ``$R`` that of real numbers of this precision. ``$conj``, ``$re``, ``$abs`` and ``$cabs1`` take the conjugate, the
-    real part, the absolute value of an element, and the sum of those of its parts; ``$epsilon`` and ``$tiny`` are the
-    precision, and a number whose reciprocal can be represented. A routine is called by
+    variable of one type, no ``break``. Dimensions are variables with the names that the op's signature has for them;
+    matrices are pointers with the names in `operands` and `results`. ``$T`` is the type code of the first operand's
+    elements, ``$R`` that of real numbers of this precision. ``$conj``, ``$re``, ``$abs`` and ``$cabs1`` take the
+    conjugate, the real part, the absolute value of an element, and the sum of those of its parts; ``$epsilon`` and
+    ``$tiny`` are the precision, and a number whose reciprocal can be represented. A routine is called by
     ``$lapack_potrf(...)``, which returns its ``info``, or ``$blas_trsm(...)``; ``"U"`` in its arguments is a letter.
 
-    The integer ``info`` is 0 at the start. What is not 0 at the end says that there is no result: it becomes NaN, or an
-    error, as the op's `on_error` has it. If the op has a field `check_finite` that is true, so do operands with NaN or
-    infinity, and the body is not run.
+    The integer ``info`` is 0 at the start. A body that sets another value has no result: NaN or an error takes its
+    place, as the op's `on_error` says. If the op has a field `check_finite` that is true, the same holds for operands
+    with NaN or infinity, and the body is not run.
 
     LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
 
     Parameters
     ----------
-    takes, makes
-        How it wants its operands and leaves its results.
+    operands, results
+        Its operands and results, in the order of the op's signature.
     text
         The statements.
     scratch
-        Arrays that the body works with: names, each with the type of its elements (``T``, ``R``, ``int`` or a code)
+        Working arrays of the body: names, each with the type of its elements (``T``, ``R``, ``int`` or a code)
         and, after a space, the expression of their number. They are made once for the whole stack.
     finite
         Whether operands have to be finite; None if the op's field says it.
@@ -106,8 +106,8 @@ class MatrixBody:
         ``real`` and ``whole`` there is room for numbers of all three types.
     """
 
-    takes: Sequence[Taken]
-    makes: Sequence[Made]
+    operands: Sequence[MatrixOperand]
+    results: Sequence[MatrixResult]
     text: str
     scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     finite: bool | None = None
@@ -115,7 +115,7 @@ class MatrixBody:
 
 
 class _Words(dict[str, str]):
-    """What ``$`` stands before in a body's text."""
+    """What each name after ``$`` in a body's text is replaced by."""
 
     def __init__(self, storage: Storage) -> None:
         t, r = storage.code, storage.real
@@ -145,21 +145,21 @@ def write_matrices(op: MatrixOp, node: TensorNode, writer: GraphWriter, body: Ma
     The Cholesky factor of each matrix, with zeros in the other triangle::
 
         body = MatrixBody(
-            takes=[Taken("a", into=0, half="lower")],
-            makes=[Made("l")],
+            operands=[MatrixOperand("a", into=0, half="lower")],
+            results=[MatrixResult("l")],
             text='info = $lapack_potrf("U", m, l, max(m, 1))',
         )
     """
-    given, made = op.cores
+    input_cores, output_cores = op.cores
     values = [writer.array(x) for x in node.inputs]
-    nd = values[0].ndim - len(given[0])
+    nd = values[0].ndim - len(input_cores[0])
     lengths: dict[str, str] = {}
-    for value, core in zip(values, given, strict=True):
+    for value, core in zip(values, input_cores, strict=True):
         for name, n in zip(core, value.dims[nd:], strict=True):
             known = name if name.isdigit() else lengths.get(name)
-            found = n if known is None else writer.same(known, n)
+            length = n if known is None else writer.same(known, n)
             if not name.isdigit():
-                lengths[name] = found
+                lengths[name] = length
     batch = writer.broadcast_dims([value.dims[:nd] for value in values], node.outputs[0].type.shape[:nd])
     arguments = ["frame", str(writer.scratch(2)), *batch]
     arguments += [n for n in lengths.values() if not _is_small(n)]
@@ -167,7 +167,7 @@ def write_matrices(op: MatrixOp, node: TensorNode, writer: GraphWriter, body: Ma
         arguments += [f"as_{value.storage.memory}({value.address})"]
         arguments += [*writer.strides_in(value, (*batch, *value.dims[nd:]))]
     results = []
-    for out, core in zip(node.outputs, made, strict=True):
+    for out, core in zip(node.outputs, output_cores, strict=True):
         dims = (*batch, *(writer.let(_length(dim, lengths), "n") for dim in core))
         result = writer.new_output(out, dims) if dims else writer.allocate(["1"], writer.storage(out))
         results.append(result)
@@ -191,8 +191,8 @@ def _length(dim: str, lengths: Mapping[str, str]) -> str:
         return lengths[dim]
     if "+" in dim:
         return " + ".join(lengths[name] for name in dim.split("+"))
-    found = [lengths[name] for name in dim.removeprefix("min(").removesuffix(")").split(",")]
-    return str(min(map(int, found))) if all(map(is_literal, found)) else f"min({', '.join(found)})"
+    terms = [lengths[name] for name in dim.removeprefix("min(").removesuffix(")").split(",")]
+    return str(min(map(int, terms))) if all(map(is_literal, terms)) else f"min({', '.join(terms)})"
 
 
 class _Kernel:
@@ -203,9 +203,9 @@ class _Kernel:
     op, body
         The op and the body.
     sources, targets
-        What the elements of operands and results are.
+        The element types of operands and results.
     nd
-        How many dimensions the batch has.
+        The number of batch dimensions.
     """
 
     def __init__(
@@ -214,9 +214,9 @@ class _Kernel:
         self.op = op
         self.body = body
         self.nd = nd
-        given, made = op.cores
-        self.takes = list(zip(body.takes, given, sources, strict=True))
-        self.makes = list(zip(body.makes, made, targets, strict=True))
+        input_cores, output_cores = op.cores
+        self.operands = list(zip(body.operands, input_cores, sources, strict=True))
+        self.results = list(zip(body.results, output_cores, targets, strict=True))
         self.words = _Words(sources[0] if sources else STORAGES["float64"])
         self.finite = getattr(op, "check_finite", False) if body.finite is None else body.finite
 
@@ -225,31 +225,31 @@ class _Kernel:
         nd = self.nd
         params = [("frame", "i8"), ("slot", "i8"), *((f"count{d}", "i8") for d in range(nd))]
         params += [(name, "i8") for name, n in lengths.items() if not _is_small(n)]
-        for taken, core, storage in self.takes:
-            name = taken.name
+        for operand, core, storage in self.operands:
+            name = operand.name
             params.append((f"{name}_x", f"*{storage.memory}"))
             params += [(f"{name}_s{d}", "i8") for d in range(nd)]
             params += [(f"{name}_{'rc'[2 - len(core) :][d]}", "i8") for d in range(len(core))]
-        params += [(f"{made.name}_x", f"*{storage.memory}") for made, _, storage in self.makes]
+        params += [(f"{result.name}_x", f"*{storage.memory}") for result, _, storage in self.results]
         starts = [f"{name} = {n}" for name, n in lengths.items() if _is_small(n)]
         large = [name for name, n in lengths.items() if not _is_small(n)]
         if large:
             starts += [f"if {' or '.join(f'{name} > 2147483647' for name in large)}:", f"    return {SHAPE}"]
-        starts += [f"{made.name}_q = 0" for made, _, _ in self.makes]
+        starts += [f"{result.name}_q = 0" for result, _, _ in self.results]
         lines = [*starts, *self._scratch(), *nest(nd, [], self._matrix(), length="count"), "return 0"]
-        text = _LETTER.sub(lambda found: str(ord(found[1])), Template("\n".join(lines)).substitute(self.words))
+        text = _LETTER.sub(lambda match: str(ord(match[1])), Template("\n".join(lines)).substitute(self.words))
         stem = "".join(c if c.isalnum() else "_" for c in type(self.op).__name__.lower())
         return make_kernel(stem, params, text.split("\n"), LIBRARY.used_by(text))
 
     def _scratch(self) -> list[str]:
         """Return the statements that make the working arrays, in one piece of memory."""
         needs = dict(self.body.scratch)
-        for taken, core, storage in self.takes:
-            if taken.into is None:
-                needs[f"{taken.name}_p"] = f"{storage.memory} {_size(core)}"
-        for made, core, storage in self.makes:
-            if made.order == "columns":
-                needs[made.name] = f"{storage.memory} {_size(core)}"
+        for operand, core, storage in self.operands:
+            if operand.into is None:
+                needs[f"{operand.name}_p"] = f"{storage.memory} {_size(core)}"
+        for result, core, storage in self.results:
+            if result.order == "columns":
+                needs[result.name] = f"{storage.memory} {_size(core)}"
         if not needs:
             return []
         lines = []
@@ -277,27 +277,27 @@ class _Kernel:
     def _matrix(self) -> list[str]:
         """Return the statements for one matrix of the stack."""
         lines = ["info = 0"]
-        for made, _, storage in self.makes:
-            if made.order == "rows":
-                lines.append(f"{made.name} = shifted_{storage.memory}({made.name}_x, {made.name}_q)")
+        for result, _, storage in self.results:
+            if result.order == "rows":
+                lines.append(f"{result.name} = shifted_{storage.memory}({result.name}_x, {result.name}_q)")
         if self.finite:
             lines.append("finite = True")
-        for taken, core, storage in self.takes:
-            place = " + ".join(f"d{d} * {taken.name}_s{d}" for d in range(self.nd)) or "0"
-            lines += [f"{taken.name}_q = {place}", *self._take(taken, core, storage)]
+        for operand, core, storage in self.operands:
+            place = " + ".join(f"d{d} * {operand.name}_s{d}" for d in range(self.nd)) or "0"
+            lines += [f"{operand.name}_q = {place}", *self._take(operand, core, storage)]
         text = _statements(self.body.text)
         lines += ["if finite:", *indented(text), "else:", "    info = 1"] if self.finite else text
         failed = [f"return {MATRIX}"] if self.op.on_error == "raise" else []
-        for made, core, storage in [] if failed else self.makes:
+        for result, core, storage in [] if failed else self.results:
             nan = f"{storage.real}(INF - INF)"
             nothing = f"compose_{storage.real}({nan}, {storage.real}(0))" if storage.kind == "c" else nan
             if storage.kind not in "fc":
                 nothing = storage.stored("False") if storage.kind == "b" else f"{storage.memory}(0)"
-            failed += [f"for i in range({_size(core)}):", f"    {made.name}[i] = {nothing}"]
+            failed += [f"for i in range({_size(core)}):", f"    {result.name}[i] = {nothing}"]
         lines += ["if info != 0:", *indented(failed)]
-        for made, core, _ in self.makes:
-            name = made.name
-            if made.order == "columns":
+        for result, core, _ in self.results:
+            name = result.name
+            if result.order == "columns":
                 rows, columns = core
                 lines += [
                     f"for i in range({rows}):",
@@ -307,19 +307,19 @@ class _Kernel:
             lines.append(f"{name}_q = {name}_q + {_size(core)}")
         return lines
 
-    def _take(self, taken: Taken, core: Sequence[str], storage: Storage) -> list[str]:
+    def _take(self, operand: MatrixOperand, core: Sequence[str], storage: Storage) -> list[str]:
         """Return the statements that find or copy one operand's matrix."""
-        name = taken.name
+        name = operand.name
         rows, columns = ["1"] * (2 - len(core)) + list(core)
         strides = ["0"] * (2 - len(core)) + [f"{name}_{k}" for k in "rc"[2 - len(core) :]]
         element = f"{name}_x[{name}_q + i * {strides[0]} + j * {strides[1]}]"
         start, stop = "0", columns
         others: list[str] = []
-        if taken.half == "lower":
-            stop = f"min({columns}, i)" if taken.strict else f"min({columns}, i + 1)"
+        if operand.half == "lower":
+            stop = f"min({columns}, i)" if operand.strict else f"min({columns}, i + 1)"
             others = [f"for j in range({stop}, {columns}):"]
-        elif taken.half:
-            start = "i + 1" if taken.strict else "i"
+        elif operand.half:
+            start = "i + 1" if operand.strict else "i"
             others = [f"for j in range(min({start}, {columns})):"]
         check = (
             [f"finite = finite & ({name}_v - {name}_v == {name}_v - {name}_v)"]
@@ -333,22 +333,22 @@ class _Kernel:
                 lines += [f"    {others[0]}", f"        {beside}"]
             return lines
 
-        target = f"{name}_p" if taken.into is None else self.body.makes[taken.into].name
-        index = f"j * {rows} + i" if taken.order == "columns" else f"i * {columns} + j"
+        target = f"{name}_p" if operand.into is None else self.body.results[operand.into].name
+        index = f"j * {rows} + i" if operand.order == "columns" else f"i * {columns} + j"
         place = f"{target}[{index}]"
         copied = walk([f"{name}_v = {element}", f"{place} = {name}_v", *check], f"{place} = {storage.code}(0)")
-        if taken.into is not None:
+        if operand.into is not None:
             return copied
         copied = [*copied, f"{name} = {name}_p"]
-        if taken.writes:
+        if operand.writes:
             return copied
         by_rows = f"({columns} == 1 or {strides[1]} == 1) and ({rows} == 1 or {strides[0]} == {columns})"
         by_columns = f"({rows} == 1 or {strides[0]} == 1) and ({columns} == 1 or {strides[1]} == {rows})"
         there = [f"{name} = shifted_{storage.memory}({name}_x, {name}_q)"]
         if check:
             there += walk([f"{name}_v = {element}", *check])
-        test = by_columns if taken.order == "columns" else by_rows
-        if taken.order != "either":
+        test = by_columns if operand.order == "columns" else by_rows
+        if operand.order != "either":
             return [f"if {test}:", *indented(there), "else:", *indented(copied)]
         turned = [f"t_{name} = 1", f"if not ({by_rows}) and {by_columns}:", *indented(there), "else:"]
         straight = [f"t_{name} = 0", f"if {by_rows}:", *indented(there), "else:", *indented(copied)]

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from treadle.tensor import MatrixOp, TensorNode, TensorVariable
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-# Rows and columns of matrices that are worked on in C of our own, not by LAPACK, where a body has such.
+# Up to this many rows and columns, plain C replaces LAPACK where a body has text for it.
 SMALL = 24
 _HALVES = {"": 0, "lower": 1, "upper": 2}
 _ORDERS = ("rows", "columns", "either")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """How a body wants one matrix of an operand.
+class MatrixOperand:
+    """One operand of a body: the variable of its matrix, and how the matrix has to lie in memory.
 
-    A matrix that already lies so is read where it is; any other is copied first. A vector is a matrix of one row, and a
-    number one of one element.
+    A matrix that already lies like this is read in place; any other is copied first. A vector is a matrix of one row,
+    and a number a matrix of one element.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """How a body leaves one matrix of a result: at the C variable `name`, by ``"rows"`` or by ``"columns"``."""
+class MatrixResult:
+    """One result of a body: the C variable of its matrix, which the body writes by ``"rows"`` or by ``"columns"``."""
 
     name: str
     order: str = "rows"
@@ -71,31 +71,31 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixBody:
-    """What is done to one matrix of each operand.
+    """The computation on one matrix of each operand.
 
-    `text` and `query` are C statements. Dimensions stand in variables (``int``) of the names that the op's signature
-    gives them, operands and results in those of `takes` and `makes`. ``$T`` is the C type of the first operand's
-    elements, ``$R`` the real one of that precision. ``$conj``, ``$re`` and ``$abs`` take the conjugate, the real part
-    and the absolute value of an element; ``$suffix`` ends the names of C's functions of real numbers (``log$suffix``);
-    ``$complex`` is 1 or 0. A routine is called by ``$<name>(...)``.
+    `text` and `query` are C statements. Dimensions are variables (``int``) with the names that the op's signature has
+    for them; matrices are variables with the names in `operands` and `results`. ``$T`` is the C type of the first
+    operand's elements, ``$R`` the real type of that precision. ``$conj``, ``$re`` and ``$abs`` take the conjugate, the
+    real part and the absolute value of an element; ``$suffix`` ends the names of C's functions of real numbers
+    (``log$suffix``); ``$complex`` is 1 or 0. A routine is called by ``$<name>(...)``.
 
-    The integer ``info`` is 0 at the start. What is not 0 at the end, or returned, says that there is no result: it
-    becomes NaN, or an error, as the op's `on_error` has it. If the op has a field `check_finite` that is true, so do
+    The integer ``info`` is 0 at the start. A body that sets or returns another value has no result: NaN or an error
+    takes its place, as the op's `on_error` says. If the op has a field `check_finite` that is true, the same holds for
     operands with NaN or infinity, and the body is not run.
 
     LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
 
     Parameters
     ----------
-    takes, makes
-        How it wants its operands and leaves its results.
+    operands, results
+        Its operands and results, in the order of the op's signature.
     text
         The statements.
     routines
         Routines of LAPACK by their names without the letter of the type, with their parameters as `lapack.routine`
         takes them; those of BLAS are named ``blas:trsm``.
     scratch
-        Arrays that the body works with: names, each with the type of its elements (``T``, ``R`` or ``int``) and, after
+        Working arrays of the body: names, each with the type of its elements (``T``, ``R`` or ``int``) and, after
         a space, the expression of their number. ``n_<name>`` (``int``) holds that number. They are made once for the
         whole stack.
     query
@@ -107,13 +107,13 @@ class MatrixBody:
         Statements for small matrices of real numbers, in place of `text`: see `small_matrices`. They work on eight
         matrices of a stack at once, or on one.
     alone
-        The condition, in C, for them to work on one matrix too: ``m <= 24``, unless there is none.
+        The condition, in C, under which they also work on one matrix: ``m <= 24``; empty if they never do.
     most, least
-        To how many rows and columns they work on a stack, and of how many matrices it then is at least.
+        The largest number of rows and columns for which they work on a stack, and the smallest number of matrices.
     """
 
-    takes: Sequence[Taken]
-    makes: Sequence[Made]
+    operands: Sequence[MatrixOperand]
+    results: Sequence[MatrixResult]
     text: str
     routines: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
@@ -125,9 +125,9 @@ class MatrixBody:
     least: int = 4
 
     @property
-    def parts(self) -> Sequence[Taken | Made]:
+    def parts(self) -> Sequence[MatrixOperand | MatrixResult]:
         """Operands, then results."""
-        return (*self.takes, *self.makes)
+        return (*self.operands, *self.results)
 
 
 def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> None:
@@ -139,8 +139,8 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
         def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
             half, letter = ("lower", "U") if op.lower else ("upper", "L")
             body = MatrixBody(
-                takes=[Taken("a", into=0, half=half)],
-                makes=[Made("l")],
+                operands=[MatrixOperand("a", into=0, half=half)],
+                results=[MatrixResult("l")],
                 routines={"potrf": "cixii"},
                 text=f'$potrf("{letter}", &m, l, &ld_l, &info);',
             )
@@ -150,8 +150,8 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
     columns of the result, and LAPACK leaves them by columns::
 
         body = MatrixBody(
-            takes=[Taken("a", "columns", into=1)],
-            makes=[Made("w"), Made("v", "columns")],
+            operands=[MatrixOperand("a", "columns", into=1)],
+            results=[MatrixResult("w"), MatrixResult("v", "columns")],
             routines={"syevd": "ccixixxiiii"},
             query='''int ask = -1, whole; $T best;
               $syevd("V", "L", &m, &best, &ld_v, &best, &best, &ask, &whole, &ask, &info);''',
@@ -159,33 +159,33 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
             text='$syevd("V", "L", &m, v, &ld_v, w, work, &n_work, iwork, &n_iwork, &info);',
         )
     """
-    given, made = op.cores
+    input_cores, output_cores = op.cores
     inputs, outputs = node.inputs, node.outputs
-    nd = inputs[0].type.ndim - len(given[0])
+    nd = inputs[0].type.ndim - len(input_cores[0])
     sources, results = [unit.slot(x) for x in inputs], [unit.owns(out) for out in outputs]
     lengths: dict[str, str] = {}
-    for at, core in zip(sources, given, strict=True):
+    for at, core in zip(sources, input_cores, strict=True):
         for d, name in enumerate(core):
             place = f"v[{at}].n[{nd + d}]"
             if name in lengths or name.isdigit():
                 unit.call(f"{place} == {lengths.get(name, name)} ? 0 : TR_SHAPE")
             else:
                 lengths[name] = place
-    for at, core in zip(results, made, strict=True):
+    for at, core in zip(results, output_cores, strict=True):
         for d, dim in enumerate(core):
             unit.line(f"v[{at}].n[{nd + d}] = {_length(dim, lengths)};")
     finite = getattr(op, "check_finite", False)
     parts = [
         _core(x, at, core, f"{_ORDERS.index(t.order)}, {int(t.writes or t.into is not None)}, "
               f"{-1 if t.into is None else t.into}, {_HALVES[t.half] + 4 * t.strict}", finite and t.checked)
-        for at, core, x, t in zip(sources, given, inputs, body.takes, strict=True)
+        for at, core, x, t in zip(sources, input_cores, inputs, body.operands, strict=True)
     ] + [
         _core(out, at, core, f"{_ORDERS.index(m.order)}, 0, -1, 0", False)
-        for at, core, out, m in zip(results, made, outputs, body.makes, strict=True)
+        for at, core, out, m in zip(results, output_cores, outputs, body.results, strict=True)
     ]  # fmt: skip
     free = sum(
         1 << i
-        for i, (x, t) in enumerate(zip(inputs, body.takes, strict=True))
+        for i, (x, t) in enumerate(zip(inputs, body.operands, strict=True))
         if (t.writes or t.into is not None) and inputs.count(x) == 1 and unit.dying(x, inputs)
     )
     cores = f"v, {unit.table('tr_core', parts)}, {len(inputs)}, {len(outputs)}, {nd}"
@@ -280,7 +280,7 @@ def _variables(op: MatrixOp, body: MatrixBody, used: str) -> list[str]:
 
 
 def _has_small(op: MatrixOp, node: TensorNode, body: MatrixBody) -> bool:
-    """Whether small matrices have a text of their own: of real numbers, unless they are known to be large."""
+    """Whether the body's text for small matrices applies: real numbers, and no length known to be large."""
     kinds = {ctype(var).short for var in (*node.inputs, *node.outputs)}
     nd = node.inputs[0].type.ndim - len(op.cores[0][0])
     lengths = [n for x in node.inputs for n in x.type.shape[nd:]]
@@ -310,7 +310,7 @@ def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> s
             ld, turned = f"tr_s[{4 * k + 2}]", f"tr_s[{4 * k + 3}]"
             lines.append(f"    const int64_t r_{part.name} = {turned} ? 1 : {ld}, c_{part.name} = {turned} ? {ld} : 1;")
     if many and getattr(op, "check_finite", False):
-        for k, (part, core) in enumerate(zip(body.takes, op.cores[0], strict=True)):
+        for k, (part, core) in enumerate(zip(body.operands, op.cores[0], strict=True)):
             rows = f"tr_s[{4 * k}]" if len(core) == 2 else "1"
             first, last = {"": ("0", "c"), "lower": ("0", "i + on"), "upper": ("i + 1 - on", "c")}[part.half]
             lines += [

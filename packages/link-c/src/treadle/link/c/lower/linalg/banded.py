@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import LUFactorTridiagonal, SolveBanded, SolveHermitianBanded, SolveLUFactorTridiagonal
 
 if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
-# Only the places inside of the matrix are read.
+# Only elements inside of the matrix are read.
 _INSIDE = """\
 $R sum = 0;
   for (int64_t j = 0; j < m; j++) for (int64_t k = 0; k < {rows}; k++) {{
@@ -27,7 +27,7 @@ $R sum = 0;
 
 @TABLE.register(SolveBanded)
 def solve_banded(op: SolveBanded, node: TensorNode, unit: Unit) -> None:
-    """Write the call of gbsv, with rows above for what pivoting fills."""
+    """Write the call of gbsv, with extra rows on top, which pivoting fills."""
     low, up = op.lower, op.upper
     inside = _INSIDE.format(
         rows=low + up + 1,
@@ -37,8 +37,8 @@ def solve_banded(op: SolveBanded, node: TensorNode, unit: Unit) -> None:
         checked=int(op.check_finite),
     )
     body = MatrixBody(
-        takes=[Taken("ab", checked=False), Taken("b", "columns", into=0)],
-        makes=[Made("x", "columns")],
+        operands=[MatrixOperand("ab", checked=False), MatrixOperand("b", "columns", into=0)],
+        results=[MatrixResult("x", "columns")],
         routines={"gbsv": "iiiixiixii"},
         scratch={"wide": f"T {2 * low + up + 1} * (int64_t)m", "pivots": "int m"},
         text=f"""\
@@ -56,8 +56,8 @@ def solve_hermitian_banded(op: SolveHermitianBanded, node: TensorNode, unit: Uni
         rows="r", above="0" if op.lower else "(r - 1)", place=place, kept=place, checked=int(op.check_finite)
     )
     body = MatrixBody(
-        takes=[Taken("ab", "columns", writes=True, checked=False), Taken("b", "columns", into=0)],
-        makes=[Made("x", "columns")],
+        operands=[MatrixOperand("ab", "columns", writes=True, checked=False), MatrixOperand("b", "columns", into=0)],
+        results=[MatrixResult("x", "columns")],
         routines={"pbsv": "ciiixixii"},
         text=f"""\
 {inside}int beside = r - 1;
@@ -67,18 +67,24 @@ def solve_hermitian_banded(op: SolveHermitianBanded, node: TensorNode, unit: Uni
 
 
 def _check_shorter(node: TensorNode, unit: Unit, at: int, less: int) -> None:
-    """Write the check that a diagonal is shorter than the main one, the second input."""
+    """Write the check that a diagonal is shorter than the main one (the second input) by `less`."""
     short, main = (f"v[{unit.slot(x)}].n[{x.type.ndim - 1}]" for x in (node.inputs[at], node.inputs[1]))
     unit.call(f"{short} == ({main} > {less} ? {main} - {less} : 0) ? 0 : TR_SHAPE")
 
 
 @TABLE.register(LUFactorTridiagonal)
 def lu_factor_tridiagonal(op: LUFactorTridiagonal, node: TensorNode, unit: Unit) -> None:
-    """Write the call of gttrf; a singular matrix has factors too."""
+    """Write the call of gttrf; singular matrices have factors too."""
     _check_shorter(node, unit, 0, 1)
     body = MatrixBody(
-        takes=[Taken("below", into=0), Taken("diagonal", into=1), Taken("above", into=2)],
-        makes=[Made("low"), Made("up"), Made("up1"), Made("up2"), Made("pivots")],
+        operands=[MatrixOperand("below", into=0), MatrixOperand("diagonal", into=1), MatrixOperand("above", into=2)],
+        results=[
+            MatrixResult("low"),
+            MatrixResult("up"),
+            MatrixResult("up1"),
+            MatrixResult("up2"),
+            MatrixResult("pivots"),
+        ],
         routines={"gttrf": "ixxxxii"},
         text="if (m) $gttrf(&m, low, up, up1, up2, pivots, &info);\n  info = 0;",
     )
@@ -87,12 +93,15 @@ def lu_factor_tridiagonal(op: LUFactorTridiagonal, node: TensorNode, unit: Unit)
 
 @TABLE.register(SolveLUFactorTridiagonal)
 def solve_lu_factor_tridiagonal(op: SolveLUFactorTridiagonal, node: TensorNode, unit: Unit) -> None:
-    """Write the call of gttrs, unless U has a zero on its diagonal or a pivot is none."""
+    """Write the call of gttrs, and checks that U has no zero on its diagonal and that pivots are valid."""
     _check_shorter(node, unit, 0, 1)
     _check_shorter(node, unit, 3, 2)
     body = MatrixBody(
-        takes=[*(Taken(name) for name in ("low", "up", "up1", "up2", "pivots")), Taken("b", "columns", into=0)],
-        makes=[Made("x", "columns")],
+        operands=[
+            *(MatrixOperand(name) for name in ("low", "up", "up1", "up2", "pivots")),
+            MatrixOperand("b", "columns", into=0),
+        ],
+        results=[MatrixResult("x", "columns")],
         routines={"gttrs": "ciixxxxixii"},
         text=f"""\
 for (int i = 0; i < m; i++) {{

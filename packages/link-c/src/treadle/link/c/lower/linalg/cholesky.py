@@ -1,4 +1,4 @@
-"""Cholesky factors, and solutions by them."""
+"""Cholesky factors, and solving with them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
 
 if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
-# Rows that the factorisation is gone back through together.
+# The number of rows in a block of the backward pass.
 _BLOCK = 32
 _BACK = """\
 static void @_back(const $T *a, int64_t la, $T *g, int64_t lg, int m) {
@@ -38,8 +38,8 @@ static void @_back(const $T *a, int64_t la, $T *g, int64_t lg, int m) {
   }
 }
 """
-# To BLAS the memory of a matrix is its transpose. Of the rows from j to k: D is the factor's square on the diagonal, R
-# what stands left of it, C below it, and B below R.
+# BLAS sees a matrix as its transpose. In rows j to k, D is the factor's block on the diagonal, R the block left of it;
+# C lies below D, and B below R.
 _BACK_BY_BLOCKS = f"""\
 for (int k = m; k > 0; k -= {_BLOCK}) {{
     $T one = 1, minus = -1, both[{_BLOCK} * {_BLOCK}];
@@ -67,10 +67,10 @@ for (int k = m; k > 0; k -= {_BLOCK}) {{
 
 @TABLE.register(Cholesky)
 def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
-    """Write the call of potrf, on the memory of the result."""
+    """Write the call of potrf, in the memory of the result."""
     body = MatrixBody(
-        takes=[Taken("a", into=0, half="lower" if op.lower else "upper")],
-        makes=[Made("l")],
+        operands=[MatrixOperand("a", into=0, half="lower" if op.lower else "upper")],
+        results=[MatrixResult("l")],
         routines={"potrf": "cixii"},
         text=f'$potrf("{"U" if op.lower else "L"}", &m, l, &ld_l, &info);',
         small=small_matrices.factored("l", op.lower) + small_matrices.cleared("l", op.lower),
@@ -81,11 +81,11 @@ def cholesky(op: Cholesky, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(CholeskyPullback)
 def cholesky_pullback(op: CholeskyPullback, node: TensorNode, unit: Unit) -> None:
-    """Write the factorisation's steps backwards, by blocks; an upper triangle is read by columns, as a lower one."""
+    """Write the backward pass, by blocks; an upper triangle is read by columns, as if it were a lower one."""
     half, order = ("lower", "rows") if op.lower else ("upper", "columns")
     body = MatrixBody(
-        takes=[Taken("l", order, half=half), Taken("ct", order, into=0, half=half)],
-        makes=[Made("g", order)],
+        operands=[MatrixOperand("l", order, half=half), MatrixOperand("ct", order, into=0, half=half)],
+        results=[MatrixResult("g", order)],
         routines={"blas:trsm": "cccciixxixi", "blas:gemm": "cciiixxixixxi"},
         before=_BACK,
         text=_BACK_BY_BLOCKS,
@@ -98,8 +98,8 @@ def cholesky_pullback(op: CholeskyPullback, node: TensorNode, unit: Unit) -> Non
 def cholesky_solve(op: CholeskySolve, node: TensorNode, unit: Unit) -> None:
     """Write the two substitutions: with L and L^H, or with U^H and U."""
     body = MatrixBody(
-        takes=[Taken("a", half="lower" if op.lower else "upper"), Taken("b", into=0)],
-        makes=[Made("x")],
+        operands=[MatrixOperand("a", half="lower" if op.lower else "upper"), MatrixOperand("b", into=0)],
+        results=[MatrixResult("x")],
         routines=ROUTINES,
         text="if (m) {{\n  {}\n  {}\n  }}".format(
             *(substituted("a", "x", lower=op.lower, adjoint=adjoint) for adjoint in (not op.lower, op.lower))

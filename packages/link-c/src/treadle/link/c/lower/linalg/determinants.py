@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import Det, SLogDet
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ $getrf(&m, &m, a, &ld_a, pivots, &info);
   for (int i = 0; i < m; i++) odd ^= pivots[i] != i + 1;
 """
 _DET = MatrixBody(
-    takes=[Taken("a", "either", writes=True)],
-    makes=[Made("det")],
+    operands=[MatrixOperand("a", "either", writes=True)],
+    results=[MatrixResult("det")],
     routines={"getrf": "iixiii"},
     scratch={"pivots": "int m"},
     text=f"""{_FACTOR}\
@@ -34,8 +34,8 @@ _DET = MatrixBody(
     alone="m <= 24",
 )
 _SLOGDET = MatrixBody(
-    takes=[Taken("a", "either", writes=True)],
-    makes=[Made("sign"), Made("logarithm")],
+    operands=[MatrixOperand("a", "either", writes=True)],
+    results=[MatrixResult("sign"), MatrixResult("logarithm")],
     routines={"getrf": "iixiii"},
     scratch={"pivots": "int m"},
     text=f"""{_FACTOR}\
@@ -67,11 +67,11 @@ _SLOGDET = MatrixBody(
 
 @TABLE.register(Det)
 def det(op: Det, node: TensorNode, unit: Unit) -> None:
-    """Write the product of the pivots of getrf; a matrix without them has 0."""
+    """Write the product of the pivots of getrf; a singular matrix has 0."""
     write_matrices(op, node, unit, _DET)
 
 
 @TABLE.register(SLogDet)
 def slogdet(op: SLogDet, node: TensorNode, unit: Unit) -> None:
-    """Write the sum of the logarithms of the pivots' sizes, and the product of their signs."""
+    """Write the sum of the logarithms of the pivots' absolute values, and the product of their signs."""
     write_matrices(op, node, unit, _SLOGDET)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import MatrixInverse
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # The inverse of the transpose is the transpose of the inverse.
 _INVERSE = MatrixBody(
-    takes=[Taken("a", into=0)],
-    makes=[Made("x")],
+    operands=[MatrixOperand("a", into=0)],
+    results=[MatrixResult("x")],
     routines={"getrf": "iixiii", "getri": "ixiixii"},
     query="int none, ask = -1; $T best = 1; $getri(&m, &best, &ld_x, &none, &best, &ask, &info);",
     scratch={"pivots": "int m", "work": "T (int)$re best"},
@@ -40,5 +40,5 @@ $V copy[m * m + 1];
 
 @TABLE.register(MatrixInverse)
 def matrix_inverse(op: MatrixInverse, node: TensorNode, unit: Unit) -> None:
-    """Write the calls of getrf and getri, on the memory of the result."""
+    """Write the calls of getrf and getri, in the memory of the result."""
     write_matrices(op, node, unit, _INVERSE)

@@ -1,18 +1,18 @@
-"""Least squares in C, by LAPACK; pseudo-inverses are put together of singular vectors."""
+"""Least squares in C, by LAPACK; pseudo-inverses are computed from singular vectors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import Lstsq
 
 if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
-# Where the rank is full, what LAPACK leaves behind the solution are the components outside of what a spans.
+# Where the rank is full, LAPACK leaves the components of b outside of the span of a below the solution.
 _TEXT = """\
 const int rows = m > n ? m : n;
   $R least = $re(*size);
@@ -45,7 +45,7 @@ const int rows = m > n ? m : n;
 
 @TABLE.register(Lstsq)
 def lstsq(op: Lstsq, node: TensorNode, unit: Unit) -> None:
-    """Write calls of gelsd, which divides and conquers."""
+    """Write calls of gelsd, the divide-and-conquer routine."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     real = ", rwork" if is_complex else ""
     call = (
@@ -60,8 +60,8 @@ def lstsq(op: Lstsq, node: TensorNode, unit: Unit) -> None:
     if is_complex:
         scratch["rwork"] = "R (int)real"
     body = MatrixBody(
-        takes=[Taken("a", "columns"), Taken("b", "columns"), Taken("size", checked=False)],
-        makes=[Made("x", "columns"), Made("residuals"), Made("rank"), Made("s")],
+        operands=[MatrixOperand("a", "columns"), MatrixOperand("b", "columns"), MatrixOperand("size", checked=False)],
+        results=[MatrixResult("x", "columns"), MatrixResult("residuals"), MatrixResult("rank"), MatrixResult("s")],
         routines={"gelsd": "iiixixirrixirii" if is_complex else "iiixixirrixiii"},
         query=f"""\
 int ask = -1, whole = 1, rows = m > n ? m : n, one = k ? k : 1, known = 0, ld = m ? m : 1, both = rows ? rows : 1;

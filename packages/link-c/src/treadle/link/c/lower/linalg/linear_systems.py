@@ -8,7 +8,7 @@ from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.substitution import EXCHANGE, ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import Solve
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @TABLE.register(Solve)
 def solve(op: Solve, node: TensorNode, unit: Unit) -> None:
-    """Write the factorisation of A that suits what is assumed, and the substitutions."""
+    """Write the factorisation that the assumed structure of A allows, and the substitutions."""
     if op.assume_a == "gen":
         body = _GENERAL
     elif op.assume_a == "pos":
@@ -29,10 +29,10 @@ def solve(op: Solve, node: TensorNode, unit: Unit) -> None:
     write_matrices(op, node, unit, body)
 
 
-# What lies by rows is factored as it is, which is the transpose to LAPACK: A^T = P L U, so that A = U^T L^T P^T.
+# A matrix in C order, which LAPACK sees as its transpose, is factored as it lies: A^T = P L U, A = U^T L^T P^T.
 _GENERAL = MatrixBody(
-    takes=[Taken("a", "either", writes=True), Taken("b", into=0)],
-    makes=[Made("x")],
+    operands=[MatrixOperand("a", "either", writes=True), MatrixOperand("b", into=0)],
+    results=[MatrixResult("x")],
     routines={
         "getrf": "iixiii",
         "getrs": "ciixiixii",
@@ -63,8 +63,8 @@ $getrf(&m, &m, a, &ld_a, pivots, &info);
 def _positive(lower: bool) -> MatrixBody:
     both = [substituted("a", "x", lower=lower, adjoint=adjoint) for adjoint in (not lower, lower)]
     return MatrixBody(
-        takes=[Taken("a", writes=True, half="lower" if lower else "upper"), Taken("b", into=0)],
-        makes=[Made("x")],
+        operands=[MatrixOperand("a", writes=True, half="lower" if lower else "upper"), MatrixOperand("b", into=0)],
+        results=[MatrixResult("x")],
         routines={"potrf": "cixii", **ROUTINES},
         text=f'$potrf("{"U" if lower else "L"}", &m, a, &ld_a, &info);\n  if (!info && m) {{ {" ".join(both)} }}',
         small=small_matrices.factored("a", lower) + small_matrices.solved("a", "x", lower),
@@ -75,8 +75,11 @@ def _positive(lower: bool) -> MatrixBody:
 def _symmetric(lower: bool, routine: str) -> MatrixBody:
     letter = "L" if lower else "U"
     return MatrixBody(
-        takes=[Taken("a", "columns", writes=True, half="lower" if lower else "upper"), Taken("b", "columns", into=0)],
-        makes=[Made("x", "columns")],
+        operands=[
+            MatrixOperand("a", "columns", writes=True, half="lower" if lower else "upper"),
+            MatrixOperand("b", "columns", into=0),
+        ],
+        results=[MatrixResult("x", "columns")],
         routines={routine: "ciixiixixii"},
         query=f"int none, ask = -1; $T best = 1;"
         f'${routine}("{letter}", &m, &n, &best, &ld_a, &none, &best, &ld_x, &best, &ask, &info);',

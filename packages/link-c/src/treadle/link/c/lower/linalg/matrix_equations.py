@@ -1,11 +1,11 @@
-"""Equations for matrices in C."""
+"""Matrix equations in C, by LAPACK's Schur forms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import Sylvester
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @TABLE.register(Sylvester)
 def sylvester(op: Sylvester, node: TensorNode, unit: Unit) -> None:
-    """Write Schur forms and the equation for triangular matrices, by Bartels and Stewart (1972).
+    """Write the reduction to a triangular equation by Schur forms, and its solution (Bartels and Stewart 1972).
 
     By columns, all matrices are the transposes: B' X' + X' A' = Q'.
     """
     is_complex = node.inputs[0].type.dtype.startswith("complex")
-    # Eigenvalues are one array of complex numbers, or two of real ones.
+    # LAPACK returns eigenvalues as one complex array, or as two real ones.
     values, last = ("w", "real, ") if is_complex else ("w, w + {0}", "")
 
     def schur(of: str, length: str, vectors: str, ld: str, work: str, size: str) -> str:
@@ -30,8 +30,8 @@ def sylvester(op: Sylvester, node: TensorNode, unit: Unit) -> None:
         )
 
     body = MatrixBody(
-        takes=[Taken("a", writes=True), Taken("b", writes=True), Taken("q")],
-        makes=[Made("x")],
+        operands=[MatrixOperand("a", writes=True), MatrixOperand("b", writes=True), MatrixOperand("q")],
+        results=[MatrixResult("x")],
         routines={
             "gees": "cc1ixiixxixirii" if is_complex else "cc2ixiixxxixiii",
             "trsyl": "cciiixixixiri",

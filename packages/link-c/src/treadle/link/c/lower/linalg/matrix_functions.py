@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import Expm, MatrixSign
 
 if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
-# Sums of absolute values stand for those of complex numbers: bounds that are larger by a factor of 1.4 at most.
+# For complex numbers |re| + |im| replaces the absolute value, which makes norms larger by a factor of 1.4 at most.
 _BEFORE = """\
 static double abs_@($T x) { return __builtin_fabs((double)__real__ x) + __builtin_fabs((double)__imag__ x); }
 static double norm_@(int n, const $T *x) {
@@ -40,7 +40,7 @@ static double power_norm_@(int n, const $T *x, double *u, double *w) {
   return most;
 }"""
 
-# A stack of rows is one of the transposes by columns, and the function of a transpose is the transpose of the function.
+# Read by columns, a matrix in C order is its transpose, and f(A') = f(A)'.
 _EXPM = """\
 static const double limits[4] = {1.495585217958292e-2, 2.539398330063230e-1, 9.504178996162932e-1, 2.097847961257068};
   static const double pade[5][14] = {
@@ -145,8 +145,8 @@ def expm(op: Expm, node: TensorNode, unit: Unit) -> None:
     epsilon = "__FLT_EPSILON__" if dtype in {"float32", "complex64"} else "__DBL_EPSILON__"
     work = dict.fromkeys(("x", "x2", "x4", "x6", "w", "first", "second"), "T n * n")
     body = MatrixBody(
-        takes=[Taken("a")],
-        makes=[Made("e")],
+        operands=[MatrixOperand("a")],
+        results=[MatrixResult("e")],
         routines={"blas:gemm": "cciiixxixixxi", "gesv": "iixiixii"},
         scratch={**work, "sums": "double 2 * n", "pivots": "int n"},
         before=_BEFORE,
@@ -188,8 +188,8 @@ def matrix_sign(op: MatrixSign, node: TensorNode, unit: Unit) -> None:
     dtype = node.inputs[0].type.dtype
     epsilon = "__FLT_EPSILON__" if dtype in {"float32", "complex64"} else "__DBL_EPSILON__"
     body = MatrixBody(
-        takes=[Taken("a")],
-        makes=[Made("s")],
+        operands=[MatrixOperand("a")],
+        results=[MatrixResult("s")],
         routines={"getrf": "iixiii", "getri": "ixiixii"},
         query="""int ask = -1;
       $T best, *inverse = 0;

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import QZ, RealToComplexSchur, Schur
 
 if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
-# Whether an eigenvalue of parts x and y comes first.
+# The condition for an eigenvalue x + iy to come first.
 _FIRST = {"lhp": "x < 0", "rhp": "x >= 0", "iuc": "hypot(x, y) <= 1", "ouc": "hypot(x, y) > 1"}
-# The same for alpha / beta, of the real part re and the size, and for those with a beta of 0.
+# The same for eigenvalues alpha / beta, by real part re and absolute value, and for those with a beta of 0.
 _RATIO_FIRST = {"lhp": ("re < 0", "0"), "rhp": ("re > 0", "0"), "iuc": ("size < 1", "0"), "ouc": ("size > 1", "up > 0")}
 # A rotation for each 2 x 2 block, from the last to the first, makes the element below the diagonal 0; the first
 # eigenvalue of a pair is the one above the real axis.
@@ -56,18 +56,22 @@ def schur(op: Schur, node: TensorNode, unit: Unit) -> None:
     sort, select, before = "N", "0", ""
     if op.sort is not None:
         sort, select = "S", "(void *)tr_first@"
-        given = "const $T *w" if is_complex else "const $R *wr, const $R *wi"
+        parameters = "const $T *w" if is_complex else "const $R *wr, const $R *wi"
         parts = "__real__ *w, y = __imag__ *w" if is_complex else "*wr, y = *wi"
         before = (
-            f"static int tr_first@({given}) {{\n  const double x = {parts};\n  (void)y;\n"
+            f"static int tr_first@({parameters}) {{\n  const double x = {parts};\n  (void)y;\n"
             f"  return {_FIRST[op.sort]};\n}}\n"
         )
     values, real = ("w, ", "rwork, ") if is_complex else ("wr, wi, ", "")
     some, none = ("&best, ", "&real, ") if is_complex else ("&best, &best, ", "")
     call = f'$gees("V", "{sort}", {select}, &m'
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=0)],
-        makes=[Made("t", "columns"), Made("z", "columns"), *([Made("count")] if op.sort is not None else [])],
+        operands=[MatrixOperand("a", "columns", into=0)],
+        results=[
+            MatrixResult("t", "columns"),
+            MatrixResult("z", "columns"),
+            *([MatrixResult("count")] if op.sort is not None else []),
+        ],
         routines={"gees": "cc1ixiixxixirii" if is_complex else "cc2ixiixxxixiii"},
         query=(
             "int ask = -1, found = 0, flag = 0; $T best = 1; $R real = 1; (void)real;\n"
@@ -89,7 +93,7 @@ def schur(op: Schur, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(QZ)
 def qz(op: QZ, node: TensorNode, unit: Unit) -> None:
-    """Write calls of gges, and of tgsen where the eigenvalues are to be in an order."""
+    """Write calls of gges, and of tgsen if the eigenvalues are to be sorted."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     values = "alpha, beta, " if is_complex else "re, im, beta, "
     some, rwork, none = ("&best, ", "rwork, ", "&real, ") if is_complex else ("&best, &best, ", "", "")
@@ -118,10 +122,10 @@ def qz(op: QZ, node: TensorNode, unit: Unit) -> None:
     if not is_complex:
         text += "  for (int k = 0; k < m; k++) (($T *)alpha)[2 * k] = re[k], (($T *)alpha)[2 * k + 1] = im[k];"
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=0), Taken("b", "columns", into=1)],
-        makes=[
-            *(Made("s", "columns"), Made("t", "columns"), Made("alpha"), Made("beta")),
-            *(Made("q", "columns"), Made("z", "columns")),
+        operands=[MatrixOperand("a", "columns", into=0), MatrixOperand("b", "columns", into=1)],
+        results=[
+            *(MatrixResult("s", "columns"), MatrixResult("t", "columns"), MatrixResult("alpha"), MatrixResult("beta")),
+            *(MatrixResult("q", "columns"), MatrixResult("z", "columns")),
         ],
         routines=routines,
         query=(
@@ -130,7 +134,7 @@ def qz(op: QZ, node: TensorNode, unit: Unit) -> None:
             f"{none}&flag, &info);"
         ),
         scratch={
-            # tgsen takes as much.
+            # tgsen needs this much.
             "work": "T (int)$re(best) > 4 * m + 16 ? (int)$re(best) : 4 * m + 16",
             **({"rwork": "R 8 * m"} if is_complex else {"re": "T m", "im": "T m"}),
             "flags": "int m",
@@ -142,6 +146,10 @@ def qz(op: QZ, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(RealToComplexSchur)
 def rsf2csf(op: RealToComplexSchur, node: TensorNode, unit: Unit) -> None:
-    """Write the rotations."""
-    body = MatrixBody(takes=[Taken("t"), Taken("z")], makes=[Made("made"), Made("turned")], text=_ROTATIONS)
+    """Write one complex rotation for each 2 x 2 block."""
+    body = MatrixBody(
+        operands=[MatrixOperand("t"), MatrixOperand("z")],
+        results=[MatrixResult("made"), MatrixResult("turned")],
+        text=_ROTATIONS,
+    )
     write_matrices(op, node, unit, body)

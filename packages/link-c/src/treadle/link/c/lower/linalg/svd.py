@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import SVD
 
 if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
-# LAPACK leaves vectors alone where there are no singular values.
+# LAPACK does not write the vectors of an empty matrix: any orthogonal ones will do.
 _OF_NOTHING = """\
 if (!m || !n) {
     for (int64_t j = 0; j < m; j++) for (int64_t i = 0; i < m; i++) u[j * ld_u + i] = i == j;
@@ -24,7 +24,7 @@ if (!m || !n) {
 
 @TABLE.register(SVD)
 def svd(op: SVD, node: TensorNode, unit: Unit) -> None:
-    """Write calls of gesdd, which divides and conquers."""
+    """Write calls of gesdd, the divide-and-conquer routine."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     job = "N" if not op.compute_uv else "A" if op.full_matrices else "S"
     scratch = {"work": "T (int)$re(best)", "iwork": "int 8 * least"}
@@ -35,8 +35,10 @@ def svd(op: SVD, node: TensorNode, unit: Unit) -> None:
     vectors = "u, &ld_u, vh, &ld_vh" if op.compute_uv else "a, &one, a, &one"
     asked = "&best, &ld_u, &best, &ld_vh" if op.compute_uv else "&best, &one, &best, &one"
     body = MatrixBody(
-        takes=[Taken("a", "columns", writes=True)],
-        makes=[Made("u", "columns"), Made("s"), Made("vh", "columns")] if op.compute_uv else [Made("s")],
+        operands=[MatrixOperand("a", "columns", writes=True)],
+        results=[MatrixResult("u", "columns"), MatrixResult("s"), MatrixResult("vh", "columns")]
+        if op.compute_uv
+        else [MatrixResult("s")],
         routines={"gesdd": "ciixirxixixirii" if is_complex else "ciixirxixixiii"},
         query=f"""\
 const int64_t least = m < n ? m : n, most = m < n ? n : m;

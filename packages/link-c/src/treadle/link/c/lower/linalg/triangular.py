@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
-from treadle.link.c.text.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor import SolveTriangular
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @TABLE.register(SolveTriangular)
 def solve_triangular(op: SolveTriangular, node: TensorNode, unit: Unit) -> None:
-    """Write the calls of trsv or trsm, where no number of the diagonal is 0."""
+    """Write the calls of trsv or trsm, and the check that the diagonal has no 0."""
     zero = "" if op.unit_diagonal else "for (int i = 0; i < m; i++) if (a[i * (int64_t)(ld_a + 1)] == 0) info = i + 1;"
     body = MatrixBody(
-        takes=[
-            Taken("a", "either", half="lower" if op.lower else "upper", strict=op.unit_diagonal),
-            Taken("b", into=0),
+        operands=[
+            MatrixOperand("a", "either", half="lower" if op.lower else "upper", strict=op.unit_diagonal),
+            MatrixOperand("b", into=0),
         ],
-        makes=[Made("x")],
+        results=[MatrixResult("x")],
         routines=ROUTINES,
         text=f"{zero}\n  if (!info && m) {substituted('a', 'x', lower=op.lower, unit=op.unit_diagonal, either=True)}",
         small=small_matrices.substituted("a", "x", lower=op.lower, unit=op.unit_diagonal, checked=True),

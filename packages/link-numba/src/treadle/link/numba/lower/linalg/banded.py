@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import SolveBanded, SolveHermitianBanded
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 
 def _finite(rows: str, above: str) -> str:
-    """Return the statements that look at the right side, and at what is read of the diagonals."""
+    """Return the statements that check that the right side, and the part of the diagonals that is read, are finite."""
     return f"""
 fine = True
 for i in range(m * n):
@@ -33,21 +33,21 @@ if not fine:
 
 @TABLE.register(SolveBanded)
 def lower_solve_banded(op: SolveBanded, node: TensorNode, writer: GraphWriter) -> None:
-    """Call gbsv on columns, which have room above for what pivoting fills."""
-    given = op.lower + op.upper + 1
-    rows = given + op.lower
+    """Call gbsv, on columns with extra rows on top, which pivoting fills."""
+    diagonals = op.lower + op.upper + 1
+    rows = diagonals + op.lower
     solving = f"""\
 for j in range(m):
-    for k in range({given}):
-        band[j * {rows} + {op.lower} + k] = a[j * {given} + k]
+    for k in range({diagonals}):
+        band[j * {rows} + {op.lower} + k] = a[j * {diagonals} + k]
 info = $lapack_gbsv(m, {op.lower}, {op.upper}, n, band, {rows}, pivots, x, m)"""
-    text = f"""{_finite(str(given), str(op.upper)) if op.check_finite else ""}
+    text = f"""{_finite(str(diagonals), str(op.upper)) if op.check_finite else ""}
 if info == 0 and m > 0 and n > 0:
 {chr(10).join(indented(solving.splitlines()))}
 """
     body = MatrixBody(
-        takes=[Taken("a", "columns"), Taken("b", "columns", into=0)],
-        makes=[Made("x", "columns")],
+        operands=[MatrixOperand("a", "columns"), MatrixOperand("b", "columns", into=0)],
+        results=[MatrixResult("x", "columns")],
         finite=False,
         scratch={"band": f"T {rows} * m", "pivots": "int m"},
         text=text,
@@ -62,5 +62,7 @@ def lower_solve_hermitian_banded(op: SolveHermitianBanded, node: TensorNode, wri
 if info == 0 and m > 0 and n > 0:
     info = $lapack_pbsv("{"L" if op.lower else "U"}", m, r - 1, n, a, r, x, m)
 """
-    takes = [Taken("a", "columns", writes=True), Taken("b", "columns", into=0)]
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("x", "columns")], finite=False, text=text))
+    operands = [MatrixOperand("a", "columns", writes=True), MatrixOperand("b", "columns", into=0)]
+    write_matrices(
+        op, node, writer, MatrixBody(operands=operands, results=[MatrixResult("x", "columns")], finite=False, text=text)
+    )

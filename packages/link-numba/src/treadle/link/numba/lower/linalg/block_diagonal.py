@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.tensor import BlockDiagonal
 
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(BlockDiagonal)
 def lower_block_diagonal(op: BlockDiagonal, node: TensorNode, writer: GraphWriter) -> None:
-    """Write zeros, and the blocks into them."""
+    """Fill the result with zeros, then copy the blocks into it."""
     each = range(op.n_inputs)
     rows, columns = (" + ".join(f"{name}{k}" for k in each) for name in "mn")
     lines = [
@@ -34,5 +34,7 @@ def lower_block_diagonal(op: BlockDiagonal, node: TensorNode, writer: GraphWrite
             f"        whole[start + i * width + j] = block{k}[i * n{k} + j]",
             f"start = start + m{k} * width + n{k}",
         ]
-    takes = [Taken(f"block{k}") for k in each]
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("whole")], text="\n".join(lines)))
+    operands = [MatrixOperand(f"block{k}") for k in each]
+    write_matrices(
+        op, node, writer, MatrixBody(operands=operands, results=[MatrixResult("whole")], text="\n".join(lines))
+    )

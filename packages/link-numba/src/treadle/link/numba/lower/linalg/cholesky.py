@@ -1,11 +1,11 @@
-"""Cholesky factors and solutions by them: loops for small matrices, LAPACK and BLAS for others."""
+"""Cholesky factors, and solving with them: loops for small matrices, LAPACK and BLAS for others."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.linalg.triangular import substitution
-from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
@@ -19,8 +19,8 @@ TAKES_COMPLEX = True
 
 
 def factorisation(a: str, *, lower: bool) -> str:
-    """Return the statements that put the factor of a matrix (m x m) in place of the triangle that is read."""
-    # Elements of L, or of U where the conjugates of L's stand.
+    """Return the statements that replace the triangle of a matrix (m x m) that is read by the factor."""
+    # The elements of L; for an upper factor, the elements of U that are their conjugates.
     ik, jk, ij = (f"{a}[{i} * m + {k}]" if lower else f"{a}[{k} * m + {i}]" for i, k in ("ik", "jk", "ij"))
     return f"""\
 if m > {SMALL}:
@@ -45,7 +45,7 @@ else:
 
 
 def solution(*, lower: bool) -> str:
-    """Return the statements that solve by the factor ``a`` (m x m) in ``x`` (m x n); BLAS sees transposes."""
+    """Return the statements that solve with the factor ``a`` (m x m) in ``x`` (m x n); BLAS sees transposes."""
     letter, first, second = ("U", "N", "C") if lower else ("L", "C", "N")
     loops = [*substitution(lower=True, turned=not lower), *substitution(lower=False, turned=lower)]
     return f"""\
@@ -60,13 +60,13 @@ else:
 @TABLE.register(Cholesky)
 def lower_cholesky(op: Cholesky, node: TensorNode, writer: GraphWriter) -> None:
     """Factor in place."""
-    taken = Taken("a", into=0, half="lower" if op.lower else "upper")
-    body = MatrixBody(takes=[taken], makes=[Made("l")], text=factorisation("l", lower=op.lower))
+    operand = MatrixOperand("a", into=0, half="lower" if op.lower else "upper")
+    body = MatrixBody(operands=[operand], results=[MatrixResult("l")], text=factorisation("l", lower=op.lower))
     write_matrices(op, node, writer, body)
 
 
-# For small matrices the steps of the factorisation, backwards (I. Murray, Differentiation of the Cholesky
-# decomposition, 2016); else its formula with inverses, of a symmetric matrix in place. BLAS sees transposes.
+# Small matrices run the steps of the factorisation backwards (I. Murray, Differentiation of the Cholesky decomposition,
+# 2016); others use his formula with inverses, in place, on a symmetric matrix. BLAS sees transposes.
 _BACK = f"""\
 if m > {SMALL}:
     $blas_trmm("R", "U", "T", "N", m, m, $T(1), l, m, g, m)
@@ -100,14 +100,16 @@ else:
 
 @TABLE.register(CholeskyPullback)
 def lower_cholesky_pullback(op: CholeskyPullback, node: TensorNode, writer: GraphWriter) -> None:
-    """Go back through the factorisation in place; an upper triangle is read by columns, as a lower one."""
+    """Run the factorisation backwards in place; an upper triangle is read by columns, as if it were a lower one."""
     half, order = ("lower", "rows") if op.lower else ("upper", "columns")
-    takes = [Taken("l", order, half=half), Taken("ct", order, into=0, half=half)]
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("g", order)], text=_BACK))
+    operands = [MatrixOperand("l", order, half=half), MatrixOperand("ct", order, into=0, half=half)]
+    write_matrices(op, node, writer, MatrixBody(operands=operands, results=[MatrixResult("g", order)], text=_BACK))
 
 
 @TABLE.register(CholeskySolve)
 def lower_cholesky_solve(op: CholeskySolve, node: TensorNode, writer: GraphWriter) -> None:
-    """Solve by both triangles in place."""
-    takes = [Taken("a", half="lower" if op.lower else "upper"), Taken("b", into=0)]
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("x")], text=solution(lower=op.lower)))
+    """Solve with both triangles in place."""
+    operands = [MatrixOperand("a", half="lower" if op.lower else "upper"), MatrixOperand("b", into=0)]
+    write_matrices(
+        op, node, writer, MatrixBody(operands=operands, results=[MatrixResult("x")], text=solution(lower=op.lower))
+    )

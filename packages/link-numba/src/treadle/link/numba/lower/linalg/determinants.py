@@ -1,11 +1,11 @@
-"""Determinants: products of the pivots of an elimination, LAPACK's for larger matrices."""
+"""Determinants: products of the pivots of Gaussian elimination, which LAPACK does for larger matrices."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.linalg.linear_systems import elimination
-from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import Det, SLogDet
@@ -42,7 +42,7 @@ for i in range(m):
 if singular == 1:
     product = $T(0)
 elif product == $T(0) or product - product != product - product:
-    # A part of the product may lie beyond what can be represented.
+    # A partial product may have overflowed or underflowed.
 {chr(10).join(indented(_LOGARITHM.splitlines()))}
     product = unit * libm_exp_$R(total)
 det[0] = product
@@ -59,14 +59,16 @@ logarithm[0] = total
 
 @TABLE.register(Det)
 def lower_det(op: Det, node: TensorNode, writer: GraphWriter) -> None:
-    """Multiply the pivots; by their logarithms where that overflows."""
-    takes, scratch = [Taken("a", writes=True)], {"pivots": "int m"}
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("det")], scratch=scratch, text=_DET))
+    """Multiply the pivots, or add their logarithms where the product overflows."""
+    operands, scratch = [MatrixOperand("a", writes=True)], {"pivots": "int m"}
+    write_matrices(
+        op, node, writer, MatrixBody(operands=operands, results=[MatrixResult("det")], scratch=scratch, text=_DET)
+    )
 
 
 @TABLE.register(SLogDet)
 def lower_slogdet(op: SLogDet, node: TensorNode, writer: GraphWriter) -> None:
-    """Add the logarithms of the pivots' sizes, and multiply their signs."""
-    makes = [Made("sign"), Made("logarithm")]
-    takes, scratch = [Taken("a", writes=True)], {"pivots": "int m"}
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=makes, scratch=scratch, text=_SLOGDET))
+    """Add the logarithms of the pivots' absolute values, and multiply their signs."""
+    results = [MatrixResult("sign"), MatrixResult("logarithm")]
+    operands, scratch = [MatrixOperand("a", writes=True)], {"pivots": "int m"}
+    write_matrices(op, node, writer, MatrixBody(operands=operands, results=results, scratch=scratch, text=_SLOGDET))

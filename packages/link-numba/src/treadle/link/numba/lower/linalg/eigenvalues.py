@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
 
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(Eigh, Eigvalsh)
 def lower_of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, writer: GraphWriter) -> None:
-    """Call syevd or heevd, which divides and conquers."""
+    """Call syevd or heevd, the divide-and-conquer routines."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     vectors = isinstance(op, Eigh)
     call = f'$lapack_{"he" if is_complex else "sy"}evd("{"V" if vectors else "N"}", "{op.uplo}", m'
@@ -31,12 +31,12 @@ def lower_of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, writer: GraphWrite
         scratch["rwork"] = "R max(i8(real[0]), 1)"
     a = "v" if vectors else "a"
     body = MatrixBody(
-        takes=[
-            Taken(
+        operands=[
+            MatrixOperand(
                 "a", "columns", into=1 if vectors else None, writes=not vectors, half="lower" if op.lower else "upper"
             )
         ],
-        makes=[Made("w"), Made("v", "columns")] if vectors else [Made("w")],
+        results=[MatrixResult("w"), MatrixResult("v", "columns")] if vectors else [MatrixResult("w")],
         finite=True,
         query=query,
         scratch=scratch,
@@ -45,7 +45,7 @@ def lower_of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, writer: GraphWrite
     write_matrices(op, node, writer, body)
 
 
-# Of real matrices LAPACK returns real and imaginary parts; vectors of conjugate pairs share two columns.
+# For real matrices LAPACK returns real and imaginary parts; the vectors of a conjugate pair share two columns.
 _VALUES = """
 for j in range(m):
     w[j] = compose_$R(wr[j], wi[j])
@@ -79,17 +79,17 @@ def lower_of_square(op: Eig | Eigvals, node: TensorNode, writer: GraphWriter) ->
     scratch = {"work": "T n_work"}
     if is_complex:
         scratch["rwork"] = "R 2 * m"
-        made = f"v, {ld}" if vectors else "w, 1"
-        text = f"info = {call}, a, {ld}, w, w, 1, {made}, work, n_work, rwork)"
+        into = f"v, {ld}" if vectors else "w, 1"
+        text = f"info = {call}, a, {ld}, w, w, 1, {into}, work, n_work, rwork)"
     else:
         scratch |= {"wr": "T m", "wi": "T m"}
         if vectors:
             scratch["vr"] = "T m * m"
-        made = f"vr, {ld}" if vectors else "wr, 1"
-        text = f"info = {call}, a, {ld}, wr, wi, wr, 1, {made}, work, n_work)\n{_VALUES}{_VECTORS if vectors else ''}"
+        into = f"vr, {ld}" if vectors else "wr, 1"
+        text = f"info = {call}, a, {ld}, wr, wi, wr, 1, {into}, work, n_work)\n{_VALUES}{_VECTORS if vectors else ''}"
     body = MatrixBody(
-        takes=[Taken("a", "columns", writes=True)],
-        makes=[Made("w"), Made("v", "columns")] if vectors else [Made("w")],
+        operands=[MatrixOperand("a", "columns", writes=True)],
+        results=[MatrixResult("w"), MatrixResult("v", "columns")] if vectors else [MatrixResult("w")],
         query=f"{query})\nn_work = max(i8($re(best[0])), 1)",
         scratch=scratch,
         text=text,

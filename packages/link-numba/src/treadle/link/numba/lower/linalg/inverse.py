@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.linalg.linear_systems import elimination
 from treadle.link.numba.lower.linalg.triangular import substitution
-from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import MatrixInverse
@@ -20,8 +20,8 @@ TAKES_COMPLEX = True
 
 # The inverse of the transpose is the transpose of the inverse.
 _BODY = MatrixBody(
-    takes=[Taken("a", writes=True)],
-    makes=[Made("x")],
+    operands=[MatrixOperand("a", writes=True)],
+    results=[MatrixResult("x")],
     query=f"""
 n_work = 1
 if m > {SMALL}:

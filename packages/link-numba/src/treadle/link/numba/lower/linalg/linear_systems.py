@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.linalg.cholesky import factorisation, solution
 from treadle.link.numba.lower.linalg.triangular import substitution
-from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import Solve
@@ -19,19 +19,17 @@ if TYPE_CHECKING:
 TAKES_COMPLEX = True
 
 
-def elimination(a: str, columns: str = "", pivots: str = "") -> list[str]:
-    """Return the loops that put the LU factors of a matrix of rows (m x m) in its place.
+def elimination(a: str, columns: str = "") -> list[str]:
+    """Return the loops that replace a matrix (m x m, in C order) by its LU factors.
 
     They set ``odd`` to 1 if rows were exchanged an odd number of times, and ``singular`` to 1 if a pivot is 0.
 
     Parameters
     ----------
     a
-        The matrix.
+        The name of the matrix.
     columns
-        How many columns ``x`` has, of which the rows go through the same; if given.
-    pivots
-        Where the exchanged row of each step is put; if given.
+        The number of columns of ``x``, whose rows are exchanged and subtracted likewise; empty if there is no ``x``.
     """
     exchanged = [("m", a), *([(columns, "x")] if columns else [])]
     lines = [
@@ -45,7 +43,6 @@ def elimination(a: str, columns: str = "", pivots: str = "") -> list[str]:
         "        if size > most:",
         "            most = size",
         "            p = i",
-        *([f"    {pivots}[k] = i4(p)"] if pivots else []),
         "    if p != k:",
         "        odd = 1 - odd",
     ]
@@ -61,7 +58,7 @@ def elimination(a: str, columns: str = "", pivots: str = "") -> list[str]:
         "        singular = 1",
         "    else:",
         f"        pivot = {a}[k * m + k]",
-        # As LAPACK does, by the reciprocal where that can be represented.
+        # As in LAPACK, multiply by the reciprocal of the pivot where it can be represented.
         "        scale = $T(1) / pivot",
         "        for i in range(k + 1, m):",
         f"            factor = {a}[i * m + k] * scale",
@@ -80,7 +77,7 @@ def elimination(a: str, columns: str = "", pivots: str = "") -> list[str]:
     return lines
 
 
-# What lies by rows is factored as it is, which is the transpose to LAPACK: A' = P L U, so that A = U' L' P'.
+# A matrix in C order, which LAPACK sees as its transpose, is factored as it lies: A' = P L U, so that A = U' L' P'.
 _GENERAL = f"""\
 if m <= {SMALL}:
 {chr(10).join(indented(elimination("a", "n")))}
@@ -108,23 +105,30 @@ else:
 
 @TABLE.register(Solve)
 def lower_solve(op: Solve, node: TensorNode, writer: GraphWriter) -> None:
-    """Factor by what is assumed, in a copy, and substitute in place."""
-    right = Taken("b", into=0)
+    """Factor a copy as the assumed structure of the matrix allows, and substitute in place."""
+    right = MatrixOperand("b", into=0)
     half = "lower" if op.lower else "upper"
     if op.assume_a == "gen":
         body = MatrixBody(
-            takes=[Taken("a", writes=True), right], makes=[Made("x")], scratch={"pivots": "int m"}, text=_GENERAL
+            operands=[MatrixOperand("a", writes=True), right],
+            results=[MatrixResult("x")],
+            scratch={"pivots": "int m"},
+            text=_GENERAL,
         )
     elif op.assume_a == "pos":
         lines = [*factorisation("a", lower=op.lower).splitlines(), "if info == 0:"]
         lines += indented(solution(lower=op.lower).splitlines())
-        body = MatrixBody(takes=[Taken("a", writes=True, half=half), right], makes=[Made("x")], text="\n".join(lines))
+        body = MatrixBody(
+            operands=[MatrixOperand("a", writes=True, half=half), right],
+            results=[MatrixResult("x")],
+            text="\n".join(lines),
+        )
     else:
         is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
         call = f'$lapack_{"he" if op.assume_a == "her" and is_complex else "sy"}sv("{half[0].upper()}", m, n'
         body = MatrixBody(
-            takes=[Taken("a", "columns", writes=True, half=half), Taken("b", "columns", into=0)],
-            makes=[Made("x", "columns")],
+            operands=[MatrixOperand("a", "columns", writes=True, half=half), MatrixOperand("b", "columns", into=0)],
+            results=[MatrixResult("x", "columns")],
             query=f"{call}, best, max(m, 1), whole, best, max(m, 1), best, -1)\nn_work = max(i8($re(best[0])), 1)",
             scratch={"pivots": "int m", "work": "T n_work"},
             text=f"info = {call}, a, max(m, 1), pivots, x, max(m, 1), work, n_work)",

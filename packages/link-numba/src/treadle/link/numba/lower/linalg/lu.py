@@ -1,11 +1,11 @@
-"""LU factors and solutions by them: substitution for small matrices, LAPACK and BLAS for others."""
+"""LU factors, and solving with them: substitution for small matrices, LAPACK and BLAS for others."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.linalg.triangular import substitution
-from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import LUFactor, LUSolve, PivotToPermutations
@@ -20,15 +20,17 @@ TAKES_COMPLEX = True
 
 @TABLE.register(LUFactor)
 def lower_lu_factor(op: LUFactor, node: TensorNode, writer: GraphWriter) -> None:
-    """Call getrf on columns; LAPACK counts pivots from 1. A singular matrix has factors too."""
+    """Call getrf on columns; LAPACK counts pivots from 1. Singular matrices have factors too."""
     text = """
 if m > 0 and n > 0:
     $lapack_getrf(m, n, lu, m, pivots)
 for i in range(min(m, n)):
     pivots[i] = i4(i8(pivots[i]) - 1) if m > 0 and n > 0 else i4(i)
 """
-    makes = [Made("lu", "columns"), Made("pivots")]
-    write_matrices(op, node, writer, MatrixBody(takes=[Taken("a", "columns", into=0)], makes=makes, text=text))
+    results = [MatrixResult("lu", "columns"), MatrixResult("pivots")]
+    write_matrices(
+        op, node, writer, MatrixBody(operands=[MatrixOperand("a", "columns", into=0)], results=results, text=text)
+    )
 
 
 _CHECKED = """
@@ -41,7 +43,7 @@ for i in range(m):
 
 @TABLE.register(LUSolve)
 def lower_lu_solve(op: LUSolve, node: TensorNode, writer: GraphWriter) -> None:
-    """Exchange rows and solve by both triangles, in this order or backwards; BLAS sees transposes."""
+    """Exchange rows and solve with both triangles, in reverse order for the adjoint; BLAS sees transposes."""
     exchange = f"""
 for k in range(m):
     i = {"m - 1 - k" if op.adjoint else "k"}
@@ -72,25 +74,27 @@ for i in range(m):
 if info == 0:
 {inside}
 """
-    takes = [Taken("a"), Taken("pivots"), Taken("b", into=0)]
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=[Made("x")], text=text))
+    operands = [MatrixOperand("a"), MatrixOperand("pivots"), MatrixOperand("b", into=0)]
+    write_matrices(op, node, writer, MatrixBody(operands=operands, results=[MatrixResult("x")], text=text))
 
 
 @TABLE.register(PivotToPermutations)
 def lower_permutation(op: PivotToPermutations, node: TensorNode, writer: GraphWriter) -> None:
-    """Exchange one position after the other."""
-    made = "order" if op.inverse else "work"
+    """Apply the exchanges to the numbers 0, 1, 2 ..., one after the other."""
+    positions = "order" if op.inverse else "work"
     inside = f"""\
 for i in range(m):
-    {made}[i] = i
+    {positions}[i] = i
 for i in range(m):
     p = i8(pivots[i])
-    held = {made}[i]
-    {made}[i] = {made}[p]
-    {made}[p] = held
+    held = {positions}[i]
+    {positions}[i] = {positions}[p]
+    {positions}[p] = held
 """
     if not op.inverse:
         inside += "for i in range(m):\n    order[work[i]] = i\n"
     text = "\n".join([_CHECKED, "if info == 0:", *indented(inside.splitlines())])
-    body = MatrixBody(takes=[Taken("pivots")], makes=[Made("order")], scratch={"work": "i8 m"}, text=text)
+    body = MatrixBody(
+        operands=[MatrixOperand("pivots")], results=[MatrixResult("order")], scratch={"work": "i8 m"}, text=text
+    )
     write_matrices(op, node, writer, body)

@@ -1,10 +1,10 @@
-"""Equations for matrices, by Schur forms of LAPACK."""
+"""Matrix equations, by LAPACK's Schur forms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.tensor import Sylvester
 
@@ -18,12 +18,12 @@ TAKES_COMPLEX = True
 
 @TABLE.register(Sylvester)
 def lower_sylvester(op: Sylvester, node: TensorNode, writer: GraphWriter) -> None:
-    """Solve for triangular matrices (Bartels and Stewart 1972).
+    """Reduce to a triangular equation by Schur forms, and solve that (Bartels and Stewart 1972).
 
     By columns, all matrices are the transposes: B' X' + X' A' = Q'.
     """
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
-    # Eigenvalues are one array of complex numbers, or two of real ones.
+    # LAPACK returns eigenvalues as one complex array, or as two real ones.
     values, last = ("w", ", real_work, 0") if is_complex else ("w, v", ", 0")
 
     def schur(of: str, length: str, vectors: str) -> str:
@@ -34,8 +34,8 @@ def lower_sylvester(op: Sylvester, node: TensorNode, writer: GraphWriter) -> Non
     numbers = "best" if is_complex else "best, best"
     adjoint = "C" if is_complex else "T"
     body = MatrixBody(
-        takes=[Taken("a", writes=True), Taken("b", writes=True), Taken("q")],
-        makes=[Made("x")],
+        operands=[MatrixOperand("a", writes=True), MatrixOperand("b", writes=True), MatrixOperand("q")],
+        results=[MatrixResult("x")],
         query=f"""
 size = max(m, n, 1)
 $lapack_gees("V", "N", 0, size, best, size, whole, {numbers}, best, size, best, -1, {ask})

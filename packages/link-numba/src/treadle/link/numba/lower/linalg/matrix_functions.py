@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.tensor import Expm, MatrixSign
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
-# Coefficients of the Pade approximants of exp, by powers, divided by the first, and the norms that they are good for.
+# Coefficients of the Pade approximants of exp by power, relative to the first; the largest norms for each.
 _PADE = (
     (120, 60, 12, 1),
     (30240, 15120, 3360, 420, 30, 1),
@@ -30,12 +30,12 @@ _LIMITS = (1.495585217958292e-2, 2.539398330063230e-1, 9.504178996162932e-1, 2.0
 
 
 def _product(a: str, b: str, out: str) -> str:
-    """Return the call that multiplies matrices by columns."""
+    """Return the call that multiplies matrices in column order."""
     return f'$blas_gemm("N", "N", n, n, n, $T(1), {a}, n, {b}, n, $T(0), {out}, n)'
 
 
 def _norm(of: str, into: str) -> str:
-    """Return the statements that find the largest sum of a column's absolute values."""
+    """Return the statements that compute the 1-norm: the largest sum of a column's absolute values."""
     return f"""\
 {into} = 0.0
 for i in range(n):
@@ -61,8 +61,8 @@ def _coefficients(powers: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-# A stack of rows is one of the transposes by columns, and the function of a transpose is the transpose of the function.
-# Sums of absolute values stand for those of complex numbers: bounds that are larger by a factor of 1.4 at most.
+# Read by columns, a matrix in C order is its transpose, and f(A') = f(A)'. For complex numbers |re| + |im| replaces the
+# absolute value, which makes norms larger by a factor of 1.4 at most.
 _EXPM = f"""
 diagonal = 1
 for i in range(n):
@@ -83,7 +83,7 @@ else:
 }
     halvings = 0
     if which == 4:
-        # A matrix of norm 1 at most, of which powers do not overflow.
+        # Scale to a norm of at most 1, so that powers do not overflow.
         power = exponent_f8(norm)
         for i in range(n * n):
             x[i] = x[i] * $R(ldexp_f8(1.0, -power))
@@ -106,7 +106,7 @@ else:
             needed = ceil(libm_log2_f8(least / 4.25) + f8(power))
         if needed < 0:
             needed = 0.0
-        # More of them where the first neglected term would not be small enough: the norm of |x|**27.
+        # More halvings where the first neglected term, which the norm of |x|**27 bounds, would not be small enough.
         for i in range(n):
             sums[i] = 1.0
         for step in range(27):
@@ -140,7 +140,7 @@ else:
         {_product("x2", "x2", "x4")}
         {_product("x2", "x4", "x6")}
     {_moved(_coefficients(range(14)), 1)}
-    # The even powers in e, the odd ones over x in w.
+    # e holds the even powers, w the odd ones divided by x.
     for i in range(n * n):
         one = $R(1) if i % (n + 1) == 0 else $R(0)
         w[i] = x2[i] * c[3] + x4[i] * c[5] + x6[i] * c[7] + $T(c[1] * one)
@@ -176,8 +176,8 @@ def lower_expm(op: Expm, node: TensorNode, writer: GraphWriter) -> None:
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     exponential = "$T(libmc_exp(c16(x[i])))" if is_complex else "libm_exp_$T(x[i])"
     body = MatrixBody(
-        takes=[Taken("a")],
-        makes=[Made("e")],
+        operands=[MatrixOperand("a")],
+        results=[MatrixResult("e")],
         scratch={
             **dict.fromkeys(("x", "x2", "x4", "x6", "w", "u"), "T n * n"),
             "sums": "f8 2 * n", "c": "R 14", "pivots": "int n",
@@ -235,8 +235,8 @@ while close == 0 and info == 0:
 def lower_matrix_sign(op: MatrixSign, node: TensorNode, writer: GraphWriter) -> None:
     """Iterate (Higham 2008, chapter 5); the sign of a transpose is the transpose of the sign."""
     body = MatrixBody(
-        takes=[Taken("a", into=0)],
-        makes=[Made("z")],
+        operands=[MatrixOperand("a", into=0)],
+        results=[MatrixResult("z")],
         query="$lapack_getri(m, best, max(m, 1), whole, best, -1)\nn_work = max(i8($re(best[0])), 1)",
         scratch={"inverse": "T m * m", "work": "T n_work", "pivots": "int m"},
         text=_SIGN.replace("STEPS", str(op.steps)),

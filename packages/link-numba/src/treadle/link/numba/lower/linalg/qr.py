@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
@@ -55,13 +55,13 @@ def lower_qr(op: QR, node: TensorNode, writer: GraphWriter) -> None:
             f"if info == 0 and {width} > 0 and k > 0:",
             f"    info = {product.format('q', 'tau, work, n_work')}",
         ]
-    makes = {
-        "raw": [Made("h", "columns"), Made("tau"), Made("r")],
-        "r": [Made("r")],
-    }.get(op.mode, [Made("q", "columns"), Made("r")])
+    results = {
+        "raw": [MatrixResult("h", "columns"), MatrixResult("tau"), MatrixResult("r")],
+        "r": [MatrixResult("r")],
+    }.get(op.mode, [MatrixResult("q", "columns"), MatrixResult("r")])
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=0) if raw else Taken("a", "columns", writes=True)],
-        makes=[*makes, *([Made("order")] if op.pivoting else [])],
+        operands=[MatrixOperand("a", "columns", into=0) if raw else MatrixOperand("a", "columns", writes=True)],
+        results=[*results, *([MatrixResult("order")] if op.pivoting else [])],
         finite=True,
         query=query,
         scratch={
@@ -82,8 +82,8 @@ def lower_householder_product(op: HouseholderProduct, node: TensorNode, writer: 
     checked = ["if k > n or n > m:", f"    return {SHAPE}"]
     asked = [call.format("best", "best, best, -1"), "n_work = max(i8($re(best[0])), 1)"]
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=0), Taken("tau")],
-        makes=[Made("q", "columns")],
+        operands=[MatrixOperand("a", "columns", into=0), MatrixOperand("tau")],
+        results=[MatrixResult("q", "columns")],
         query="\n".join([*checked, *asked]),
         scratch={"work": "T n_work"},
         text="\n".join(["if n > 0:", *indented([f"info = {call.format('q', 'tau, work, n_work')}"])]),

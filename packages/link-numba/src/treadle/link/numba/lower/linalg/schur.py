@@ -1,10 +1,10 @@
-"""Schur forms of matrices and of pairs of them, by LAPACK."""
+"""Schur forms of matrices and of pairs of matrices, by LAPACK."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.tensor import QZ, RealToComplexSchur, Schur
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
-# Whether an eigenvalue of parts x and y comes first.
+# The condition for an eigenvalue x + iy to come first.
 _FIRST = {"lhp": "x < 0", "rhp": "x >= 0", "iuc": "libm_hypot_$R(x, y) <= 1", "ouc": "libm_hypot_$R(x, y) > 1"}
-# The same for alpha / beta, of the real part and the size, and for those with a beta of 0.
+# The same for eigenvalues alpha / beta, by real part and absolute value, and for those with a beta of 0.
 _RATIO_FIRST = {
     "lhp": ("x / b < 0", "False"),
     "rhp": ("x / b > 0", "False"),
@@ -28,7 +28,7 @@ _RATIO_FIRST = {
 
 @TABLE.register(Schur)
 def lower_schur(op: Schur, node: TensorNode, writer: GraphWriter) -> None:
-    """Call gees, and trsen where the eigenvalues are to be in an order."""
+    """Call gees, and trsen if the eigenvalues are to be sorted."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     values, some = ("w", "best") if is_complex else ("wr, wi", "best, best")
     call, ld = '$lapack_gees("V", "N", 0, m', "max(m, 1)"
@@ -48,7 +48,7 @@ for i in range(m):
 {test}
 if info == 0 and m > 0:
     info = $lapack_trsen("N", "V", flags, m, {order})
-# Rounding may have moved some over the border.
+# Rounding may have moved some eigenvalues across the boundary.
 {test}
 total = 0
 for i in range(m):
@@ -60,8 +60,12 @@ count[0] = total
 """
     numbers = {"w": "T m", "rwork": "R m"} if is_complex else {"wr": "T m", "wi": "T m"}
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=0)],
-        makes=[Made("t", "columns"), Made("z", "columns"), *([Made("count")] if op.sort is not None else [])],
+        operands=[MatrixOperand("a", "columns", into=0)],
+        results=[
+            MatrixResult("t", "columns"),
+            MatrixResult("z", "columns"),
+            *([MatrixResult("count")] if op.sort is not None else []),
+        ],
         query=f"{query}\nn_work = max(i8($re(best[0])), m, 1)",
         scratch={"work": "T n_work", **numbers, "flags": "int m", "found": "int 2", "some": "R 2"},
         text=text,
@@ -71,7 +75,7 @@ count[0] = total
 
 @TABLE.register(QZ)
 def lower_qz(op: QZ, node: TensorNode, writer: GraphWriter) -> None:
-    """Call gges, and tgsen where the eigenvalues are to be in an order."""
+    """Call gges, and tgsen if the eigenvalues are to be sorted."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     values, some = ("alpha, beta", "best, best") if is_complex else ("wr, wi, beta", "best, best, best")
     call, ld = '$lapack_gges("V", "V", "N", 0, m', "max(m, 1)"
@@ -104,10 +108,10 @@ if info == 0 and m > 0:
         text += "\nfor i in range(m):\n    alpha[i] = compose_$R(wr[i], wi[i])"
     numbers = {"rwork": "R 8 * m"} if is_complex else {"wr": "T m", "wi": "T m"}
     body = MatrixBody(
-        takes=[Taken("a", "columns", into=0), Taken("b", "columns", into=1)],
-        makes=[
-            *(Made("s", "columns"), Made("t", "columns"), Made("alpha"), Made("beta")),
-            *(Made("q", "columns"), Made("z", "columns")),
+        operands=[MatrixOperand("a", "columns", into=0), MatrixOperand("b", "columns", into=1)],
+        results=[
+            *(MatrixResult("s", "columns"), MatrixResult("t", "columns"), MatrixResult("alpha"), MatrixResult("beta")),
+            *(MatrixResult("q", "columns"), MatrixResult("z", "columns")),
         ],
         query=f"{query}\nn_work = max(i8($re(best[0])), 4 * m + 16)",
         scratch={"work": "T n_work", **numbers, "flags": "int m", "found": "int 2", "parts": "R 4"},
@@ -161,7 +165,7 @@ for step in range(1, m):
 
 @TABLE.register(RealToComplexSchur)
 def lower_real_to_complex(op: RealToComplexSchur, node: TensorNode, writer: GraphWriter) -> None:
-    """Rotate."""
+    """Make the matrix triangular by one complex rotation for each 2 x 2 block."""
     text = _ROTATIONS.replace("COMPLEX", writer.storage(node.outputs[0]).code)
-    takes, makes = [Taken("t"), Taken("z")], [Made("made"), Made("turned")]
-    write_matrices(op, node, writer, MatrixBody(takes=takes, makes=makes, text=text))
+    operands, results = [MatrixOperand("t"), MatrixOperand("z")], [MatrixResult("made"), MatrixResult("turned")]
+    write_matrices(op, node, writer, MatrixBody(operands=operands, results=results, text=text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.tensor import SVD
 
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(SVD)
 def lower_svd(op: SVD, node: TensorNode, writer: GraphWriter) -> None:
-    """Call gesdd, which divides and conquers; an empty matrix has any square factors."""
+    """Call gesdd, the divide-and-conquer routine; the square factors of an empty matrix are arbitrary."""
     is_complex = node.inputs[0].type.numpy_dtype.kind == "c"
     job = "N" if not op.compute_uv else "A" if op.full_matrices else "S"
     call = f'$lapack_gesdd("{job}", m, n'
@@ -44,8 +44,10 @@ else:
     if is_complex:
         scratch["rwork"] = "R k * max(5 * k + 7, 2 * max(m, n) + 2 * k + 1)"
     body = MatrixBody(
-        takes=[Taken("a", "columns", writes=True)],
-        makes=[Made("u", "columns"), Made("s"), Made("vh", "columns")] if op.compute_uv else [Made("s")],
+        operands=[MatrixOperand("a", "columns", writes=True)],
+        results=[MatrixResult("u", "columns"), MatrixResult("s"), MatrixResult("vh", "columns")]
+        if op.compute_uv
+        else [MatrixResult("s")],
         finite=True,
         query=f"k = min(m, n)\n{query})\nn_work = max(i8($re(best[0])), 1)",
         scratch=scratch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.matrices import SMALL, Made, MatrixBody, Taken, write_matrices
+from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
 from treadle.tensor import SolveTriangular
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 
 def substitution(*, lower: bool, turned: bool = False, unit: bool = False) -> list[str]:
-    """Return the loops that solve by a triangle of the matrix of rows ``a`` (m x m), in ``x`` (m x n).
+    """Return the loops that solve with a triangle of ``a`` (m x m, in C order), in place in ``x`` (m x n).
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ def substitution(*, lower: bool, turned: bool = False, unit: bool = False) -> li
     turned
         Whether the system is that of the conjugate transpose of ``a``.
     unit
-        Whether the diagonal is 1.
+        Whether the diagonal is taken to be 1.
     """
     element = "$conj(a[k * m + i])" if turned else "a[i * m + k]"
     pivot = "$conj(a[i * m + i])" if turned else "a[i * m + i]"
     row = ["i = p"] if lower else ["i = m - 1 - p"]
     before = "for k in range(p):" if lower else "for k in range(i + 1, m):"
-    # A sum of its own for vectors, without a store for each term.
+    # For vectors, accumulate each sum in a variable, without a store for each term.
     lines = [
         "if n == 1:",
         "    for p in range(m):",
@@ -83,6 +83,6 @@ if info == 0 and m > 0 and n > 0:
     else:
 {loops}
 """
-    taken = Taken("a", half=half, strict=op.unit_diagonal)
-    body = MatrixBody(takes=[taken, Taken("b", into=0)], makes=[Made("x")], text=text)
+    operand = MatrixOperand("a", half=half, strict=op.unit_diagonal)
+    body = MatrixBody(operands=[operand, MatrixOperand("b", into=0)], results=[MatrixResult("x")], text=text)
     write_matrices(op, node, writer, body)
