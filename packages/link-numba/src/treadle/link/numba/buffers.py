@@ -4,7 +4,7 @@ from __future__ import annotations
 
 BUFFERS = """
 def new(frame, slot, nbytes):  # i8 i8 i8
-    # The buffer of this slot, if it is large enough; else another in its place. 0: there is no memory.
+    # Returns the buffer of this slot, replaced by a larger one if it is too small; 0 if memory runs out.
     table = as_i8(frame)
     if nbytes < 0:
         return 0
@@ -27,7 +27,7 @@ def drop(frame, slot):  # i8 i8
     return 0
 
 def grow(frame, slot, used, nbytes):  # i8 i8 i8 i8
-    # A larger buffer in place of that of the slot, with what is used of it. 0: there is no memory.
+    # Replaces the buffer of the slot by a larger one and copies the used part; returns 0 if memory runs out.
     made = 0
     if nbytes >= used:
         made = buffer_new(nbytes)
@@ -43,7 +43,7 @@ def grow(frame, slot, used, nbytes):  # i8 i8 i8 i8
     return buffer_data(made)
 
 def move(frame, target, source):  # i8 i8 i8
-    # The buffers change places: that of the target is used again where that of the source was made.
+    # Swaps the buffers of two slots, so that the target's old buffer can be used again.
     table = as_i8(frame)
     made = table[source]
     table[source] = table[target]
@@ -51,7 +51,7 @@ def move(frame, target, source):  # i8 i8 i8
     return 0
 
 def take(frame, slot):  # i8 i8
-    # The buffer of a slot, to be owned by an array; an empty one where the program stopped before it was made.
+    # Returns the buffer of a slot, to be owned by an array; an empty one if the program stopped before allocating it.
     table = as_i8(frame)
     made = table[slot]
     table[slot] = 0

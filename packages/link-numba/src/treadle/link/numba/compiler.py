@@ -1,6 +1,6 @@
-"""Compiled units: each made once per process and, through the compile cache, once per machine.
+"""Compiled units: each compiled once per process and, through the compile cache, once per machine.
 
-What compiles them is imported when there is something to compile, not when machine code is loaded.
+Numba's compiler is imported when there is something to compile, not when machine code is loaded.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ CAPACITY = 4096
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the compiler of this process did.
+    """How many units this process compiled, loaded and shared.
 
     Attributes
     ----------
     compiled, loaded, shared
         Units compiled, loaded from the cache, found in memory.
     analysed
-        Those of the compiled ones, entries apart, whose text was left to Numba's frontend.
+        How many compiled units, apart from entries, needed Numba's frontend.
     """
 
     compiled: int = 0
@@ -61,11 +61,11 @@ class UnitCompiler:
 
     @property
     def counts(self) -> Counts:
-        """What was done so far."""
+        """The counts so far."""
         return self._counts
 
     def stamp(self) -> str:
-        """Return what compiled code depends on beside its source: versions, processor, our own primitives."""
+        """Return what compiled code depends on besides its source: versions, the processor, treadle's primitives."""
         if not self._stamp:
             folder = Path(__file__).parent
             own = [
@@ -82,26 +82,26 @@ class UnitCompiler:
         return digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
 
     def stored(self, key: str, stamp: str, unit: Unit) -> Dispatcher:
-        """Return the function of a unit called from Python that was compiled under a key, which depends on a stamp."""
+        """Return the entry function that was stored in the cache under a key; `stamp` is that of the stored code."""
         if stamp != self.stamp():  # which also loads the functions on vectors that the machine code calls
             msg = f"numba: the machine code of {unit.name} is for another machine or version."
             raise LookupError(msg)
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
+            known = self._known.get(key)
+            if known is not None:
                 self._known.move_to_end(key)
                 self._count("shared")
-                return found
+                return known
             payload = default_cache().get(key)
             if payload is None:
                 msg = f"numba: the machine code of {unit.name} is no longer in the compile cache."
                 raise LookupError(msg)
-            made = self._load(unit, payload, entry=True)
-            self._remember(key, made)
-        return made
+            loaded = self._load(unit, payload, entry=True)
+            self._remember(key, loaded)
+        return loaded
 
-    def _remember(self, key: str, made: Dispatcher) -> None:
-        self._known[key] = made
+    def _remember(self, key: str, function: Dispatcher) -> None:
+        self._known[key] = function
         if len(self._known) > CAPACITY:
             self._known.popitem(last=False)
 
@@ -109,14 +109,14 @@ class UnitCompiler:
         """Return the compiled function of a unit; only an `entry` can be called from Python."""
         key = self.key(unit, entry)
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
+            known = self._known.get(key)
+            if known is not None:
                 self._known.move_to_end(key)
                 self._count("shared")
-                return found
-            made = self._make(unit, key, entry)
-            self._remember(key, made)
-        return made
+                return known
+            compiled = self._make(unit, key, entry)
+            self._remember(key, compiled)
+        return compiled
 
     def _count(self, name: str) -> None:
         self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
@@ -148,7 +148,7 @@ class UnitCompiler:
         function = dispatcher(unit, {}, no_cpython_wrapper=not entry)
         context = function.targetdescr.target_context  # type: ignore[attr-defined]  # numba has no types
         with span("loading"), global_compiler_lock:
-            # What loaded code calls; `context.refresh` would do more, which only compiling needs (0.3 s of imports).
+            # Install only what loaded code calls; `context.refresh` would also import what compiling needs (0.3 s).
             rtsys.initialize(context)
             result = CompileResult._rebuild(context, *pickle.loads(payload))
         function.add_overload(result)

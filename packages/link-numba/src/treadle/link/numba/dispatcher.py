@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Dispatcher:
-    """Return the object for a text that names what `scope` holds; `options` go beside those that all units have."""
+    """Return Numba's function object for a unit whose text uses the names in `scope`; `options` are Numba's."""
     code = compile(unit.source, f"<treadle numba {unit.name}>", "exec")
-    # The name of a real module: Numba looks it up when it loads what it saved.
+    # This must be the name of a real module, since Numba looks it up when it loads saved code.
     namespace: dict[str, Any] = {"__name__": __name__, **scope}
     exec(code, namespace)
     jit = numba.njit(
@@ -27,5 +27,5 @@ def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Di
     )
     function = namespace[unit.name]
     function.stays_apart = unit.is_kernel
-    made: Dispatcher = jit(function)
-    return made
+    compiled: Dispatcher = jit(function)
+    return compiled

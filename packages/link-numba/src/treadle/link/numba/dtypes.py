@@ -1,4 +1,4 @@
-"""How each dtype is stored, and computed with, in generated code."""
+"""How generated code stores each dtype and computes with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Storage:
     kind
         NumPy's kind of the dtype: ``b``, ``i``, ``u``, ``f`` or ``c``.
     memory
-        Code of an element in memory: bool lies there as a byte, float16 as 16 bits.
+        Code of an element in memory, where bool is a byte and float16 an integer of 16 bits.
     itemsize
         Size of an element in bytes.
     """
@@ -31,22 +31,22 @@ class Storage:
 
     @property
     def real(self) -> str:
-        """Code of the parts of a complex number; of any other number, its own."""
+        """Code of the real and imaginary parts of a complex dtype; for other dtypes, `code`."""
         return {"c8": "f4", "c16": "f8"}.get(self.code, self.code)
 
     @property
     def shift(self) -> int:
-        """Binary logarithm of the size."""
+        """Binary logarithm of the size in bytes."""
         return self.itemsize.bit_length() - 1
 
     def loaded(self, text: str) -> str:
-        """Return the expression of a value from that of an element in memory."""
+        """Return the expression that converts an element in memory to a value in a register."""
         if self.dtype == "bool":
             return f"({text} != 0)"
         return f"widen_f2({text})" if self.dtype == "float16" else text
 
     def stored(self, text: str) -> str:
-        """Return the expression of an element in memory from that of a value."""
+        """Return the expression that converts a value in a register to an element in memory."""
         if self.dtype == "bool":
             return f"u1({text})"
         return f"narrow_f2({text})" if self.dtype == "float16" else text
@@ -83,7 +83,7 @@ STORAGES = _Storages()
 
 
 def is_name(text: str) -> bool:
-    """Whether an expression is a variable, which may be repeated at no cost."""
+    """Whether an expression is the name of a variable, which may be repeated at no cost."""
     return text.isidentifier()
 
 
@@ -103,6 +103,6 @@ def converted(text: str, source: str, target: str) -> str:
     if a.kind == "f" and b.kind in "iu":
         if target == "uint64":
             return f"u8_of_{a.code}({text})"
-        # Through the width that C's conversion takes, so that what C leaves undefined mostly comes out as in NumPy.
+        # By way of the width that C's conversion uses, so that undefined conversions mostly give NumPy's results.
         return f"{b.code}({'i4' if b.kind == 'i' and b.itemsize <= 4 else 'i8'}({text}))"
     return f"{b.code}({text})"

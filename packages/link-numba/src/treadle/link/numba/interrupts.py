@@ -1,7 +1,7 @@
-"""Ctrl-C in long loops: compiled loops of the main thread ask Python, some twenty times a second, whether to end.
+"""Ctrl-C in long loops: compiled loops of the main thread ask Python about twenty times a second whether to end.
 
-Python's own handler of signals only notes that one came; what is to be done about it is done when the main thread asks.
-Whatever a handler raises then, KeyboardInterrupt mostly, ends the call.
+Python's C signal handler only records that a signal came; the Python handlers run when the main thread asks. Whatever
+they raise then, usually KeyboardInterrupt, ends the call.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# What programs that look call, as it stands in their text.
+# The primitive that asks Python for interrupts, as generated text calls it.
 CALL = "watched("
-# Steps of scalars alone that a loop makes before it looks for the first time; others look after the first step.
+# A loop that computes only scalars first looks for an interrupt after this many steps; others after the first step.
 FIRST_LOOK = 4096
-# A loop looks at the clock after a number of steps that is found by looking: -1 where it is to end.
+# Returns after how many steps a loop looks again, which it adapts to the clock; -1 where the loop is to end.
 WATCHED = """
 def watched(words, i, every, seen, asked):  # i8 i8 i8 f8 f8
     told = as_i8(words)
@@ -41,21 +41,21 @@ def watched(words, i, every, seen, asked):  # i8 i8 i8 f8 f8
 
 
 class Watch:
-    """What loops look at: the main thread, and room for what a handler raised: its type, value and traceback."""
+    """Memory that loops read: the main thread's id, and room for an exception: its type, value and traceback."""
 
     def __init__(self) -> None:
         self._words: NDArray[np.int64] = np.zeros(4, np.int64)
 
     def address(self) -> int:
-        """Return the address of what loops look at."""
+        """Return the address of that memory."""
         self._words[0] = threading.main_thread().ident or 0
         return int(self._words.ctypes.data)
 
     def raise_taken(self) -> None:
-        """Raise what a handler raised, in the call that it ended."""
+        """Raise the exception that a signal handler raised and that ended the call."""
         parts = [ctypes.c_void_p(int(word) or None) for word in self._words[1:]]
         self._words[1:] = 0
-        # Python raises what this leaves behind, as it returns.
+        # Python raises the exception that this restores, as soon as the call returns.
         ctypes.pythonapi.PyErr_Restore(*parts)
         raise KeyboardInterrupt
 

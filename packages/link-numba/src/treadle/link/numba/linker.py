@@ -1,4 +1,4 @@
-"""NumbaLinker: writes a graph as source text, has it compiled, and returns the program."""
+"""NumbaLinker: writes a graph as source text, compiles it with Numba, and returns the program."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ class NumbaLinker(TableLinker):
     drives_in_python = True
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
-        """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
-        made = super().expanded(fgraph, whole=whole)
-        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in made.apply_nodes):
-            return made
+        """Return the graph with ops that have no rule replaced by simpler ones, in bodies of loops too."""
+        graph = super().expanded(fgraph, whole=whole)
+        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in graph.apply_nodes):
+            return graph
         from treadle.tensor import expand_generators
 
-        with_loops = expand_generators(made, lambda body: self.expanded(body, whole=whole))
-        # A draw from what a loop made of a generator finds its state only now.
-        return made if with_loops is made else super().expanded(with_loops, whole=whole)
+        with_loops = expand_generators(graph, lambda body: self.expanded(body, whole=whole))
+        # Only now can draws be expanded whose generator comes out of a loop.
+        return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
 
     def inside(self, node: Apply) -> list[Apply]:
-        """Return the nodes of a loop's step."""
+        """Return the nodes inside of a node, such as those of a loop's step."""
         from treadle.tensor import Scan
 
         return list(toposort(node.op.fgraph.outputs)) if isinstance(node.op, Scan) else []
 
     def is_array(self, kind: Type) -> bool:
-        """Whether a type is one of tensors."""
+        """Whether a type is a tensor type."""
         from treadle.tensor import TensorType
 
         return isinstance(kind, TensorType)
 
     def lacks_rule(self, node: Apply) -> bool:
-        """Whether there is no rule for a node's op, or no text for an elementwise function of it.
+        """Whether a node's op has no rule, or an elementwise function in it no text.
 
-        Where the result is of a dtype that is not lowered, that is the reason to refuse the node.
+        False if the result has an unsupported dtype: then `check` names that as the reason.
         """
         from treadle.link.numba.scalars import SCALARS
 
@@ -67,11 +67,11 @@ class NumbaLinker(TableLinker):
         return all(self.holds(v.type) for v in node.outputs) and not SCALARS.covers(node.op)
 
     def holds(self, kind: Type) -> bool:
-        """Whether a type is one of tensors of a dtype that is lowered."""
+        """Whether a type is a tensor type with a supported dtype."""
         return not _refused_type(kind)
 
     def check(self, node: Apply) -> None:
-        """Refuse a node without a rule, or of dtypes that are not lowered."""
+        """Refuse a node that has no rule, or a dtype that is not supported."""
         from treadle.link.numba.lower.elementwise.elemwise import refusal
         from treadle.tensor import Elemwise, tensors
 
@@ -79,8 +79,8 @@ class NumbaLinker(TableLinker):
         family = TABLE.rule(node).__module__
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
         if family.startswith(_LOWER) and not getattr(sys.modules[family], "TAKES_COMPLEX", False):
-            found = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
-            reason = reason or (f"{type(node.op).__name__} is not lowered for {found[0]}" if found else "")
+            refused = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
+            reason = reason or (f"{type(node.op).__name__} is not lowered for {refused[0]}" if refused else "")
         if not reason and isinstance(node.op, Elemwise):
             reason = refusal(node.op, node)
         if reason:
@@ -92,7 +92,7 @@ class NumbaLinker(TableLinker):
         Raises
         ------
         LoweringError
-            If there are nodes without a lowering, or of dtypes that the backend does not have; all are listed.
+            If nodes have no rule, or dtypes that the backend does not support; all of them are listed.
         """
         self.refuse(fgraph.toposort())
         with span("import"):
@@ -108,12 +108,12 @@ class NumbaLinker(TableLinker):
         table, kept = _table(written.constants, written.uses_blas, text)
         entry = written.entry
         key = COMPILER.key(entry, entry=True)
-        made = (entry.name, entry.source, entry.signature, text)
-        recipe = Recipe(key, COMPILER.stamp(), *made, written.constants, written.uses_blas)
+        entry_parts = (entry.name, entry.source, entry.signature, text)
+        recipe = Recipe(key, COMPILER.stamp(), *entry_parts, written.constants, written.uses_blas)
         return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), run, table, kept, recipe)
 
     def dump_whole(self, program: Program) -> Recipe | None:
-        """Return the program's recipe; None where option ``numba__cache`` keeps its machine code out of the cache."""
+        """Return the program's recipe; None if option ``numba__cache`` keeps its machine code out of the cache."""
         return program.recipe if config.numba__cache else None  # type: ignore[attr-defined]  # a NumbaProgram
 
     def load_whole(self, data: Recipe, graph: ProgramGraph) -> NumbaProgram:
@@ -122,7 +122,7 @@ class NumbaLinker(TableLinker):
         Raises
         ------
         LookupError
-            If the machine code is not there any more.
+            If the machine code is no longer in the cache.
         """
         from treadle.link.numba.compiler import COMPILER
         from treadle.link.numba.program import NumbaProgram
@@ -142,7 +142,7 @@ def _refused_type(kind: Type) -> str:
 
 
 def _install_routines(source: str) -> None:
-    """Make functions of SciPy and NumPy that a text calls known to LLVM, which resolves them as it loads the code."""
+    """Register with LLVM the functions of SciPy and NumPy that a text calls; LLVM resolves them when it loads code."""
     from treadle.link.numba.routines.lapack import ROUTINES
     from treadle.link.numba.routines.samplers import SAMPLERS
     from treadle.link.numba.routines.special import SPECIAL
@@ -155,7 +155,7 @@ def _install_routines(source: str) -> None:
 def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return the words that the compiled function reads: addresses of routines and functions, then the constants.
 
-    A constant of rank 0 that fits stands in its word, any other is pointed to.
+    A word holds the value of a constant of rank 0 if it fits, otherwise its address.
     """
     import numpy as np
 

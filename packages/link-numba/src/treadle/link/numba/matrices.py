@@ -88,7 +88,7 @@ class MatrixBody:
     place, as the op's `on_error` says. If the op has a field `check_finite` that is true, the same holds for operands
     with NaN or infinity, and the body is not run.
 
-    LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
+    LAPACK sees a matrix in C order as its transpose: a lower triangle is its ``"U"``.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _is_small(length: str) -> bool:
 
 
 def _length(dim: str, lengths: Mapping[str, str]) -> str:
-    """Return the expression of a core length of a result."""
+    """Return the expression of a core dimension of a result."""
     if dim.isdigit():
         return dim
     if dim in lengths:
@@ -221,7 +221,7 @@ class _Kernel:
         self.finite = getattr(op, "check_finite", False) if body.finite is None else body.finite
 
     def unit(self, lengths: Mapping[str, str]) -> Unit:
-        """Return the kernel; small lengths stand in its text."""
+        """Return the kernel; known small lengths are written into its text."""
         nd = self.nd
         params = [("frame", "i8"), ("slot", "i8"), *((f"count{d}", "i8") for d in range(nd))]
         params += [(name, "i8") for name, n in lengths.items() if not _is_small(n)]
@@ -242,7 +242,7 @@ class _Kernel:
         return make_kernel(stem, params, text.split("\n"), LIBRARY.used_by(text))
 
     def _scratch(self) -> list[str]:
-        """Return the statements that make the working arrays, in one piece of memory."""
+        """Return the statements that allocate the working arrays, in one piece of memory."""
         needs = dict(self.body.scratch)
         for operand, core, storage in self.operands:
             if operand.into is None:
@@ -308,7 +308,7 @@ class _Kernel:
         return lines
 
     def _take(self, operand: MatrixOperand, core: Sequence[str], storage: Storage) -> list[str]:
-        """Return the statements that find or copy one operand's matrix."""
+        """Return the statements that locate or copy one operand's matrix."""
         name = operand.name
         rows, columns = ["1"] * (2 - len(core)) + list(core)
         strides = ["0"] * (2 - len(core)) + [f"{name}_{k}" for k in "rc"[2 - len(core) :]]

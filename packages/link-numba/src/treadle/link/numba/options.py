@@ -1,4 +1,4 @@
-"""The options that treadle.link.numba reads."""
+"""The options of treadle.link.numba."""
 
 from __future__ import annotations
 

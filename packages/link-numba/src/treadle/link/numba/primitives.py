@@ -1,6 +1,6 @@
-"""The functions that generated source is made of, as Numba intrinsics. Imported when a unit is compiled."""
+"""The primitive functions of generated source, as Numba intrinsics. Imported when a unit is compiled."""
 
-# ruff: noqa: ARG001, ARG005 - what writes a call is given four things, used or not
+# ruff: noqa: ARG001, ARG005 - a function that writes a call takes four arguments, used or not
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numba.core.typing.templates import Signature
     from numba.extending import _Intrinsic as Intrinsic
 
-    # Writes a call: context, builder, signature and the arguments' values in, the result's value out.
+    # A function that writes a call: it takes context, builder, signature and argument values, and returns the result.
     Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
 
 TYPES: dict[str, NumbaType] = {
@@ -51,20 +51,20 @@ _WORD = ir.IntType(64)
 
 def type_of(code: str) -> NumbaType:
     """Return the Numba type of a code of `treadle.link.numba.text.unit.Unit.signature`."""
-    made: NumbaType
+    numba_type: NumbaType
     if code.startswith("array:"):
         _, element, ndim = code.split(":")
-        made = types.Array(TYPES[element], int(ndim), "A", readonly=True)
+        numba_type = types.Array(TYPES[element], int(ndim), "A", readonly=True)
     else:
-        made = types.CPointer(TYPES[code[1:]]) if code.startswith("*") else TYPES[code]
-    return made
+        numba_type = types.CPointer(TYPES[code[1:]]) if code.startswith("*") else TYPES[code]
+    return numba_type
 
 
 def _primitive(write: Write, result: NumbaType | None, *takes: NumbaType | None) -> Intrinsic:
-    """Return the intrinsic of a result and parameters; None stands for the one type that they may have in common."""
+    """Return the intrinsic with a result type and parameter types; None stands for a type that they have in common."""
 
-    def typing(context: BaseContext, *given: NumbaType) -> tuple[Signature, Write]:
-        common = next((kind for kind, wanted in zip(given, takes, strict=True) if wanted is None), given[0])
+    def typing(context: BaseContext, *arguments: NumbaType) -> tuple[Signature, Write]:
+        common = next((kind for kind, wanted in zip(arguments, takes, strict=True) if wanted is None), arguments[0])
         returned, *kinds = [common if kind is None else kind for kind in (result, *takes)]
         return returned(*kinds), write
 
@@ -72,13 +72,13 @@ def _primitive(write: Write, result: NumbaType | None, *takes: NumbaType | None)
 
 
 def _typed(typing: Callable[..., tuple[Signature, Write]], count: int) -> Intrinsic:
-    """Return the intrinsic of so many parameters that is typed by a function."""
-    # Numba looks at how many parameters there are, and calls by position.
+    """Return the intrinsic with `count` parameters whose types a function resolves."""
+    # Numba counts the parameters of the signature, and passes arguments by position.
     names = ("context", *(f"x{k}" for k in range(count)))
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     typing.__signature__ = inspect.Signature([inspect.Parameter(name, plain) for name in names])  # type: ignore[attr-defined]
-    made: Intrinsic = intrinsic(typing)
-    return made
+    built: Intrinsic = intrinsic(typing)
+    return built
 
 
 def _as_pointer(code: str) -> Intrinsic:
@@ -103,13 +103,13 @@ def _explode(ndim: str) -> Intrinsic:
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         kind = sig.args[0]
-        found = context.make_array(kind)(context, builder, args[0])
+        array = context.make_array(kind)(context, builder, args[0])
         size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
         shift = ir.Constant(_WORD, size.bit_length() - 1)
-        strides = cgutils.unpack_tuple(builder, found.strides, rank)
+        strides = cgutils.unpack_tuple(builder, array.strides, rank)
         words = [
-            builder.ptrtoint(found.data, _WORD),
-            *cgutils.unpack_tuple(builder, found.shape, rank),
+            builder.ptrtoint(array.data, _WORD),
+            *cgutils.unpack_tuple(builder, array.shape, rank),
             *(builder.ashr(stride, shift) for stride in strides),
         ]
         return context.make_tuple(builder, sig.return_type, words)
@@ -124,16 +124,16 @@ def _wrap(code: str, ndim: str) -> Intrinsic:
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         dims = cgutils.unpack_tuple(builder, args[1], rank)
-        made = context.make_array(kind)(context, builder)
+        array = context.make_array(kind)(context, builder)
         info = builder.inttoptr(args[0], cgutils.voidptr_t)
-        data = builder.bitcast(context.nrt.meminfo_data(builder, info), made.data.type)
+        data = builder.bitcast(context.nrt.meminfo_data(builder, info), array.data.type)
         step = ir.Constant(_WORD, size)
         strides: list[ir.Value] = []
         for n in reversed(dims):
             strides.insert(0, step)
             step = builder.mul(step, n)
-        populate_array(made, data=data, shape=dims, strides=strides, itemsize=size, meminfo=info)
-        return made._getvalue()
+        populate_array(array, data=data, shape=dims, strides=strides, itemsize=size, meminfo=info)
+        return array._getvalue()
 
     return _primitive(write, kind, types.int64, None)
 
@@ -151,7 +151,7 @@ def _buffer_data(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
 
 
 def _buffer_size(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    # The fifth word of what Numba's runtime keeps of a block.
+    # The size is the fifth word of a block's header in Numba's runtime.
     info = builder.inttoptr(args[0], _WORD.as_pointer())
     return builder.load(builder.gep(info, [ir.Constant(_WORD, 4)]))
 
@@ -162,7 +162,7 @@ def _buffer_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
     return context.get_dummy_value()
 
 
-# Arithmetic that Python's operators do not spell
+# Arithmetic without a Python operator
 
 
 def _reordered(instruction: str) -> Intrinsic:
@@ -208,7 +208,7 @@ def _libm(name: str, code: str) -> Intrinsic:
         if function is None:
             function = ir.Function(module, ir.FunctionType(element, [element] * len(args)), symbol)
             function.attributes.add("nounwind")
-            # llvmlite knows only some attributes by name; the set takes any text.
+            # llvmlite checks the names of attributes and knows only some; the set itself takes any text.
             set.add(function.attributes, "memory(none)")
             if vector is not None:
                 set.add(function.attributes, f'"vector-function-abi-variant"="{vector.symbol}({vector.symbol})"')
@@ -219,7 +219,7 @@ def _libm(name: str, code: str) -> Intrinsic:
 
 
 def _special(name: str, code: str) -> Intrinsic:
-    """A function that SciPy has compiled, by a symbol: `treadle.link.numba.routines.special`."""
+    """A compiled function of SciPy, by its symbol: see `treadle.link.numba.routines.special`."""
     symbol, used, nin = SPECIAL.find(name, code)
     kind, computed = TYPES[code], TYPES[used]
 
@@ -230,8 +230,8 @@ def _special(name: str, code: str) -> Intrinsic:
         if function is None:
             function = ir.Function(builder.module, ir.FunctionType(element, [element] * len(args) + [skip]), symbol)
             function.attributes.add("nounwind")
-        given = [context.cast(builder, x, kind, computed) for x in args]
-        return context.cast(builder, builder.call(function, [*given, ir.Constant(skip, 0)]), computed, kind)
+        arguments = [context.cast(builder, x, kind, computed) for x in args]
+        return context.cast(builder, builder.call(function, [*arguments, ir.Constant(skip, 0)]), computed, kind)
 
     return _primitive(write, kind, *[kind] * nin)
 
@@ -243,27 +243,27 @@ def _sampler(name: str) -> Intrinsic:
     short = ir.IntType(8)
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        given = []
+        arguments = []
         for letter, value in zip(f"p{takes}", args, strict=True):
             if letter == "p":
-                given.append(builder.inttoptr(value, cgutils.voidptr_t))
+                arguments.append(builder.inttoptr(value, cgutils.voidptr_t))
             else:
-                given.append(builder.trunc(value, short) if letter == "b" else value)
+                arguments.append(builder.trunc(value, short) if letter == "b" else value)
         returned = context.get_value_type(sig.return_type) if result else ir.VoidType()
-        declared = ir.FunctionType(returned, [value.type for value in given])
-        made = builder.call(cgutils.get_or_insert_function(builder.module, declared, symbol), given)
-        return made if result else context.get_dummy_value()
+        declared = ir.FunctionType(returned, [value.type for value in arguments])
+        drawn = builder.call(cgutils.get_or_insert_function(builder.module, declared, symbol), arguments)
+        return drawn if result else context.get_dummy_value()
 
     wanted = [kinds.get(letter, types.int64) for letter in takes]
     return _primitive(write, kinds.get(result, types.int64), types.int64, *wanted)
 
 
 def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Call a ufunc's loop: its address and data, then the addresses of arrays, lengths and strides."""
+    """Call a ufunc's loop; arguments are its address and data, then the addresses of arrays, lengths and strides."""
     kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 4)
-    loop, data, *given = args
+    loop, data, *addresses = args
     builder.call(
-        builder.inttoptr(loop, kind.as_pointer()), [builder.inttoptr(x, cgutils.voidptr_t) for x in (*given, data)]
+        builder.inttoptr(loop, kind.as_pointer()), [builder.inttoptr(x, cgutils.voidptr_t) for x in (*addresses, data)]
     )
     return context.get_dummy_value()
 
@@ -276,7 +276,7 @@ def _part(at: int, code: str) -> Intrinsic:
 
 
 def _composed(code: str) -> Intrinsic:
-    """The complex number of two parts."""
+    """The complex number with two given parts."""
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         return cgutils.pack_struct(builder, args)
@@ -302,7 +302,7 @@ def _complex_over(context: BaseContext, builder: ir.IRBuilder, sig: Signature, a
     br, bi = _parts(builder, b)
     size = builder.module.declare_intrinsic("llvm.fabs", [br.type], ir.FunctionType(br.type, [br.type]))
     straight = builder.fcmp_ordered(">=", builder.call(size, [br]), builder.call(size, [bi]))
-    # i b = i br - bi: with |br| < |bi|, both numbers are turned by that.
+    # If |br| < |bi|, divide i a by i b = -bi + i br instead, whose real part is the larger one.
     turned = [builder.fneg(ai), ar, builder.fneg(bi), br]
     ar, ai, br, bi = (builder.select(straight, x, y) for x, y in zip((ar, ai, br, bi), turned, strict=True))
     low = builder.fdiv(bi, br)
@@ -316,7 +316,7 @@ def _parts(builder: ir.IRBuilder, value: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 
 def _libm_complex(name: str) -> Intrinsic:
-    """A function of complex numbers that libm has: these travel as pairs of doubles."""
+    """A function of libm on complex numbers, which are passed as pairs of doubles."""
     symbol, kind, count = f"c{name}", types.complex128, 2 if name == "pow" else 1
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -329,7 +329,7 @@ def _libm_complex(name: str) -> Intrinsic:
 
 
 def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int) -> None:
-    """Declare a vector function so that it is still there when LLVM's vectoriser looks for it."""
+    """Declare a vector function, and keep the declaration until LLVM's vectoriser looks for it."""
     function = ir.Function(module, ir.FunctionType(kind, [kind] * nin), symbol)
     pointer = ir.PointerType(ir.IntType(8))
     kept = module.globals.get("llvm.compiler.used")
@@ -344,7 +344,7 @@ def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int
     kept.initializer = ir.Constant(array, entries)
 
 
-# BLAS: functions with Fortran's convention, every argument by address
+# BLAS: functions with Fortran's calling convention, which takes every argument by address
 
 
 def _fortran(builder: ir.IRBuilder, address: ir.Value, arguments: Sequence[ir.Value]) -> None:
@@ -358,34 +358,34 @@ def _fortran(builder: ir.IRBuilder, address: ir.Value, arguments: Sequence[ir.Va
 
 
 def _blas(code: str, letters: int, layout: str) -> Write:
-    """Return what writes the call of a BLAS routine, whose arguments stand in the order of the routine's own.
+    """Return the function that writes the call of a BLAS routine, with arguments in the routine's own order.
 
     Parameters
     ----------
     code
         Type code of the elements.
     letters
-        How many arguments come first that are letters.
+        The number of leading arguments that are letters.
     layout
-        The others: ``i`` for a number, ``p`` for an address, ``1`` and ``0`` for the factors, which are not passed.
+        The other arguments: ``i`` for a number, ``p`` for an address, ``1`` and ``0`` for constant factors.
     """
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         real = context.get_value_type(TYPES[code])
-        address, *given = args
-        made = [builder.trunc(x, ir.IntType(8)) for x in given[:letters]]
-        rest = iter(given[letters:])
+        address, *values = args
+        arguments = [builder.trunc(x, ir.IntType(8)) for x in values[:letters]]
+        rest = iter(values[letters:])
         for what in layout:
             if what in "01":
                 number = float(what)
-                made.append(ir.Constant(real, [number, 0.0] if code in _REAL else number))
+                arguments.append(ir.Constant(real, [number, 0.0] if code in _REAL else number))
             else:
                 value = next(rest)
                 short = what == "i"
-                made.append(
+                arguments.append(
                     builder.trunc(value, ir.IntType(32)) if short else builder.inttoptr(value, cgutils.voidptr_t)
                 )
-        _fortran(builder, address, made)
+        _fortran(builder, address, arguments)
         return context.get_dummy_value()
 
     return write
@@ -404,10 +404,10 @@ def _gemv(code: str) -> Intrinsic:
 
 
 def _routine(library: str, name: str) -> Intrinsic:
-    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.routines.lapack` gives its address to.
+    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.routines.lapack` binds to its address.
 
-    Pointers are passed as they are, the addresses of places that hold them are passed for numbers; letters are numbers
-    too. What a routine of LAPACK says in its last parameter, ``info``, is returned; 0 by one of BLAS.
+    Pointers are passed as they are; numbers, and letters as numbers, are passed by address. The call returns the value
+    of a LAPACK routine's last parameter, ``info``, and 0 for BLAS.
     """
     symbol, kinds = ROUTINES.find(library, name)
     says = library == "lapack" and kinds.endswith("i")
@@ -416,8 +416,8 @@ def _routine(library: str, name: str) -> Intrinsic:
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         short = ir.IntType(32)
         places = []
-        for kind, given, value in zip(passed, sig.args, args, strict=True):
-            if isinstance(given, types.CPointer):
+        for kind, argument_type, value in zip(passed, sig.args, args, strict=True):
+            if isinstance(argument_type, types.CPointer):
                 place = value
             elif kind == "s":
                 place = builder.inttoptr(value, cgutils.voidptr_t)
@@ -435,22 +435,22 @@ def _routine(library: str, name: str) -> Intrinsic:
         builder.call(cgutils.get_or_insert_function(builder.module, declared, symbol), places)
         return builder.sext(builder.load(info), _WORD)
 
-    def typing(context: BaseContext, *given: NumbaType) -> tuple[Signature, Write]:
+    def typing(context: BaseContext, *argument_types: NumbaType) -> tuple[Signature, Write]:
         wrong = [
             f"parameter {k} is {type_}"
-            for k, (kind, type_) in enumerate(zip(passed, given, strict=True))
+            for k, (kind, type_) in enumerate(zip(passed, argument_types, strict=True))
             if not isinstance(type_, types.CPointer) and (kind == "x") == (type_ == types.int64)
         ]
         if wrong:
             msg = f"numba: {library}'s {name}: {', '.join(wrong)}. Pass a pointer, or a number of the routine's type."
             raise TypeError(msg)
-        return types.int64(*given), write
+        return types.int64(*argument_types), write
 
     return _typed(typing, len(passed))
 
 
 def _from_table(values: Sequence[float]) -> Intrinsic:
-    """One of some constant numbers, by its position."""
+    """The number at a position of a constant table."""
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         constant = ir.Constant(ir.ArrayType(ir.DoubleType(), len(values)), list(values))
@@ -480,12 +480,12 @@ def _seconds(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: 
 
 
 def _python_ends(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Lets Python's handlers of signals run; keeps what they raise behind the first word at an address."""
+    """Run Python's signal handlers; store an exception that they raise after the first word at an address."""
     short, nothing = ir.IntType(32), ir.VoidType()
 
-    def call(name: str, returned: ir.Type, *given: ir.Value) -> ir.Value:
-        declared = ir.FunctionType(returned, [x.type for x in given])
-        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), given)
+    def call(name: str, returned: ir.Type, *arguments: ir.Value) -> ir.Value:
+        declared = ir.FunctionType(returned, [x.type for x in arguments])
+        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), arguments)
 
     state = call("PyGILState_Ensure", short)
     ends = builder.icmp_signed("!=", call("PyErr_CheckSignals", short), ir.Constant(short, 0))
@@ -496,7 +496,7 @@ def _python_ends(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
     return builder.zext(ends, _WORD)
 
 
-# By the stem of their names; what follows it says for which types.
+# Families of primitives by the stem of their names; the rest of a name gives the types.
 _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "as": _as_pointer,
     "shifted": _shifted,
@@ -521,14 +521,14 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "buffer_data": lambda: _primitive(_buffer_data, types.int64, types.int64),
     "buffer_size": lambda: _primitive(_buffer_size, types.int64, types.int64),
     "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
-    # They take a number that they do not look at: intrinsics have parameters.
+    # These ignore their number: an intrinsic has to have a parameter.
     "this_thread": lambda: _primitive(_this_thread, types.int64, types.int64),
     "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
     "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
     "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
-    # One of two values, without a branch.
+    # Selects one of two values, without a branch.
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
-    # Complex numbers multiplied or divided, by another one or by a real number of their precision.
+    # Multiply or divide a complex number by a complex number, or by a real one of the same precision.
     "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),
     "over": lambda: _typed(lambda context, a, b: (a(a, b), _complex_over), 2),
     "add_any": lambda: _reordered("fadd"),
@@ -550,14 +550,14 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
 
 
 class Primitives:
-    """The primitives by name, each made at its first use."""
+    """The primitives by name, each built at its first use."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._made: dict[str, Intrinsic | NumbaType | float | None] = {}
 
     def find(self, name: str) -> Intrinsic | NumbaType | float | None:
-        """Return the primitive of a name, None if there is none."""
+        """Return the primitive with a name, or None if there is none."""
         if name not in self._made:
             with self._lock:
                 if name not in self._made:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.graph import Constant, FunctionGraph, Type
     from treadle.link.vm import ProgramGraph
 
-# What to raise for a status of the compiled code, if running the graph again on the Python VM finds nothing wrong.
+# The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
 _ERRORS = {
     SHAPE: (NodeValueError, "shapes do not fit together"),
     INDEX: (NodeIndexError, "a position is out of bounds"),
@@ -32,12 +32,12 @@ _ERRORS = {
 
 
 class Recipe(NamedTuple):
-    """What a program is made of, in any process: its machine code is in the compile cache.
+    """What another process needs to load a program, whose machine code is in the compile cache.
 
     Attributes
     ----------
     key, stamp
-        Where the machine code is, and what it depends on beside the text.
+        The key of the machine code in the cache, and what the code depends on besides its text.
     name, entry, signature
         Name, text and argument types of the function that is called.
     source
@@ -66,13 +66,13 @@ class NumbaProgram(Program):
     graph
         The graph.
     run
-        The compiled function: table of constants and input arrays in, status and output arrays out.
+        The compiled function, from the table of constants and the input arrays to a status and the outputs.
     table
         Addresses of routines and constants.
     kept
         What the table points to.
     recipe
-        What it was made of.
+        What it can be loaded from again.
     """
 
     __slots__ = ("_graph", "_halves", "_kept", "_run", "_table", "_where", "recipe")
@@ -91,7 +91,7 @@ class NumbaProgram(Program):
         self._table = table
         self._where = int(table.ctypes.data)
         self._kept = tuple(kept)
-        # Numba has no arrays of float16: their bits travel as uint16.
+        # Numba has no float16 arrays: they are passed as arrays of uint16.
         self._halves = _halves(graph.inputs), _halves(graph.outputs)
 
     @property
@@ -111,10 +111,10 @@ class NumbaProgram(Program):
     def __call__(self, *inputs: Any) -> Sequence[np.ndarray]:
         """Compute the outputs."""
         halves, out_halves = self._halves
-        given: Sequence[np.ndarray] = inputs
+        arguments: Sequence[np.ndarray] = inputs
         if halves:
-            given = [x.view(np.uint16) if i in halves else x for i, x in enumerate(inputs)]
-        status, *outputs = self._run(self._where, *given)
+            arguments = [x.view(np.uint16) if i in halves else x for i, x in enumerate(inputs)]
+        status, *outputs = self._run(self._where, *arguments)
         if status == INTERRUPT:
             WATCH.raise_taken()
         if status != OK:
@@ -130,5 +130,5 @@ class NumbaProgram(Program):
 
 
 def _halves(kinds: Sequence[Type]) -> tuple[int, ...]:
-    """Return which of the types are of float16."""
+    """Return the positions of the float16 types."""
     return tuple(i for i, kind in enumerate(kinds) if isinstance(kind, TensorType) and kind.dtype == "float16")

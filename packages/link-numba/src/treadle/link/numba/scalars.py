@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 # Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
 # a function of libm.
 SCALARS: ScalarTable[str] = ScalarTable("numba", "treadle.link.numba.lower.elementwise.scalar")
-# The dtype that these compute with is that of their last operand: the first is a condition, or passed over.
+# These compute with the dtype of their last operand: the first is a condition, or is not used.
 _LED_BY_LAST = frozenset({"switch", "second"})
-# Functions whose results are operands, but for their sign: they need no rounding.
+# Functions whose result is one of the operands, up to its sign: it needs no rounding.
 _EXACT = frozenset({"identity", "second", "switch", "abs", "neg"})
 
 
@@ -32,7 +32,7 @@ def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
 
 
 def step_text(step: Step, operands: Sequence[tuple[str, str]]) -> str:
-    """Return the expression of a step applied to operands, each a variable or number with its dtype."""
+    """Return the expression of a step; each operand is a variable or a number, with its dtype."""
     scalar_op, loops, out = step.scalar_op, step.loops, step.out
     args = [converted(text, dtype, loop) for (text, dtype), loop in zip(operands, loops, strict=True)]
     if scalar_op.name.startswith("cast_"):

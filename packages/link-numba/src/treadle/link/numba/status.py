@@ -1,4 +1,4 @@
-"""What generated code returns: 0, or why it stopped. The program turns each into an error."""
+"""The status that generated code returns: 0, or why it stopped, which the program turns into an error."""
 
 from __future__ import annotations
 

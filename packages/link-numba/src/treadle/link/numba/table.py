@@ -11,5 +11,5 @@ def _load() -> None:
     load_families("treadle.link.numba.lower")
 
 
-# A rule ``rule(op, node, writer)`` writes the statements that compute the node, and binds its outputs' values.
+# A rule ``rule(op, node, writer)`` writes the statements that compute the node, and binds its outputs.
 TABLE = LoweringTable("numba", _load)

@@ -25,14 +25,14 @@ class BlasError(TreadleError, ImportError):
 
 
 class Blas:
-    """The routines' addresses, found at the first question."""
+    """The addresses of the routines, looked up when first asked for."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._capsules: Mapping[str, object] | None = None
 
     def address(self, name: str) -> int:
-        """Return the address of a routine with Fortran's convention and 32-bit integers."""
+        """Return the address of a routine with Fortran's calling convention and 32-bit integers."""
         with self._lock:
             if self._capsules is None:
                 self._capsules = extension("cython_blas").__pyx_capi__
@@ -49,26 +49,26 @@ class Blas:
 
 def extension(stem: str) -> ModuleType:
     """Load a module of ``scipy.linalg`` by its file, without the much slower import of ``scipy.linalg``."""
-    spec = importlib.util.find_spec("scipy")
-    folders = [Path(p) / "linalg" for p in (spec.submodule_search_locations or [])] if spec is not None else []
+    package = importlib.util.find_spec("scipy")
+    folders = [Path(p) / "linalg" for p in (package.submodule_search_locations or [])] if package is not None else []
     files = [file for folder in folders for file in sorted(folder.glob(f"{stem}.*")) if file.suffix in {".so", ".pyd"}]
     name = f"scipy.linalg.{stem}"
     if not files:
         msg = f"numba: {name} was not found. Install SciPy."
         raise BlasError(msg)
     loader = ExtensionFileLoader(name, str(files[0]))
-    found = importlib.util.spec_from_file_location(name, files[0], loader=loader)
-    if found is None:
+    spec = importlib.util.spec_from_file_location(name, files[0], loader=loader)
+    if spec is None:
         msg = f"numba: {files[0]} cannot be loaded. Install another version of SciPy."
         raise BlasError(msg)
-    module = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
 
 
 def capsule_name(capsule: object) -> bytes:
-    """Return the name of a capsule, which says its function's C type."""
-    # A function object of this call's own, here and below: other packages set other types on the shared ones.
+    """Return the name of a capsule, which is the C type of its function."""
+    # Here and below, a new function object: other packages set other types on the shared ones of `ctypes`.
     get: Callable[[object], bytes] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
         ("PyCapsule_GetName", ctypes.pythonapi)
     )
@@ -76,7 +76,7 @@ def capsule_name(capsule: object) -> bytes:
 
 
 def capsule_pointer(capsule: object, name: bytes) -> int:
-    """Return the address in a capsule of a name."""
+    """Return the address in a capsule with a name."""
     get: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )

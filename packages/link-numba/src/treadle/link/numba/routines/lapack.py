@@ -1,4 +1,4 @@
-"""Routines of LAPACK and BLAS, called by name from machine code, which then holds no address and can be kept."""
+"""Routines of LAPACK and BLAS, called by name, so that machine code holds no address and can be cached."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _KINDS = {"char *": "c", "int *": "i"}
 
 
 class Routine(NamedTuple):
-    """A routine as machine code calls it.
+    """The symbol and the parameters of a routine.
 
     Attributes
     ----------
     symbol
-        Its name there.
+        Its name in machine code.
     kinds
         A letter for each parameter: c for a character, i for an integer, s for a function that selects eigenvalues,
         x for numbers. All are passed by their addresses.
@@ -35,7 +35,7 @@ class Routine(NamedTuple):
 
 
 class Routines:
-    """The routines by library and name, each found at its first use and made known to LLVM."""
+    """The routines by library and name, each looked up at its first use and registered with LLVM."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -56,7 +56,7 @@ class Routines:
             return self._known[library, name]
 
     def install(self, source: str) -> None:
-        """Make the routines that a text calls known to LLVM, before machine code of that text is loaded."""
+        """Register with LLVM the routines that a text calls, before machine code of that text is loaded."""
         for library, name in _CALL.findall(source):
             self.find(library, name)
 
@@ -65,13 +65,13 @@ class Routines:
             self._capsules[library] = extension(f"cython_{library}").__pyx_capi__
         capsule = self._capsules[library].get(name)
         signature = b"" if capsule is None else capsule_name(capsule)
-        found = re.fullmatch(r"void \((.*)\)", signature.decode())
-        if capsule is None or found is None:
+        match = re.fullmatch(r"void \((.*)\)", signature.decode())
+        if capsule is None or match is None:
             msg = f"numba: scipy.linalg.cython_{library} has no routine {name}. Install another version of SciPy."
             raise BlasError(msg)
         symbol = f"treadle_{library}_{name}"
         llvm.add_symbol(symbol, capsule_pointer(capsule, signature))
-        kinds = "".join(_KINDS.get(p, "s" if "select" in p else "x") for p in found[1].split(", "))
+        kinds = "".join(_KINDS.get(p, "s" if "select" in p else "x") for p in match[1].split(", "))
         return Routine(symbol, kinds)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's compiled samplers, called by name from machine code, which then holds no address and can be kept."""
+"""NumPy's compiled samplers, called by name, so that machine code holds no address and can be cached."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from treadle.link.numba.routines.transforms import LOOPS
 
 # What kernels call: ``sampler_random_normal(g, x, y)``.
 _CALL = re.compile(r"\bsampler_(random_\w+)\(")
-# What they name where they are passed the table of the bit generators' functions.
+# The name for the table of the bit generators' functions in their arguments.
 FUNCTIONS = "open_generator"
 # Words of a program's table before its constants: routines, loops, the address of that table, and of the watch.
 FIXED_WORDS = len(ROUTINES) + 2 * len(LOOPS) + 2
 
 
 class Samplers:
-    """The samplers by name, each found at its first use and made known to LLVM."""
+    """The samplers by name, each looked up at its first use and registered with LLVM."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -38,7 +38,7 @@ class Samplers:
         return symbol, takes, result
 
     def install(self, source: str) -> None:
-        """Make the samplers that a text calls known to LLVM, before machine code of that text is loaded."""
+        """Register with LLVM the samplers that a text calls, before machine code of that text is loaded."""
         for name in _CALL.findall(source):
             self.find(name)
 

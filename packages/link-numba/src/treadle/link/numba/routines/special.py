@@ -1,4 +1,4 @@
-"""SciPy's compiled special functions, called by name from machine code, which then holds no address and can be kept."""
+"""SciPy's compiled special functions, called by name, so that machine code holds no address and can be cached."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class SpecialFunctionError(TreadleError, ImportError):
 
 
 class Special(NamedTuple):
-    """A function as machine code calls it.
+    """The symbol and the types of a function.
 
     Attributes
     ----------
     symbol
-        Its name there.
+        Its name in machine code.
     code
         Type code of its operands and result.
     nin
-        How many operands it has.
+        The number of its operands.
     """
 
     symbol: str
@@ -43,7 +43,7 @@ class Special(NamedTuple):
 
 
 class SpecialFunctions:
-    """The functions by name, each found at its first use and made known to LLVM."""
+    """The functions by name, each looked up at its first use and registered with LLVM."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -52,7 +52,7 @@ class SpecialFunctions:
     def find(self, name: str, code: str) -> Special:
         """Return a function for operands of a type code.
 
-        One that SciPy has for float as well is called so for f4, any other with f8.
+        f4 uses SciPy's function for float if there is one, otherwise the one for double.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class SpecialFunctions:
             return self._known[name, code]
 
     def install(self, source: str) -> None:
-        """Make the functions that a text calls known to LLVM, before machine code of that text is loaded."""
+        """Register with LLVM the functions that a text calls, before machine code of that text is loaded."""
         for name, code in _CALL.findall(source):
             self.find(name, code)
 

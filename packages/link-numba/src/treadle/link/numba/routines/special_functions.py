@@ -76,7 +76,7 @@ def polygamma(n, x):  # f8 f8
     return sign * special_gamma_f8(s) * total
 
 def gammaln(x):  # f8
-    # Of numbers whose inverse is no finite number SciPy's is infinite.
+    # SciPy's result is infinite for numbers whose inverse is not finite.
     size = pick(x < 0, -x, x)
     if 0 < size and size < 2.2250738585072014e-308:
         return -libm_log_f8(size)

@@ -1,11 +1,11 @@
-"""NumPy's compiled Fourier transforms: their places in the table that compiled functions read."""
+"""NumPy's compiled Fourier transforms, which compiled functions find in a table of addresses."""
 
 from __future__ import annotations
 
 from treadle.tensor import compiled_loop
 
 _MODULE = "numpy.fft._pocketfft_umath"
-# The types of each loop in double precision; in single precision they have other letters.
+# The types of each loop in double precision; single precision replaces D and d by F and f.
 _TYPES = {"fft": "Dd->D", "ifft": "Dd->D", "rfft_n_even": "dd->D", "rfft_n_odd": "dd->D", "irfft": "Dd->d"}
 LOOPS = tuple((name, code) for name in _TYPES for code in ("f4", "f8"))
 # What kernels call.
@@ -13,7 +13,7 @@ CALL = "run_loop"
 
 
 def loop_addresses() -> list[int]:
-    """Return for each of `LOOPS` its address and that of what it is called with."""
+    """Return for each of `LOOPS` its address, and the address of the data that it is called with."""
     addresses: list[int] = []
     for name, code in LOOPS:
         types = _TYPES[name] if code == "f8" else _TYPES[name].replace("D", "F").replace("d", "f")

@@ -19,7 +19,7 @@ ONE = (
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
 )  # fmt: skip
 TWO = ("pow", "atan2")
-# Four units of the last place off for some numbers.
+# Left out: wrong by four units in the last place for some numbers.
 INACCURATE = frozenset({"erff"})
 
 
@@ -30,9 +30,9 @@ class VectorForm:
     Attributes
     ----------
     symbol
-        Its name, which by the vector ABI of x86-64 says what it takes.
+        Its name, which encodes its arguments by the vector ABI of x86-64.
     lanes
-        How many elements it takes at once.
+        The number of elements of a vector.
     """
 
     symbol: str
@@ -40,7 +40,7 @@ class VectorForm:
 
 
 class VectorMath:
-    """The vector forms that exist here, found at the first question."""
+    """The vector forms on this machine, looked up when first asked for."""
 
     def __init__(self) -> None:
         self._lock = new_lock()

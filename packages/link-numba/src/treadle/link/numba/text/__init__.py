@@ -1,1 +1,1 @@
-"""The text of Numba programs: units, the source of kernels, and what LLVM code is emitted from it."""
+"""The text of Numba programs: units, the source of kernels, and the LLVM code emitted from it."""

@@ -1,4 +1,4 @@
-"""Writing a choice: a test, and in each branch the call of its function and what the results then are."""
+"""Writing a choice: a test, and in each branch the call of its function and assignments of the results."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class Arm:
 
 
 def write_choice(writer: GraphWriter, node: Apply, arms: Sequence[Arm]) -> None:
-    """Write a test of the condition; in each branch its statements, then what the node's outputs are."""
+    """Write a test of the condition; each branch has its statements, then assignments of the node's outputs."""
     first, second = (list(arm.lines) for arm in arms)
     held = _held(writer, arms)
     for out, a, b in zip(node.outputs, arms[0].values, arms[1].values, strict=True):
-        made = _either(writer, out, a, b)
+        chosen = _either(writer, out, a, b)
         moved = all(_is_own(value, held) for value in (a, b))
-        if moved and isinstance(made, ArrayValue):
-            # One of two buffers that nothing else needs: the output gets a buffer of its own.
-            made = replace(made, slots=(writer.scratch(1),))
+        if moved and isinstance(chosen, ArrayValue):
+            # Nothing else needs either of the two buffers: the chosen one is moved to a slot for the output.
+            chosen = replace(chosen, slots=(writer.scratch(1),))
         for lines, value in ((first, a), (second, b)):
-            lines += [f"{name} = {text}" for name, text in zip(made.texts(), value.texts(), strict=True)]
-            if moved and isinstance(made, ArrayValue) and isinstance(value, ArrayValue):
-                lines.append(f"move(frame, {made.slots[0]}, {value.slots[0]})")
-        writer.bind(out, _with_known_lengths(writer, out, made))
+            lines += [f"{name} = {text}" for name, text in zip(chosen.texts(), value.texts(), strict=True)]
+            if moved and isinstance(chosen, ArrayValue) and isinstance(value, ArrayValue):
+                lines.append(f"move(frame, {chosen.slots[0]}, {value.slots[0]})")
+        writer.bind(out, _with_known_lengths(writer, out, chosen))
     condition = writer.scalar(node.inputs[0])
     writer.add(f"if {condition} != 0:", *indented(first), "else:", *indented(second))
 
 
 def _held(writer: GraphWriter, arms: Sequence[Arm]) -> Counter[int]:
-    """Return how many values use each buffer: those known around the choice, and each result of a branch."""
+    """Return how many values use each buffer, among values outside of the choice and results of its branches."""
     values = [*writer.values.values(), *(value for arm in arms for value in arm.values)]
     return Counter(slot for value in values if isinstance(value, ArrayValue) for slot in value.slots)
 
@@ -55,7 +55,7 @@ def _is_own(value: Value, held: Counter[int]) -> bool:
 
 
 def _either(writer: GraphWriter, out: Variable, a: Value, b: Value) -> Value:
-    """Return new names for a value that is one of two."""
+    """Return the value of an output, with new names that either branch assigns."""
     storage = writer.storage(out)
     if isinstance(a, ScalarValue) or isinstance(b, ScalarValue):
         name = writer.name()

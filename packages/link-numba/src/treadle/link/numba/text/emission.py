@@ -1,9 +1,9 @@
-"""From generated text to LLVM at once, without Numba's analysis of Python functions.
+"""From generated text directly to LLVM, without Numba's analysis of Python functions.
 
-Generated text is a small part of Python: numbers and pointers, every variable of one type, loops over ranges. What an
-operator or a primitive means is still Numba's: types are resolved by its typing context and code is written by its own
-implementations, each looked up once. Numba's frontend takes some milliseconds for each line of text, this one a few
-hundredths of that. Text beyond this part of Python is left to Numba's frontend.
+Generated text is a small part of Python: numbers and pointers, every variable of one type, loops over ranges. Operators
+and primitives keep Numba's meaning: its typing context resolves types and its implementations write code, each looked
+up once. Numba's frontend takes some milliseconds for each line of text, this one a few hundredths of that. Text beyond
+this part of Python is left to Numba's frontend.
 """
 
 from __future__ import annotations
@@ -50,36 +50,36 @@ _COMPARISONS: dict[type, Callable[..., object]] = {
 _OF_COMPLEX: dict[type, str] = {ast.Mult: "times", ast.Div: "over"}
 _REAL = {types.complex64: types.float32, types.complex128: types.float64}
 _BLOCKS = (ast.If, ast.For, ast.While)
-# Where Numba's result for a unit keeps the name of the function that takes and returns plain values.
+# The key, in Numba's result for a unit, of the name of the function that takes and returns plain values.
 _PLAIN = "treadle_plain"
 _EXTREMES = {"max": ">", "min": "<"}
 
 
 class BeyondError(Exception):
-    """The text is beyond the part of Python that is written at once."""
+    """The text is beyond the part of Python that is emitted directly."""
 
 
 class Value(NamedTuple):
-    """A typed expression: its Numba type, and what writes it."""
+    """A typed expression: its Numba type, and the function that writes it."""
 
     kind: NumbaType
     write: Write
 
 
 class Resolved(NamedTuple):
-    """What Numba makes of an operator for some types: its signature, and what writes the call."""
+    """Numba's implementation of an operator for some types: its signature, and the function that writes the call."""
 
     signature: Signature
     write: Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
 
 class Target:
-    """Numba's contexts for one setting of the compiler, with what was resolved in them.
+    """Numba's contexts for one setting of the compiler, and the implementations resolved in them.
 
     Parameters
     ----------
     typing_context, context
-        Numba's; the second is made for the flags.
+        Numba's contexts; the second is specific to the flags.
     """
 
     def __init__(self, typing_context: TypingContext, context: BaseContext) -> None:
@@ -90,32 +90,32 @@ class Target:
     def resolve(self, function: Callable[..., object], kinds: tuple[NumbaType, ...]) -> Resolved:
         """Return Numba's implementation of an operator or builtin function for types."""
         key = (function, kinds)
-        found = self._resolved.get(key)
-        if found is None:
+        resolved = self._resolved.get(key)
+        if resolved is None:
             kind = self.typing.resolve_value_type(function)
             signature = self.typing.resolve_function_type(kind, kinds, {})
             if signature is None:
                 msg = f"{function} of {kinds}"
                 raise BeyondError(msg)
-            found = self._resolved[key] = Resolved(signature, self.context.get_function(kind, signature))
-        return found
+            resolved = self._resolved[key] = Resolved(signature, self.context.get_function(kind, signature))
+        return resolved
 
     def primitive(self, primitive: _Intrinsic, kinds: tuple[NumbaType, ...]) -> Resolved:
         """Return one of treadle's primitives for types."""
         key = (primitive, kinds)
-        found = self._resolved.get(key)
-        if found is None:
+        resolved = self._resolved.get(key)
+        if resolved is None:
             signature, generate = primitive._defn(self.typing, *kinds)
             context = self.context
 
             def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
                 return generate(context, builder, signature, args)
 
-            found = self._resolved[key] = Resolved(signature, write)
-        return found
+            resolved = self._resolved[key] = Resolved(signature, write)
+        return resolved
 
     def call(self, resolved: Resolved, arguments: Sequence[Value]) -> Value:
-        """Return the call of what was resolved."""
+        """Return the call of a resolved implementation."""
         cast, wanted = self.context.cast, resolved.signature.args
         # A tuple of types for variable arguments stands for any number.
         kinds = wanted if len(wanted) == len(arguments) else [a.kind for a in arguments]
@@ -131,7 +131,7 @@ class Target:
         return Value(resolved.signature.return_type, write)
 
     def as_boolean(self, value: Value) -> Value:
-        """Return the truth of a value."""
+        """Return a value converted to a boolean."""
         if value.kind == types.boolean:
             return value
         return Value(types.boolean, lambda builder: self.context.is_true(builder, value.kind, value.write(builder)))
@@ -170,7 +170,7 @@ class Emitter:
             raise BeyondError(unit.name)
 
     def write(self, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> None:
-        """Write the function's body; the builder stands in its entry."""
+        """Write the function's body; the builder is in its entry block."""
         context = self.target.context
         for name, kind in self._kinds.items():
             if name in self._lasting:
@@ -205,8 +205,8 @@ class Emitter:
         maker = getattr(self, f"_{type(node).__name__.lower()}", None)
         if maker is None:
             raise BeyondError(ast.dump(node))
-        made: Statement = maker(node)
-        return made
+        statement: Statement = maker(node)
+        return statement
 
     def _expr(self, node: ast.Expr) -> Statement:
         if isinstance(node.value, ast.Constant):
@@ -239,14 +239,14 @@ class Emitter:
 
     def _assign_tuple(self, names: Sequence[str], value: Value) -> Statement:
         if not isinstance(value.kind, types.BaseTuple) or len(value.kind) != len(names):
-            msg = f"{value.kind} is no tuple of {len(names)}"
+            msg = f"{value.kind} is not a tuple of {len(names)}"
             raise BeyondError(msg)
         for name, kind in zip(names, value.kind, strict=True):
             self._declare(name, kind)
 
         def write(builder: ir.IRBuilder) -> None:
-            made = cgutils.unpack_tuple(builder, value.write(builder), len(names))
-            for name, part in zip(names, made, strict=True):
+            parts = cgutils.unpack_tuple(builder, value.write(builder), len(names))
+            for name, part in zip(names, parts, strict=True):
                 self._store(builder, name, part)
 
         return write
@@ -342,12 +342,12 @@ class Emitter:
         maker = getattr(self, f"_value_{type(node).__name__.lower()}", None)
         if maker is None:
             raise BeyondError(ast.dump(node))
-        made: Value = maker(node)
-        return made
+        value: Value = maker(node)
+        return value
 
     def _constant(self, kind: NumbaType, value: object) -> Value:
-        made = self.target.context.get_constant(kind, value)
-        return Value(kind, lambda _: made)
+        constant = self.target.context.get_constant(kind, value)
+        return Value(kind, lambda _: constant)
 
     def _value_constant(self, node: ast.Constant) -> Value:
         kinds = {bool: types.boolean, int: types.int64, float: types.float64}
@@ -386,7 +386,7 @@ class Emitter:
         return self._operation(_BINARY.get(type(node.op)), left, right)
 
     def _of_complex(self, name: str, left: Value, right: Value) -> Value:
-        """Return a product or quotient of complex numbers; Numba's own are functions of its frontend's convention."""
+        """Return a product or quotient of complex numbers; Numba's own need the calling convention of its frontend."""
         if name == "times" and not isinstance(left.kind, types.Complex):
             left, right = right, left
         kind = left.kind if isinstance(left.kind, types.Complex) else right.kind
@@ -416,24 +416,24 @@ class Emitter:
         return self._shortcut(parts, stops_at=isinstance(node.op, ast.Or))
 
     def _shortcut(self, parts: Sequence[Value], stops_at: bool) -> Value:
-        """Return the first of some truths that decides, or the last."""
+        """Return ``and`` or ``or`` of some booleans, which evaluates no more of them than needed."""
 
         def write(builder: ir.IRBuilder) -> ir.Value:
             end = builder.append_basic_block("decided")
             incoming = []
             for part in parts[:-1]:
-                found = part.write(builder)
+                truth = part.write(builder)
                 incoming.append((ir.Constant(ir.IntType(1), stops_at), builder.block))
                 more = builder.append_basic_block("more")
-                builder.cbranch(found, *((end, more) if stops_at else (more, end)))
+                builder.cbranch(truth, *((end, more) if stops_at else (more, end)))
                 builder.position_at_end(more)
             incoming.append((parts[-1].write(builder), builder.block))
             builder.branch(end)
             builder.position_at_end(end)
-            made = builder.phi(ir.IntType(1))
+            decided = builder.phi(ir.IntType(1))
             for value, block in incoming:
-                made.add_incoming(value, block)
-            return made
+                decided.add_incoming(value, block)
+            return decided
 
         return Value(types.boolean, write)
 
@@ -452,10 +452,10 @@ class Emitter:
                 incoming.append((part.write(builder), builder.block))
                 builder.branch(end)
             builder.position_at_end(end)
-            made = builder.phi(incoming[0][0].type)
+            chosen = builder.phi(incoming[0][0].type)
             for value, block in incoming:
-                made.add_incoming(value, block)
-            return made
+                chosen.add_incoming(value, block)
+            return chosen
 
         return Value(first.kind, write)
 
@@ -498,10 +498,10 @@ class Emitter:
             raise BeyondError(msg)
 
         def write(builder: ir.IRBuilder) -> ir.Value:
-            made, *others = [a.write(builder) for a in arguments]
+            extreme, *others = [a.write(builder) for a in arguments]
             for other in others:
-                made = builder.select(builder.icmp_signed(sign, made, other), made, other)
-            return made
+                extreme = builder.select(builder.icmp_signed(sign, extreme, other), extreme, other)
+            return extreme
 
         return Value(types.int64, write)
 
@@ -534,9 +534,9 @@ def _name(node: ast.expr) -> str:
 
 
 def _lasting(function: ast.FunctionDef) -> set[str]:
-    """Return the names that stand for a place in memory: assigned twice, or read outside the block that makes them."""
-    made: dict[str, tuple[int, ...]] = {a.arg: () for a in function.args.args}
-    found: set[str] = set()
+    """Return the names that need a place in memory: assigned twice, or read outside of the block that assigns them."""
+    assigned: dict[str, tuple[int, ...]] = {a.arg: () for a in function.args.args}
+    lasting: set[str] = set()
     reads: list[tuple[str, tuple[int, ...]]] = []
     pending: list[tuple[ast.AST, tuple[int, ...]]] = [(s, ()) for s in function.body]
     while pending:
@@ -544,24 +544,24 @@ def _lasting(function: ast.FunctionDef) -> set[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             reads.append((node.id, block))
         elif isinstance(node, ast.Name):
-            if node.id in made:
-                found.add(node.id)
-            made[node.id] = block
+            if node.id in assigned:
+                lasting.add(node.id)
+            assigned[node.id] = block
         for field, value in ast.iter_fields(node):
             inner = block
             if isinstance(node, _BLOCKS) and field in {"body", "orelse", "target"}:
                 inner = (*block, id(node.orelse if field == "orelse" else node.body))
             pending += [(x, inner) for x in (value if isinstance(value, list) else [value]) if isinstance(x, ast.AST)]
-    found.update(name for name, block in reads if name in made and block[: len(made[name])] != made[name])
-    return found
+    lasting.update(name for name, block in reads if name in assigned and block[: len(assigned[name])] != assigned[name])
+    return lasting
 
 
 def emit(
     target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees, library: JITCodeLibrary
 ) -> dict[str, object]:
-    """Write a unit into a library; return what Numba's result for it consists of.
+    """Write a unit into a library; return the fields of Numba's result for it.
 
-    Units call each other with plain values. Callers that Numba compiles find a function of Numba's convention beside.
+    Units call each other with plain values; callers that Numba compiles use a second function, of Numba's convention.
     """
     emitter = Emitter(target, unit, kinds, callees)
     context = target.context
@@ -574,7 +574,7 @@ def emit(
     )  # fmt: skip
     module = library.create_ir_module(name)
     plain = _declared(module, name, context, signature)
-    # A kernel is a function of its own in machine code: the effort of optimising grows with their number only.
+    # A kernel is not inlined, so that optimisation time grows only linearly with the number of kernels.
     if unit.is_kernel or unit.is_inlined:
         plain.attributes.add("noinline" if unit.is_kernel else "alwaysinline")
     for argument in plain.args:
@@ -584,15 +584,15 @@ def emit(
         emitter.write(_entered(plain), plain.args)
         outer = context.declare_function(module, described)
         builder = _entered(outer)
-        made = builder.call(plain, context.call_conv.decode_arguments(builder, described.argtypes, outer))
-        context.call_conv.return_value(builder, context.get_return_value(builder, emitter.returned, made))
+        returned = builder.call(plain, context.call_conv.decode_arguments(builder, described.argtypes, outer))
+        context.call_conv.return_value(builder, context.get_return_value(builder, emitter.returned, returned))
     context.post_lowering(module, library)
     library.add_ir_module(module)
     return {"signature": signature, "fndesc": described, "metadata": {_PLAIN: name}}
 
 
 def _entered(function: ir.Function) -> ir.IRBuilder:
-    """Return a builder at the start of a function, behind the block that variables in memory are made in."""
+    """Return a builder at the start of a function, after the block that allocates variables in memory."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     start = builder.append_basic_block("start")
     builder.branch(start)

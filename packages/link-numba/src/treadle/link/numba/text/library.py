@@ -1,4 +1,4 @@
-"""Functions of generated code that no graph changes: lengths, slices, float16, integer arithmetic, BLAS."""
+"""Functions of generated code that are the same for all graphs: lengths, slices, float16, integers, BLAS."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
-# Each function, by the name it is called by, without the type code that may follow. {t} stands for that code. The
-# comment on the first line holds the types of the parameters, and whether the function is always inlined.
+# The functions; {t} in a text stands for a type code, which also ends the function's name. The comment on the first
+# line of each holds the types of the parameters, and whether the function is always inlined.
 _LENGTHS = """
 def joined(a, b):  # i8 i8
     # The length that two lengths broadcast to, -1 if they do not.
@@ -495,8 +495,8 @@ def _texts() -> Iterable[str]:
         yield (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r).replace("{size}", t[1:])
     for size in (1, 2, 4, 8):
         for kind, text in (("i", _SIGNED_INTEGERS), ("u", _UNSIGNED_INTEGERS)):
-            made = (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")
-            yield made.replace("{bits}", str(8 * size))
+            typed = (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")
+            yield typed.replace("{bits}", str(8 * size))
 
 
 class Library:
@@ -508,7 +508,7 @@ class Library:
         self._units: dict[str, Unit] = {}
 
     def find(self, name: str) -> Unit | None:
-        """Return the function of a name, or None."""
+        """Return the function with a name, or None."""
         with self._lock:
             if not self._texts:
                 self._split()
@@ -529,8 +529,8 @@ class Library:
     def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
         """Return the functions that a text names."""
         names = dict.fromkeys(_NAME.findall(source))
-        found = (self.find(name) for name in names if name != but)
-        return tuple(unit for unit in found if unit is not None)
+        units = (self.find(name) for name in names if name != but)
+        return tuple(unit for unit in units if unit is not None)
 
     def _split(self) -> None:
         for text in _texts():

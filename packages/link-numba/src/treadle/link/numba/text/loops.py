@@ -26,7 +26,7 @@ class Array:
     storage
         Its dtype.
     still
-        For each dimension, whether the stride is known to be zero.
+        For each dimension, whether its stride is known to be zero.
     """
 
     name: str
@@ -54,13 +54,13 @@ def lengths(ndim: int) -> list[tuple[str, str]]:
 
 
 def offset(array: Array, dims: Sequence[int], index: str = "d") -> str:
-    """Return the expression of an element's offset; `dims` are the dimensions whose index counts."""
+    """Return the expression of an element's offset, from the indices along `dims`."""
     terms = [f"{index}{d} * {array.stride(d)}" for d in dims if not array.still[d]]
     return " + ".join(terms) or "0"
 
 
 def merging(arrays: Sequence[Array], ndim: int) -> list[str]:
-    """Return statements that join dimensions, from the last on, wherever all arrays can be walked in one loop."""
+    """Return statements that merge dimensions, from the last on, where one loop can walk all arrays."""
     lines: list[str] = []
     last = ndim - 1
     for d in range(ndim - 2, -1, -1):
@@ -74,7 +74,7 @@ def merging(arrays: Sequence[Array], ndim: int) -> list[str]:
 
 
 def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str = "d", length: str = "n") -> list[str]:
-    """Return loops over `ndim` dimensions; `before_last` runs once for each pass of the innermost loop."""
+    """Return loops over `ndim` dimensions; `before_last` runs once before each run of the innermost loop."""
     lines: list[str] = []
     for d in range(ndim - 1):
         lines += indented([f"for {index}{d} in range({length}{d}):"], d)
@@ -103,10 +103,10 @@ def elementwise(
     ndim
         Rank of the nest.
     arrays, scalars
-        What is read: arrays, and name and type code of scalars. The body finds the elements under the names of the
-        arrays followed by ``_x``.
+        The operands: arrays, and name and type code of scalars. The body reads the elements of an array from a variable
+        with the array's name followed by ``_x``.
     outputs
-        What is written: the body sets the names followed by ``_x``.
+        The results: the body sets the variables with their names followed by ``_x``.
     body
         The statements.
     checks
@@ -132,5 +132,5 @@ def _at(a: Array, last: int) -> str:
 
 
 def still_where(value: ArrayValue, dims: Sequence[str]) -> tuple[bool, ...]:
-    """Return for each dimension whether an operand stands still along it while the result does not."""
+    """Return for each dimension whether an operand is known to be broadcast along it."""
     return tuple(n == "1" and m != "1" for n, m in zip(value.dims, dims, strict=True))

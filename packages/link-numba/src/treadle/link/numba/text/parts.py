@@ -1,4 +1,4 @@
-"""Statements as functions, which take what they use and do not assign, and return what is used later."""
+"""Splitting statements into functions, which take the names that they read and return those that are read later."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _Part = tuple[Unit, list[str], list[str]]
 
 
 def called(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence[str]) -> list[str]:
-    """Make parts of statements a function; return the statements that call it.
+    """Turn statements, cut into parts, into a function; return the statements that call it.
 
-    Of the names `wanted`, it returns those that the statements assign.
+    The function returns those of the names `wanted` that the statements assign.
     """
     if not any(texts):
         return []
@@ -47,14 +47,16 @@ def called(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence
     return [call, f"if {status} != 0:", f"    return STOP({status})"]
 
 
-def whole(writer: GraphWriter, texts: Sequence[Sequence[str]], given: Sequence[str], wanted: Sequence[str]) -> Unit:
-    """Return the function of all parts of statements, which takes all that is given."""
-    return _joined(writer, _parts(writer, texts, wanted), given, wanted)[0]
+def whole(
+    writer: GraphWriter, texts: Sequence[Sequence[str]], parameters: Sequence[str], wanted: Sequence[str]
+) -> Unit:
+    """Return the function that runs all parts of the statements and takes all of `parameters`."""
+    return _joined(writer, _parts(writer, texts, wanted), parameters, wanted)[0]
 
 
 def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence[str]) -> list[_Part]:
-    """Return a function for each part of the statements."""
-    given = {name for names in writer.input_names for name in names}
+    """Return one function for each part of the statements."""
+    inputs = {name for names in writer.input_names for name in names}
     codes = writer.codes
     parts: list[_Part] = []
     needed = list(wanted)
@@ -63,7 +65,7 @@ def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence
         assigned = _assigned_in(text)
         leaves = [name for name in dict.fromkeys(needed) if name in assigned]
         used = dict.fromkeys(_NAME.findall("\n".join(line for line in lines if not line.lstrip().startswith("#"))))
-        known = [name for name in used if name not in assigned and (name in given or name in writer.made)]
+        known = [name for name in used if name not in assigned and (name in inputs or name in writer.local_names)]
         enters = ["table", "frame", *(n for n in known if n not in {"table", "frame"})]
         stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in leaves)])
         body = [_STOP.sub(stop, line) for line in lines]
@@ -77,16 +79,16 @@ def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence
 
 
 def _joined(
-    writer: GraphWriter, parts: Sequence[_Part], given: Sequence[str] | None, wanted: Sequence[str]
+    writer: GraphWriter, parts: Sequence[_Part], parameters: Sequence[str] | None, wanted: Sequence[str]
 ) -> tuple[Unit, list[str]]:
-    """Return the function that calls parts one after another, and the names it takes: those needed if not given."""
+    """Return the function that calls parts in order, and its parameters: by default, the names that the parts need."""
     codes = writer.codes
     lines = []
-    made: set[str] = set()
+    assigned: set[str] = set()
     needed: dict[str, None] = {}
     for unit, enters, leaves in parts:
-        needed.update((name, None) for name in enters if name not in made)
-        made.update(leaves)
+        needed.update((name, None) for name in enters if name not in assigned)
+        assigned.update(leaves)
         targets = ", ".join(["status", *leaves])
         stop = ["status", *(_zero(codes.get(n, "i8")) for n in wanted)]
         lines += [
@@ -95,5 +97,5 @@ def _joined(
             f"    return {', '.join(stop)}",
         ]
     lines.append(f"return {', '.join(['0', *wanted])}")
-    names = list(needed) if given is None else list(given)
+    names = list(needed) if parameters is None else list(parameters)
     return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names

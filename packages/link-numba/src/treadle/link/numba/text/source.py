@@ -1,4 +1,4 @@
-"""The text of a whole program: the graph's statements in functions of bounded size, and the entry around them."""
+"""The text of a whole program: the graph's statements, in functions of bounded size, and the entry function."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Written:
     entry
         The function to call from Python.
     constants
-        The constants that its table holds.
+        The constants in its table.
     uses_blas
-        Whether its table holds the addresses of BLAS routines.
+        Whether its table has addresses of BLAS routines.
     """
 
     entry: Unit
@@ -58,14 +58,14 @@ def write_program(fgraph: FunctionGraph) -> Written:
     blocks = _Blocks(writer, fgraph)
     blocks.write()
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
-    given = ["table", "frame", *(name for names in writer.input_names for name in names)]
-    wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.made))
-    graph = whole(writer, blocks.texts(), given, wanted)
+    parameters = ["table", "frame", *(name for names in writer.input_names for name in names)]
+    wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.local_names))
+    graph = whole(writer, blocks.texts(), parameters, wanted)
     return Written(_entry(fgraph, writer, graph, results, wanted), tuple(writer.constants), writer.uses_blas)
 
 
 class _Text:
-    """The statements of a block being written, cut into parts, and what to return to afterwards."""
+    """The statements of a block being written, cut into parts, and the values known outside of it."""
 
     __slots__ = ("count", "lines", "marks", "values")
 
@@ -121,7 +121,7 @@ class _Blocks:
         self._open.append(_Text(self.writer.lines, dict(self.writer.values)))
 
     def _leave(self, block: Block) -> None:
-        """End a branch: what was taken up in it is not known outside."""
+        """End a branch: inputs and constants that were first read in it are not known outside."""
         values = [self.writer.value(v) for v in block.results]
         ended = self._open.pop()
         self._branches[block] = (ended.texts(), values)
@@ -148,7 +148,7 @@ class _Blocks:
         _forget(writer, dead, before)
 
     def _arm(self, block: Block) -> Arm:
-        """Return a branch as the statements that call its function, and the values it results in."""
+        """Return the statements that call the function of a branch, and its results."""
         texts, values = self._branches.pop(block)
         return Arm(called(self.writer, texts, [name for value in values for name in value.names()]), values)
 
@@ -170,7 +170,7 @@ def _one_line(text: str) -> str:
 
 
 def _forget(writer: GraphWriter, dead: Sequence[Variable], before: int) -> None:
-    """Give back the buffers that no value needs any more: those of the dead, and the rule's own."""
+    """Write the release of buffers that no value needs: those of dead variables, and the rule's scratch buffers."""
     ended = set(range(before + 1, writer.slots + 1))
     for v in dead:
         value = writer.values.pop(v, None)
@@ -191,26 +191,26 @@ class _Result:
 
 
 def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> _Result:
-    """Write what is left to do for an output: it gets a buffer of its own, in C order."""
+    """Write a copy of an output into a buffer of its own, in C order, unless it already lies in one."""
     value = writer.value(var)
     storage = value.storage
     code = "b1" if storage.dtype == "bool" else storage.memory
     if isinstance(value, ScalarValue):
-        made = writer.allocate(["1"], storage)
-        writer.add(f"as_{storage.memory}({made.address})[0] = {storage.stored(value.text)}")
-        return _Result(made.slots[0], (), code)
+        buffer = writer.allocate(["1"], storage)
+        writer.add(f"as_{storage.memory}({buffer.address})[0] = {storage.stored(value.text)}")
+        return _Result(buffer.slots[0], (), code)
     taken = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
     if value.fills_one_buffer and value.slots[0] not in taken:
         return _Result(value.slots[0], value.dims, code)
-    made = writer.allocate(value.dims, storage)
-    writer.copy_into(made, value)
-    return _Result(made.slots[0], value.dims, code)
+    buffer = writer.allocate(value.dims, storage)
+    writer.copy_into(buffer, value)
+    return _Result(buffer.slots[0], value.dims, code)
 
 
 def _entry(
     fgraph: FunctionGraph, writer: GraphWriter, graph: Unit, results: Sequence[_Result], wanted: Sequence[str]
 ) -> Unit:
-    """Return the function called from Python: arrays taken apart, the graph run, arrays made of its buffers."""
+    """Return the function called from Python: it unpacks arrays, runs the graph, and wraps buffers as arrays."""
     params = [("table", "i8")]
     lines = [f"frame = open_frame({writer.slots})"]
     for i, (var, names) in enumerate(zip(fgraph.inputs, writer.input_names, strict=True)):

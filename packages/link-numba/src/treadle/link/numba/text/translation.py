@@ -1,4 +1,4 @@
-"""From a unit's text to machine code, by Numba: its pipeline, without the passes that generated text has no need of."""
+"""From a unit's text to machine code, by Numba's pipeline without the passes that generated text does not need."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
-    """The code of a unit that only other units call: left to be optimised and made machine code with its caller."""
+    """The code of a unit that only other units call: it is optimised and compiled together with its caller."""
 
     stays_apart: bool = False
 
     def add_ir_module(self, ir_module: ir.Module) -> None:
-        """Take the unit's code; a kernel stays a function of its own, so that effort grows with their number only."""
+        """Add the unit's code; a kernel is not inlined, so that optimisation time grows linearly with their number."""
         for function in ir_module.functions:
             if not function.is_declaration and self.stays_apart and "NRT" not in function.name:
                 function.attributes.add("noinline")
@@ -47,7 +47,7 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
 
 
 class LeanCompiler(compiler.CompilerBase):  # type: ignore[misc]  # numba has no types
-    """Numba's pipeline without the passes that generated source has no need of (closures, rewrites, inlining)."""
+    """Numba's pipeline without the passes that generated source does not need (closures, rewrites, inlining)."""
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the one pipeline; pointers among the arguments of a kernel do not overlap."""
@@ -82,7 +82,7 @@ class PartCompiler(LeanCompiler):
 def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Compiled:
     """Compile a unit that calls the functions `used`; only an `entry` can be called from Python.
 
-    Returned are Numba's function, its result for the types, and whether its frontend analysed the text.
+    Return Numba's function, its result for the types, and whether its frontend analysed the text.
     """
     scope = {name: PRIMITIVES.find(name) for name in unit.names()}
     scope = {name: value for name, value in scope.items() if value is not None}
@@ -100,7 +100,7 @@ def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Com
                 analysed = result is None
                 if analysed:
                     result = function._compiler.compile(types, None)  # type: ignore[attr-defined]  # numba has no types
-                # Numba then finds the code where it compiles a caller.
+                # Numba finds the code here when it compiles a caller.
                 key = object()
                 result.target_context.insert_user_function(key, result.fndesc, [result.library])
                 result = function.overloads[types] = result._replace(entry_point=key)
@@ -111,12 +111,12 @@ def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Com
 def _emitted(
     unit: Unit, function: Dispatcher, types: tuple[NumbaType, ...], used: Mapping[str, Dispatcher]
 ) -> compiler.CompileResult | None:
-    """Write the code of a function for callers in compiled code; None if its text is left to Numba's frontend."""
+    """Emit a function for callers in compiled code; None if its text needs Numba's frontend."""
     target = _TARGETS.get(function)
     library = PartLibrary(target.context.codegen(), unit.name)
-    callees = {name: next(iter(made.overloads.values())) for name, made in used.items()}
+    callees = {name: next(iter(emitted.overloads.values())) for name, emitted in used.items()}
     try:
-        made = emit(target, unit, types, callees, library)
+        emitted = emit(target, unit, types, callees, library)
     except BeyondError:
         return None
     library.finalize()
@@ -126,12 +126,12 @@ def _emitted(
         entry_point=None,
         objectmode=False,
         library=library,
-        **made,
+        **emitted,
     )
 
 
 class _Targets:
-    """Numba's contexts, set up as its own compiler sets them up for our options; one with fastmath, one without."""
+    """Numba's contexts, with and without fastmath, set up as Numba's compiler does for our options."""
 
     def __init__(self) -> None:
         self._made: dict[bool, Target] = {}
@@ -144,8 +144,8 @@ class _Targets:
             base = described.target_context
             base.refresh()
             flags: dict[str, object] = {"fastmath": function.targetoptions["fastmath"]} if fast else {}
-            made = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
-            self._made[fast] = Target(described.typing_context, made)
+            context = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
+            self._made[fast] = Target(described.typing_context, context)
         return self._made[fast]
 
 

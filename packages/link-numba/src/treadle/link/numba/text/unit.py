@@ -24,18 +24,17 @@ class Unit:
     name
         Its name.
     source
-        Its text.
+        Its source text.
     signature
         Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements; ``array:f8:2`` an array.
     uses
         The units it calls.
     is_kernel
-        Whether it is worth a function of its own in machine code: one with loops.
+        Whether it is not inlined in machine code, since it has loops.
     is_inlined
-        Whether it becomes a part of every function that calls it, whatever its size, so that LLVM can make vector code
-        of loops around it.
+        Whether it is inlined into every caller, whatever its size, so that LLVM can vectorize loops around it.
     key
-        Digest of all this, for memory and disk.
+        A digest of all this, the key in memory and on disk.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Unit:
         return set(_NAME.findall(self.source))
 
     def with_uses(self) -> list[Unit]:
-        """Return this unit after all that it uses, each once."""
+        """Return this unit after all units that it uses, each once."""
         order: dict[str, Unit] = {}
         pending: list[tuple[Unit, bool]] = [(self, False)]
         while pending:
@@ -73,7 +72,7 @@ class Unit:
 
 
 def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[str], uses: Sequence[Unit] = ()) -> Unit:
-    """Return the unit of a function body.
+    """Return the unit with a function body.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[st
     params
         Name and type code of each parameter.
     lines
-        The body, indented by one step less than it will be.
+        The body, without the indentation that it gets.
     uses
         The units it calls.
     """
@@ -95,5 +94,5 @@ def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[st
 
 
 def indented(lines: Sequence[str], steps: int = 1) -> list[str]:
-    """Return lines moved to the right."""
+    """Return lines indented by some levels."""
     return [INDENT * steps + line for line in lines]

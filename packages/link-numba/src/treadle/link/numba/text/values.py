@@ -1,4 +1,4 @@
-"""What a variable of the graph is in the generated code."""
+"""How a variable of the graph is represented in generated code."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class ArrayValue:
     storage
         Its dtype.
     slots
-        The buffers it may lie in, if the program made them.
+        The buffers of the program that it may lie in.
     packed
-        Whether it is known to lie in C order without gaps.
+        Whether it is known to be contiguous in C order.
     certain
-        Whether it surely lies in a buffer of `slots`; if not, it may also be an input's or a constant's memory.
+        Whether it always lies in a buffer of `slots`; if not, it may also lie in the memory of an input or constant.
     """
 
     address: str
@@ -73,7 +73,7 @@ class ArrayValue:
 
     @property
     def fills_one_buffer(self) -> bool:
-        """Whether it surely is one buffer of the program, in C order."""
+        """Whether it always is one whole buffer of the program, in C order."""
         return len(self.slots) == 1 and self.packed and self.certain
 
     @property
@@ -91,7 +91,7 @@ def is_literal(text: str) -> bool:
 
 
 def product(dims: tuple[str, ...] | list[str]) -> str:
-    """Return the expression of a product of lengths, literals multiplied out."""
+    """Return the expression of a product of lengths; literals are multiplied."""
     known = 1
     rest = []
     for n in dims:

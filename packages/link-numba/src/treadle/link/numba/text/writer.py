@@ -29,35 +29,35 @@ class GraphWriter:
     ----------
     lines
         The statements written so far.
-    made
-        Every name they assign.
+    local_names
+        Every name that they assign.
     units
         The kernels they call, by name.
     codes
-        Type code of every name that is no int64.
+        The type code of every name that is not an int64.
     slots
-        How many buffers there are.
+        The number of buffers.
     constants, uses_blas
-        What the program's table must hold.
+        The contents of the program's table: constants, and whether BLAS routines are among the addresses.
     input_names
         Names of each input's address, lengths and strides.
     values
-        What each variable that is still needed is.
+        The value of each variable that is still needed.
     dying
         The variables that the node being written uses last.
     overwritten
-        The buffers that nodes write into which did not make them.
+        The buffers that a node overwrites, though another node allocated them.
     places
-        Where arrays are to be made that have a place already, given their lengths: rows of a loop's results.
+        For rows of a loop's stacked results: functions from the lengths to the array that the row is written into.
     head
-        In a loop, the statements before it, where constants are taken up; a loop's buffers are used in all its steps.
+        In a loop, the statements before it, which read inputs and constants; otherwise None.
     statements
         Returns the statements of a graph in this one, cut into parts.
     """
 
     def __init__(self, fgraph: FunctionGraph, statements: Callable[[FunctionGraph], list[list[str]]]) -> None:
         self.lines: list[str] = []
-        self.made: set[str] = set()
+        self.local_names: set[str] = set()
         self.constants: list[Constant] = []
         self.uses_blas = False
         self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
@@ -80,15 +80,15 @@ class GraphWriter:
         return STORAGES[var.type.dtype]  # type: ignore[attr-defined]  # a tensor
 
     def value(self, var: Variable) -> Value:
-        """Return what a variable is; inputs and constants are taken up when they are first asked for."""
-        found = self.values.get(var)
-        if found is None:
-            # In a loop, what is the same in all steps stands before it.
+        """Return the value of a variable; code that reads inputs and constants is written when they are first used."""
+        value = self.values.get(var)
+        if value is None:
+            # In a loop, inputs and constants are read before the first step.
             lines, self.lines = self.lines, self.lines if self.head is None else self.head
-            found = self._input(var) if var in self._inputs else self._constant(var)
+            value = self._input(var) if var in self._inputs else self._constant(var)
             self.lines = lines
-            self.values[var] = found
-        return found
+            self.values[var] = value
+        return value
 
     def _input(self, var: Variable) -> Value:
         address, *rest = self._inputs[var]
@@ -117,7 +117,7 @@ class GraphWriter:
         return ArrayValue(self.let(f"as_i8(table)[{word}]"), dims, self.packed_strides(dims), storage)
 
     def array(self, var: Variable) -> ArrayValue:
-        """Return what a variable of rank 1 or more is."""
+        """Return the value of a variable of rank 1 or more."""
         value = self.value(var)
         if isinstance(value, ScalarValue):
             msg = f"numba: {var} is a scalar, an array was expected. Check the rank in the rule."
@@ -136,7 +136,7 @@ class GraphWriter:
         return value.text if dtype is None else converted(value.text, value.storage.dtype, dtype)
 
     def bind(self, var: Variable, value: Value) -> None:
-        """Say what a variable is."""
+        """Set the value of a variable."""
         self.values[var] = value
 
     # Statements
@@ -145,7 +145,7 @@ class GraphWriter:
         """Return a new name."""
         self._names += 1
         name = f"{stem}_{self._names}"
-        self.made.add(name)
+        self.local_names.add(name)
         return name
 
     def add(self, *lines: str) -> None:
@@ -163,7 +163,7 @@ class GraphWriter:
         return name
 
     def bind_scalar(self, var: Variable, text: str) -> None:
-        """Say that a variable of rank 0 is an expression of its dtype."""
+        """Set the value of a variable of rank 0 to an expression of its dtype."""
         storage = self.storage(var)
         if storage.code != "i8" and is_literal(text):
             text = f"{storage.code}({text})"
@@ -196,7 +196,7 @@ class GraphWriter:
         return name
 
     def same(self, a: str, b: str) -> str:
-        """Return a length that two must agree on; the program stops if they differ."""
+        """Return the common value of two lengths; the program stops if they differ."""
         if a == b:
             return a
         self.stop_if(f"{a} != {b}", SHAPE)
@@ -209,17 +209,17 @@ class GraphWriter:
             n = ns[0]
             for m in ns[1:]:
                 n = self.joined(n, m)
-            given = known[at]
-            dims.append(n if given is None else str(given))
+            length = known[at]
+            dims.append(n if length is None else str(length))
         return tuple(dims)
 
     def known_dims(self, var: Variable, dims: Sequence[str]) -> tuple[str, ...]:
-        """Return lengths, with those that the type knows as literals."""
+        """Return lengths, replaced by literals where the type knows them."""
         lengths = var.type.shape  # type: ignore[attr-defined]  # a tensor
         return tuple(m if n is None else str(n) for n, m in zip(lengths, dims, strict=True))
 
     def strides_in(self, value: ArrayValue, dims: Sequence[str]) -> tuple[str, ...]:
-        """Return the strides of an array that is broadcast to lengths."""
+        """Return the strides of an array when it is broadcast to lengths."""
         strides = []
         for n, m, s in zip(value.dims, dims, value.strides, strict=True):
             same = n == m or (is_literal(n) and n != "1")
@@ -236,7 +236,7 @@ class GraphWriter:
     # Buffers
 
     def allocate(self, dims: Sequence[str], storage: Storage, slot: int = 0) -> ArrayValue:
-        """Write the making of an array in C order and return it; in a new buffer if none is given."""
+        """Write the allocation of an array in C order and return it; it gets a new buffer unless `slot` names one."""
         slot = slot or self.scratch(1)
         size = self.let(product([*dims, str(storage.itemsize)]), "size")
         address = self.let(f"new(frame, {slot}, {size})")
@@ -244,15 +244,15 @@ class GraphWriter:
         return ArrayValue(address, tuple(dims), self.packed_strides(dims), storage, (slot,), packed=True)
 
     def new_output(self, var: Variable, dims: Sequence[str]) -> ArrayValue:
-        """Make the array of a node's output and bind it."""
+        """Write the allocation of a node's output, bind the output to the array, and return the array."""
         place = self.places.get(var)
         known = self.known_dims(var, dims)
-        made = self.allocate(known, self.storage(var)) if place is None else place(known)
-        self.bind(var, made)
-        return made
+        output = self.allocate(known, self.storage(var)) if place is None else place(known)
+        self.bind(var, output)
+        return output
 
     def scratch(self, count: int) -> int:
-        """Return the first of some consecutive buffers that a kernel may make for itself."""
+        """Reserve consecutive buffers that a kernel may allocate for itself; return the first one."""
         first = self.slots + 1
         self.slots += count
         return first
@@ -264,7 +264,7 @@ class GraphWriter:
         return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
 
     def loop(self, name: str, code: str) -> tuple[str, str]:
-        """Return the expressions of the address of a Fourier transform, and of what it is called with."""
+        """Return the expressions of the addresses of a Fourier transform and of the data that it is called with."""
         at = len(ROUTINES) + 2 * LOOPS.index((name, code))
         return f"as_i8(table)[{at}]", f"as_i8(table)[{at + 1}]"
 
@@ -273,16 +273,16 @@ class GraphWriter:
         return f"as_i8(table)[{FIXED_WORDS - 2}]"
 
     def watch(self) -> str:
-        """Return the expression of the address of what loops look at to see whether to end."""
+        """Return the expression of the address of the memory that loops check for an interrupt."""
         return f"as_i8(table)[{FIXED_WORDS - 1}]"
 
     def drop(self, slot: int) -> None:
-        """Write that a buffer is given back; in a loop, it is kept for the next step."""
+        """Write the release of a buffer; in a loop, it is kept for the next step."""
         if self.head is None:
             self.lines.append(f"drop(frame, {slot})")
 
     def may_overwrite(self, var: Variable) -> bool:
-        """Whether the current node may write into an input: a buffer of the program in C order, not used again."""
+        """Whether the current node may overwrite an input: it is a buffer in C order that is not used again."""
         value = self.values[var]
         if not isinstance(value, ArrayValue) or not value.fills_one_buffer or var not in self.dying:
             return False
@@ -310,15 +310,15 @@ class GraphWriter:
         stem
             Start of the kernel's name.
         inputs
-            Name and value of what is read, already of the outputs' rank or scalar; broadcast.
+            Names and values of the operands, which are scalars or have the outputs' rank; they are broadcast.
         outputs
-            Name and array of what is written; all of one shape.
+            Names and arrays of the results, all of one shape.
         body
             Statements over ``<name>_x``.
         reads_outputs
             Whether the body starts from the outputs' elements.
         checks
-            Whether the body sets ``bad`` to a status where values are refused.
+            Whether the body sets ``bad`` to a status for invalid values.
         """
         dims = outputs[0][1].dims
         arrays: list[Array] = []
@@ -335,9 +335,9 @@ class GraphWriter:
         written = []
         start = []
         for name, value in outputs:
-            made = Array(name, value.storage, (False,) * len(dims))
-            written.append(made)
-            arguments += made.arguments(value.address, value.strides)
+            array = Array(name, value.storage, (False,) * len(dims))
+            written.append(array)
+            arguments += array.arguments(value.address, value.strides)
             if reads_outputs:
                 last = len(dims) - 1
                 start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + d{last} * {name}_s{last}]"))
@@ -345,12 +345,12 @@ class GraphWriter:
         self.call(unit, [*arguments, *scalar_arguments], checked=checks)
 
     def copy_into(self, target: ArrayValue, source: Value) -> None:
-        """Write that an array's elements are set to a value's, converted and broadcast."""
+        """Write that a value is copied into an array, converted and broadcast."""
         text = converted("x_x", source.storage.dtype, target.storage.dtype)
         self.run_elementwise("copy", [("x", source)], [("o", target)], [f"o_x = {text}"])
 
     def packed(self, value: ArrayValue) -> ArrayValue:
-        """Return an array in C order: the same one where it is, a copy where not (decided at run time)."""
+        """Return an array in C order: the same one if it is, otherwise a copy (decided at run time)."""
         if value.packed:
             return value
         self.slots += 1
@@ -369,10 +369,10 @@ class GraphWriter:
         self.lines.append(f"{address} = new(frame, {slot}, {size})")
         self.stop_if(f"{address} == 0", MEMORY)
         slots = (*value.slots, slot)
-        made = ArrayValue(address, value.dims, expected, value.storage, slots, packed=True, certain=bool(value.slots))
-        self.copy_into(made, value)
+        copy = ArrayValue(address, value.dims, expected, value.storage, slots, packed=True, certain=bool(value.slots))
+        self.copy_into(copy, value)
         self.lines[mark:] = [f"    {line}" for line in self.lines[mark:]]
-        return made
+        return copy
 
 
 def _input_names(i: int, ndim: int) -> list[str]:

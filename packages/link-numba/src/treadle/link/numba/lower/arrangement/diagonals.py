@@ -1,4 +1,4 @@
-"""ExtractDiag: the same memory at another address, under other lengths and strides."""
+"""ExtractDiag: a view with another address, other lengths and other strides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(ExtractDiag)
 def lower_extract_diag(op: ExtractDiag, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the arithmetic of the diagonal."""
+    """Write the computation of the diagonal's address, length and stride."""
     value = writer.array(node.inputs[0])
     (out,) = node.outputs
     rows, columns = value.dims[op.axis1], value.dims[op.axis2]

@@ -1,4 +1,4 @@
-"""RepeatedPositions."""
+"""RepeatedPositions: the positions that a repetition reads, as ``numpy.repeat`` needs them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(RepeatedPositions)
 def lower_repeated_positions(op: RepeatedPositions, node: TensorNode, writer: GraphWriter) -> None:
-    """Count the positions, then write each as often as is said."""
+    """Add up the counts, then write each position as often as its count says."""
     del op
     counts = writer.array(node.inputs[0])
     n = writer.let(writer.scalar(node.inputs[1], "int64"), "n")
@@ -33,17 +33,17 @@ def lower_repeated_positions(op: RepeatedPositions, node: TensorNode, writer: Gr
         f"for i in range({n}):",
         f"    if {count} < 0:",
         f"        return STOP({VALUE})",
-        # More could not be addressed; the sum would pass the range of int64.
+        # More elements could not be addressed, and their number would overflow int64.
         f"    if {count} > {2**60} - {total}:",
         f"        return STOP({VALUE})",
         f"    {total} = {total} + {count}",
     )
-    made = writer.new_output(node.outputs[0], [total])
+    positions = writer.new_output(node.outputs[0], [total])
     at = writer.name("at")
     writer.add(
         f"{at} = 0",
         f"for i in range({n}):",
         f"    for k in range({count}):",
-        f"        as_i8({made.address})[{at} + k] = i",
+        f"        as_i8({positions.address})[{at} + k] = i",
         f"    {at} = {at} + {count}",
     )

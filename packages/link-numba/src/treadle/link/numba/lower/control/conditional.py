@@ -1,4 +1,4 @@
-"""Choices between branches, where both were computed before: those of `treadle.link.numba.text.source` are lazy."""
+"""Choices between two values that are both computed; `treadle.link.numba.text.source` writes the lazy ones."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(DeepCopyOp)
 def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> None:
-    """Copy an array; a scalar is a value already."""
+    """Copy an array; a scalar needs no copy."""
     del op
     value = writer.value(node.inputs[0])
     if isinstance(value, ScalarValue):
@@ -29,6 +29,6 @@ def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> No
 
 @TABLE.register(ViewOp)
 def lower_view(op: ViewOp, node: TensorNode, writer: GraphWriter) -> None:
-    """Name the value anew."""
+    """Bind the value to the output."""
     del op
     writer.bind(node.outputs[0], writer.value(node.inputs[0]))

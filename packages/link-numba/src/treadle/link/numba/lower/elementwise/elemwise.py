@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
-# Of these, the first operand is asked whether it is a number. Of a constant that is asked before a loop.
+# These test whether their first operand is NaN: constants are moved there, so that the test happens before a loop.
 _EXTREMES = frozenset({"maximum", "minimum"})
 
 
@@ -35,11 +35,12 @@ def refusal(op: Elemwise, node: Apply) -> str:
 
 
 def body_of(
-    composite: Composite, given: list[tuple[str, str]], constants: Sequence[Variable] = ()
+    composite: Composite, operands: list[tuple[str, str]], constants: Sequence[Variable] = ()
 ) -> tuple[list[str], list[str], dict[str, str]]:
     """Return the statements of a composite, the expressions of its outputs, and the type codes of names.
 
-    `constants` are the variables of what is given, where it matters which of them are constants.
+    `operands` are expressions with their dtypes. `constants`, if passed, are their variables, which show what is a
+    constant.
     """
     lines: list[str] = []
     codes: dict[str, str] = {}
@@ -54,7 +55,7 @@ def body_of(
 
     values = [
         (named(converted(text, dtype, wanted), wanted), wanted)
-        for (text, dtype), wanted in zip(given, composite.dtypes, strict=True)
+        for (text, dtype), wanted in zip(operands, composite.dtypes, strict=True)
     ]
     numbers = [v.data if isinstance(v, Constant) else 0 for v in constants] or [0] * len(values)
     numbers += [number for number, _ in composite.constants]
@@ -63,15 +64,15 @@ def body_of(
         pairs = list(zip(step.args, step.loops, strict=True))
         if step.scalar_op.name in _EXTREMES and pairs[1][0] < len(numbers) and _decides(numbers[pairs[1][0]]):
             pairs.reverse()
-        operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in pairs]
+        step_operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in pairs]
         if can_fail(step):
-            lines += [f"if {operands[1][0]} < 0:", f"    bad = {VALUE}"]
-        values.append((named(step_text(step, operands), step.out), step.out))
+            lines += [f"if {step_operands[1][0]} < 0:", f"    bad = {VALUE}"]
+        values.append((named(step_text(step, step_operands), step.out), step.out))
     return lines, [values[i][0] for i in composite.outputs], codes
 
 
 def _decides(number: complex | np.ndarray) -> bool:
-    """Whether a number is none of those for which the order of operands matters: 0 and NaN."""
+    """Whether the order of operands does not matter for a number, as it does for 0 and NaN."""
     return bool(number == number and number != 0)
 
 
@@ -100,8 +101,8 @@ def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
     operands = [as_operand(writer, v) for v in node.inputs]
     arrays = [x for x in operands if isinstance(x, ArrayValue)]
     dims = writer.broadcast_dims([x.dims for x in arrays], kind.shape) if arrays else ("1",) * kind.ndim
-    given = [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)]
-    lines, results, _ = body_of(composite, given)
+    elements = [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)]
+    lines, results, _ = body_of(composite, elements)
     outputs = [(f"o{i}", writer.new_output(v, dims)) for i, v in enumerate(node.outputs)]
     body = [*lines, *(f"o{i}_x = {text}" for i, text in enumerate(results))]
     inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
@@ -109,7 +110,7 @@ def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
 
 
 def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
-    """Return an operand; an array of one element, known so from its type, becomes a scalar read before the loop."""
+    """Return an operand; an array that has one element by its type becomes a scalar, which is read before the loop."""
     value = writer.value(var)
     if isinstance(value, ArrayValue) and all(n == "1" for n in value.dims):
         text = value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]")
@@ -122,14 +123,14 @@ def _stem(op: Elemwise) -> str:
 
 
 def _lower_scalars(composite: Composite, node: TensorNode, writer: GraphWriter, checks: bool) -> None:
-    given = []
+    numbers = []
     for v in node.inputs:
         storage = writer.storage(v)
         text = writer.scalar(v)
         if not is_name(text):
             text = writer.let(f"{storage.code}({text})", code=storage.code)
-        given.append((text, storage.dtype))
-    lines, results, codes = body_of(composite, given, node.inputs)
+        numbers.append((text, storage.dtype))
+    lines, results, codes = body_of(composite, numbers, node.inputs)
     renamed = {name: writer.name() for name in codes}
     if checks:
         renamed["bad"] = writer.name("bad")

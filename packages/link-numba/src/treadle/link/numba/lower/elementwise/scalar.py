@@ -1,4 +1,4 @@
-"""Numba texts of scalar ops: Python expressions, with functions that the compiler's library has."""
+"""Numba texts of scalar ops: Python expressions, with functions of `treadle.link.numba.text.library`."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ for _name, _texts in {
 }.items():
     SCALARS.register(_name, _texts)
 
-# Operands are converted to the dtype of the result in any case.
+# Casts: their operand already has the dtype of the result when the text is filled in.
 for _cast in CASTS.values():
     SCALARS.register(_cast.name, {"fiub": "{0}"})
 
-# Functions of one operand that libm has under NumPy's name, or another.
+# Functions of one operand in libm, under NumPy's name or another one.
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
 ):  # fmt: skip
@@ -86,7 +86,7 @@ for _name in (
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
 
-# Functions that SciPy has compiled, by cython_special's names; see `treadle.link.numba.routines.special`.
+# SciPy's compiled functions, by their names in cython_special; see `treadle.link.numba.routines.special`.
 for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
@@ -111,7 +111,7 @@ for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1
 for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
     SCALARS.register(_name, {"f": f"special_{_name}_{{t}}({{0}}, {{1}})"})
 
-# Functions that are written here, in double: see `treadle.link.numba.routines.special_functions`.
+# Functions of `treadle.link.numba.routines.special_functions`, which compute in double.
 for _name, _text in {
     "beta_tail_moment": "beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "gamma_tail_moment({0}, {1}, {2})",
@@ -121,7 +121,7 @@ for _name, _text in {
     "tri_gamma": "tri_gamma(f8({0}))",
 }.items():
     SCALARS.register(_name, {"f": f"{{t}}({_text})"})
-# Complex numbers: libm's functions where NumPy calls them too.
+# Complex numbers: libm's functions, as in NumPy.
 for _name, _text in {
     "add": "{0} + {1}",
     "sub": "{0} - {1}",

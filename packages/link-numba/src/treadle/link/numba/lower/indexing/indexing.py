@@ -37,11 +37,11 @@ TAKES_COMPLEX = True
 
 
 def basic_part(
-    writer: GraphWriter, value: ArrayValue, entries: Sequence[Entry], given: Iterator[TensorVariable]
+    writer: GraphWriter, value: ArrayValue, entries: Sequence[Entry], symbolic: Iterator[TensorVariable]
 ) -> tuple[ArrayValue, list[TensorVariable]]:
-    """Write the arithmetic of slices and positions, and return the part and the index arrays met on the way.
+    """Write the arithmetic of slices and positions; return the view, and the index arrays among the entries.
 
-    Dimensions that index arrays pick from stay whole.
+    `symbolic` yields the inputs that stand for entries. Dimensions that index arrays pick from are kept whole.
     """
     dims: list[str] = []
     strides: list[str] = []
@@ -49,14 +49,14 @@ def basic_part(
     arrays: list[TensorVariable] = []
     for entry, n, s in zip(entries, value.dims, value.strides, strict=True):
         if isinstance(entry, Positions):
-            arrays.append(next(given))
+            arrays.append(next(symbolic))
             if entry.length is not None:
                 writer.stop_if(f"{n} != {entry.length}", INDEX)
             first, count, stride = "0", n, s
         elif isinstance(entry, At):
-            first, count, stride = _position(writer, entry, n, given), "", ""
+            first, count, stride = _position(writer, entry, n, symbolic), "", ""
         else:
-            first, count, stride = _span(writer, entry, n, s, given)
+            first, count, stride = _span(writer, entry, n, s, symbolic)
         if first != "0":
             shifts.append(f"{first} * {s}")
         if count:
@@ -72,19 +72,19 @@ def basic_part(
     return view, arrays
 
 
-def _bound(writer: GraphWriter, bound: object, given: Iterator[TensorVariable]) -> str:
+def _bound(writer: GraphWriter, bound: object, symbolic: Iterator[TensorVariable]) -> str:
     if isinstance(bound, Symbolic):
-        return writer.let(writer.scalar(next(given), "int64"), "r")
+        return writer.let(writer.scalar(next(symbolic), "int64"), "r")
     return str(bound)
 
 
-def _position(writer: GraphWriter, entry: At, n: str, given: Iterator[TensorVariable]) -> str:
-    at = _bound(writer, entry.value, given)
+def _position(writer: GraphWriter, entry: At, n: str, symbolic: Iterator[TensorVariable]) -> str:
+    at = _bound(writer, entry.value, symbolic)
     if is_literal(at) and is_literal(n):
         return str(int(at) % int(n)) if -int(n) <= int(at) < int(n) else _never(writer)
-    found = writer.let(f"position({at}, {n})", "r")
-    writer.stop_if(f"{found} < 0", INDEX)
-    return found
+    position = writer.let(f"position({at}, {n})", "r")
+    writer.stop_if(f"{position} < 0", INDEX)
+    return position
 
 
 def _never(writer: GraphWriter) -> str:
@@ -92,11 +92,11 @@ def _never(writer: GraphWriter) -> str:
     return "0"
 
 
-def _span(writer: GraphWriter, entry: Span, n: str, s: str, given: Iterator[TensorVariable]) -> tuple[str, str, str]:
-    """Return first position, length and stride of a slice."""
+def _span(writer: GraphWriter, entry: Span, n: str, s: str, symbolic: Iterator[TensorVariable]) -> tuple[str, str, str]:
+    """Return the first position, the length and the stride of a slice."""
     if entry.is_full:
         return "0", n, s
-    parts = [None if b is None else _bound(writer, b, given) for b in (entry.start, entry.stop, entry.step)]
+    parts = [None if b is None else _bound(writer, b, symbolic) for b in (entry.start, entry.stop, entry.step)]
     if is_literal(n) and all(b is None or is_literal(b) for b in parts):
         taken = range(int(n))[slice(*(None if b is None else int(b) for b in parts))]
         return str(taken.start if len(taken) else 0), str(len(taken)), _stride(writer, str(taken.step), s)
@@ -115,7 +115,7 @@ _LONGEST = 2**62
 
 
 def _stride(writer: GraphWriter, step: str, s: str) -> str:
-    """Return the distance of the elements of a slice; 0 if it is longer than memory, where there is one at most."""
+    """Return the stride of a slice; 0 if it exceeds memory, since the slice then has one element at most."""
     if step == "1":
         return s
     if is_literal(step) and is_literal(s) and abs(int(step) * int(s)) > _LONGEST:
@@ -125,7 +125,7 @@ def _stride(writer: GraphWriter, step: str, s: str) -> str:
 
 @TABLE.register(Subtensor)
 def lower_subtensor(op: Subtensor, node: TensorNode, writer: GraphWriter) -> None:
-    """Take a view."""
+    """Bind a view to the output."""
     x, *parts = node.inputs
     (out,) = node.outputs
     value = writer.value(x)
@@ -141,16 +141,16 @@ def lower_subtensor(op: Subtensor, node: TensorNode, writer: GraphWriter) -> Non
 
 
 def _fresh(writer: GraphWriter, node: TensorNode) -> ArrayValue:
-    """Return a copy of the first input to write into, or the input itself where nothing else needs it."""
+    """Return a copy of the first input to write into, or the input itself if nothing else reads it."""
     (out,) = node.outputs
     x = node.inputs[0]
     value = writer.array(x)
     if writer.may_overwrite(x):
         writer.bind(out, value)
         return value
-    made = writer.new_output(out, value.dims)
-    writer.copy_into(made, value)
-    return made
+    copy = writer.new_output(out, value.dims)
+    writer.copy_into(copy, value)
+    return copy
 
 
 def _changed(op: IncSubtensor | AdvancedIncSubtensor, storage: Storage, old: str, new: str) -> str:
@@ -159,7 +159,7 @@ def _changed(op: IncSubtensor | AdvancedIncSubtensor, storage: Storage, old: str
 
 @TABLE.register(IncSubtensor)
 def lower_inc_subtensor(op: IncSubtensor, node: TensorNode, writer: GraphWriter) -> None:
-    """Write into a part of a copy."""
+    """Write into a view of a copy."""
     x, y, *parts = node.inputs
     target: Value = writer.value(x)
     values = writer.value(y)
@@ -167,8 +167,8 @@ def lower_inc_subtensor(op: IncSubtensor, node: TensorNode, writer: GraphWriter)
         new = writer.scalar(y)
         writer.bind_scalar(node.outputs[0], f"({_changed(op, target.storage, target.text, new)})")
         return
-    made = _fresh(writer, node)
-    part, _ = basic_part(writer, made, op.entries, iter(parts))
+    copy = _fresh(writer, node)
+    part, _ = basic_part(writer, copy, op.entries, iter(parts))
     storage = part.storage
     if part.ndim == 0:
         cell = f"as_{storage.memory}({part.address})[0]"
@@ -199,7 +199,7 @@ def picking(
     Parameters
     ----------
     plan
-        How the index is carried out.
+        How the index arrays are applied.
     arrays
         Dtype of each index array; its parameters are ``p<k>``, its strides, and length and stride of the dimension
         it indexes, ``m<k>`` and ``t<k>``.
@@ -208,7 +208,7 @@ def picking(
     body
         Statements over ``x[x_q]`` and ``y[y_q]``.
     y
-        The array beside: what is written, or what is put.
+        The other array: the result of reading, or the values to store.
     storage
         Dtype of the indexed array.
     """
@@ -248,7 +248,7 @@ def picking(
 
 
 class _Picked:
-    """An index with arrays, worked out at the point of writing: lengths, and the arguments of its kernel."""
+    """An index with arrays: the lengths of what it picks, and the arguments of the kernel that visits it."""
 
     def __init__(
         self, writer: GraphWriter, part: ArrayValue, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
@@ -259,7 +259,7 @@ class _Picked:
         ndim = self.plan.array_ndim
         positions = [padded(p, ndim) if ndim else p for p in positions]
         for var, d in zip(arrays, self.plan.indexed, strict=True):
-            # Where nothing is taken, NumPy checks single positions all the same.
+            # NumPy checks scalar positions even where nothing is picked.
             if ndim and getattr(var.type, "ndim", 1) == 0:
                 writer.stop_if(f"position({writer.scalar(var, 'int64')}, {part.dims[d]}) < 0", INDEX)
         self.picked = writer.broadcast_dims([p.dims for p in positions], [None] * ndim) if ndim else ()
@@ -291,18 +291,18 @@ class _Picked:
 
 
 def index_array(writer: GraphWriter, var: TensorVariable) -> ArrayValue:
-    """Return a variable as an array: a scalar as one of rank 0, which lies in a buffer."""
+    """Return a variable as an array; a scalar is stored in a buffer, as an array of rank 0."""
     value = writer.value(var)
     if isinstance(value, ArrayValue):
         return value
-    made = writer.allocate(["1"], value.storage)
-    writer.add(f"as_{value.storage.memory}({made.address})[0] = {value.text}")
-    return ArrayValue(made.address, (), (), value.storage, made.slots)
+    cell = writer.allocate(["1"], value.storage)
+    writer.add(f"as_{value.storage.memory}({cell.address})[0] = {value.text}")
+    return ArrayValue(cell.address, (), (), value.storage, cell.slots)
 
 
 @TABLE.register(AdvancedSubtensor)
 def lower_advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, writer: GraphWriter) -> None:
-    """Read every element that is picked."""
+    """Read every picked element."""
     x, *parts = node.inputs
     (out,) = node.outputs
     part, arrays = basic_part(writer, writer.array(x), op.entries, iter(parts))
@@ -312,18 +312,18 @@ def lower_advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, writer: Gr
     if kind.ndim:
         picked.run(writer, part, body, writer.new_output(out, picked.dims))
         return
-    made = writer.allocate(["1"], part.storage)
-    picked.run(writer, part, body, ArrayValue(made.address, (), (), part.storage, made.slots))
-    writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({made.address})[0]"))
+    cell = writer.allocate(["1"], part.storage)
+    picked.run(writer, part, body, ArrayValue(cell.address, (), (), part.storage, cell.slots))
+    writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({cell.address})[0]"))
 
 
 @TABLE.register(AdvancedIncSubtensor)
 def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, writer: GraphWriter) -> None:
-    """Change every element that is picked, in a copy; repeated positions are changed again."""
+    """Change every picked element in a copy; a repeated position is changed each time."""
     _, y, *parts = node.inputs
     values = writer.value(y)
-    made = _fresh(writer, node)
-    part, arrays = basic_part(writer, made, op.entries, iter(parts))
+    copy = _fresh(writer, node)
+    part, arrays = basic_part(writer, copy, op.entries, iter(parts))
     picked = _Picked(writer, part, op.entries, arrays)
     storage = part.storage
     values = _fitted(writer, values, picked.dims) if picked.dims else values

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @TABLE.register(CheckMask)
 def lower_check_mask(op: CheckMask, node: TensorNode, writer: GraphWriter) -> None:
-    """Compare the lengths; the result is the mask itself."""
+    """Check the lengths; the result is the mask itself."""
     del op
     mask, *wanted = node.inputs
     value = writer.array(mask)
@@ -37,7 +37,7 @@ def lower_check_mask(op: CheckMask, node: TensorNode, writer: GraphWriter) -> No
 
 
 def _call(writer: GraphWriter, unit: Unit, arguments: Sequence[str]) -> str:
-    """Write the call of a kernel, and return the name of what it returns."""
+    """Write the call of a kernel, and return the variable that holds its result."""
     writer.units[unit.name] = unit
     return writer.let(f"{unit.name}({', '.join(arguments)})", "n")
 
@@ -57,32 +57,32 @@ def lower_nonzero(op: Nonzero, node: TensorNode, writer: GraphWriter) -> None:
     place = f"x[x_q + d{ndim - 1} * x_s{ndim - 1}]"
     row = [f"x_q = {offset(x, range(ndim - 1))}"]
     params = [*lengths(ndim), *x.params()]
-    given = [*value.dims, *x.arguments(value.address, value.strides)]
+    arguments = [*value.dims, *x.arguments(value.address, value.strides)]
     counting = ["count = 0", *nest(ndim, row, [f"count = count + i8({place})"]), "return count"]
-    count = _call(writer, _kernel("count_true", params, counting), given)
+    count = _call(writer, _kernel("count_true", params, counting), arguments)
     outs = [writer.new_output(out, [count]) for out in node.outputs]
-    # Each position is written where the next one found belongs, and stays if its element is true.
+    # Each position is written to the next free place, and the place advances only if its element is true.
     step = ["if found == count:", "    return 0", *(f"o{d}[found] = d{d}" for d in range(ndim))]
     filling = ["found = 0", *nest(ndim, row, [*step, f"found = found + i8({place})"]), "return 0"]
     params += [("count", "i8"), *((f"o{d}", "*i8") for d in range(ndim))]
     unit = _kernel("find_true", params, filling)
-    writer.call(unit, [*given, count, *(f"as_i8({out.address})" for out in outs)])
+    writer.call(unit, [*arguments, count, *(f"as_i8({out.address})" for out in outs)])
 
 
 @TABLE.register(SearchSorted)
 def lower_search_sorted(op: SearchSorted, node: TensorNode, writer: GraphWriter) -> None:
-    """Search by halves, for each value."""
+    """Write a binary search for each value."""
     x, v = node.inputs
     (out,) = node.outputs
     among = writer.array(x)
-    given = writer.value(v)
-    single = isinstance(given, ScalarValue)
-    values = index_array(writer, v) if isinstance(given, ScalarValue) else writer.packed(given)
+    searched = writer.value(v)
+    single = isinstance(searched, ScalarValue)
+    values = index_array(writer, v) if isinstance(searched, ScalarValue) else writer.packed(searched)
     batch = among.ndim - 1
     for n, m in zip(among.dims[:batch], values.dims[:batch], strict=True):
         if n != m:
             writer.stop_if(f"{n} != {m}", SHAPE)
-    made = writer.allocate(["1"], writer.storage(out)) if single else writer.new_output(out, values.dims)
+    positions = writer.allocate(["1"], writer.storage(out)) if single else writer.new_output(out, values.dims)
     each = writer.let(product([*values.dims[batch:], "1"]), "n")
     unit = _binary_search(op.side, batch, among.storage)
     source = Array("x", among.storage, (False,) * (batch + 1))
@@ -93,15 +93,15 @@ def lower_search_sorted(op: SearchSorted, node: TensorNode, writer: GraphWriter)
             *source.arguments(among.address, among.strides),
             each,
             f"as_{values.storage.memory}({values.address})",
-            f"as_i8({made.address})",
+            f"as_i8({positions.address})",
         ],
     )
     if single:
-        writer.bind_scalar(out, f"as_i8({made.address})[0]")
+        writer.bind_scalar(out, f"as_i8({positions.address})[0]")
 
 
 def _binary_search(side: str, batch: int, storage: Storage) -> Unit:
-    """Return the kernel that finds the place of every value among sorted ones, a row of these for each of a batch."""
+    """Return the kernel that finds the place of each value in its batch element's sorted row."""
     x = Array("x", storage, (False,) * (batch + 1))
 
     def load(text: str) -> str:
@@ -139,7 +139,7 @@ def lower_bin_count(op: BinCount, node: TensorNode, writer: GraphWriter) -> None
     value = writer.array(x)
     bins = writer.let(writer.scalar(least, "int64"), "n")
     writer.stop_if(f"{bins} < 0", VALUE)
-    given = [*value.dims, f"as_i8({value.address})", *value.strides]
+    arguments = [*value.dims, f"as_i8({value.address})", *value.strides]
     params = [("n", "i8"), ("x", "*i8"), ("s", "i8")]
     if not op.bounded:
         lines = [
@@ -150,22 +150,22 @@ def lower_bin_count(op: BinCount, node: TensorNode, writer: GraphWriter) -> None
             "    high = max(high, x[i * s])",
             "if low < 0:",
             "    return -1",
-            # More could not be addressed; one more than the largest integer is the smallest.
+            # More bins could not be addressed, and one more than the largest integer would overflow.
             f"if high > {2**60}:",
             "    return -1",
             "return high + 1",
         ]
-        bins = _call(writer, _kernel("bins", [*params, ("bins", "i8")], lines), [*given, bins])
+        bins = _call(writer, _kernel("bins", [*params, ("bins", "i8")], lines), [*arguments, bins])
         writer.stop_if(f"{bins} < 0", VALUE)
-    made = writer.new_output(node.outputs[0], [bins])
-    code = made.storage.code
-    given += [bins, f"as_{code}({made.address})"]
+    counts = writer.new_output(node.outputs[0], [bins])
+    code = counts.storage.code
+    arguments += [bins, f"as_{code}({counts.address})"]
     params += [("bins", "i8"), ("o", f"*{code}")]
     added = f"{code}(1)"
     if weights:
         weight: ArrayValue = writer.array(weights[0])
         writer.same(value.dims[0], weight.dims[0])
-        given += [f"as_f8({weight.address})", *weight.strides]
+        arguments += [f"as_f8({weight.address})", *weight.strides]
         params += [("w", "*f8"), ("w_s", "i8")]
         added = "w[i * w_s]"
     lines = [
@@ -177,24 +177,24 @@ def lower_bin_count(op: BinCount, node: TensorNode, writer: GraphWriter) -> None
         f"        o[k] = o[k] + {added}",
         "return 0",
     ]
-    writer.call(_kernel("bin_count", params, lines), given)
+    writer.call(_kernel("bin_count", params, lines), arguments)
 
 
 @TABLE.register(RowOrder)
 def lower_row_order(op: RowOrder, node: TensorNode, writer: GraphWriter) -> None:
-    """Merge runs of rows that are in order, twice as long each time."""
+    """Order the rows by merge sort."""
     del op
     value = writer.array(node.inputs[0])
-    made = writer.new_output(node.outputs[0], value.dims[:1])
-    spare = writer.allocate(value.dims[:1], made.storage)
+    order = writer.new_output(node.outputs[0], value.dims[:1])
+    spare = writer.allocate(value.dims[:1], order.storage)
     source = Array("x", value.storage, (False, False))
     unit = _merge_sort(value.storage)
     arguments = source.arguments(value.address, value.strides)
-    writer.call(unit, [*value.dims, *arguments, f"as_i8({made.address})", f"as_i8({spare.address})"])
+    writer.call(unit, [*value.dims, *arguments, f"as_i8({order.address})", f"as_i8({spare.address})"])
 
 
 def _merge_sort(storage: Storage) -> Unit:
-    """Return the kernel that finds the order of the rows of a matrix; equal ones keep theirs."""
+    """Return the kernel that finds the sorted order of the rows of a matrix; the sort is stable."""
 
     def load(row: str) -> str:
         text = f"x[{row} * x_s0 + c * x_s1]"

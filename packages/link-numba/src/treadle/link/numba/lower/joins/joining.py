@@ -28,20 +28,20 @@ def lower_join(op: Join, node: TensorNode, writer: GraphWriter) -> None:
             if d != op.axis:
                 dims[d] = writer.same(dims[d], n)
     dims[op.axis] = writer.let(" + ".join(p.dims[op.axis] for p in parts), "n")
-    made = writer.new_output(node.outputs[0], dims)
+    result = writer.new_output(node.outputs[0], dims)
     start = "0"
     for part in parts:
-        lengths = tuple(part.dims[d] if d == op.axis else n for d, n in enumerate(made.dims))
-        shift = f"{start} * {made.strides[op.axis]} * {made.storage.itemsize}"
-        address = writer.let(f"{made.address} + {shift}")
-        place = ArrayValue(address, lengths, made.strides, made.storage, made.slots)
+        lengths = tuple(part.dims[d] if d == op.axis else n for d, n in enumerate(result.dims))
+        shift = f"{start} * {result.strides[op.axis]} * {result.storage.itemsize}"
+        address = writer.let(f"{result.address} + {shift}")
+        place = ArrayValue(address, lengths, result.strides, result.storage, result.slots)
         writer.copy_into(place, part)
         start = writer.let(f"{start} + {part.dims[op.axis]}", "n")
 
 
 @TABLE.register(ARange)
 def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
-    """Work out the length, then the first value and the difference of the first two, as NumPy does."""
+    """Compute the length, then the first value and the difference of the first two, as NumPy does."""
     (out,) = node.outputs
     storage = STORAGES[op.dtype]
     whole = all(writer.storage(v).kind != "f" for v in node.inputs)
@@ -49,13 +49,13 @@ def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
     start, step, count = _counted(writer, node) if whole else _measured(writer, node)
     texts = (converted(f"({t})", source, op.dtype) for t in (start, f"{start} + {step}"))
     first, second = (writer.let(t, code=storage.code) for t in texts)
-    made = writer.new_output(out, [count])
+    result = writer.new_output(out, [count])
     code = storage.code
     change = f"{code}({second} - {first})" if storage.kind != "b" else "False"
     value = f"{code}({first} + {code}(i) * {change})" if storage.kind != "b" else f"{first} if i == 0 else {second}"
     writer.add(
-        f"for i in range({made.dims[0]}):",
-        f"    as_{storage.memory}({made.address})[i] = {storage.stored(value)}",
+        f"for i in range({result.dims[0]}):",
+        f"    as_{storage.memory}({result.address})[i] = {storage.stored(value)}",
     )
 
 

@@ -95,7 +95,7 @@ def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     inner = writer.same(a.dims[-1], b.dims[-2])
     kind = out.type
     batch = writer.broadcast_dims([a.dims[:-2], b.dims[:-2]], kind.shape[:-2])
-    made = writer.new_output(out, (*batch, a.dims[-2], b.dims[-1]))
+    result = writer.new_output(out, (*batch, a.dims[-2], b.dims[-1]))
     arguments = [*batch, a.dims[-2], b.dims[-1], inner]
     blas = storage.kind in "fc" and storage.dtype != "float16"
     for x in (a, b):
@@ -105,9 +105,9 @@ def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     if blas:
         slot = writer.scratch(2)
         routines = [writer.routine(GEMM, storage.code), writer.routine(GEMV, storage.code)]
-        arguments += [made.address, "frame", str(slot), *routines]
+        arguments += [result.address, "frame", str(slot), *routines]
     else:
-        arguments.append(f"as_{storage.memory}({made.address})")
+        arguments.append(f"as_{storage.memory}({result.address})")
     writer.call(multiplication(len(batch), storage), arguments, checked=blas)
 
 
@@ -120,6 +120,6 @@ def _as(writer: GraphWriter, var: TensorVariable, storage: Storage) -> ArrayValu
     value = writer.array(var)
     if value.storage == storage:
         return value
-    made = writer.allocate(value.dims, STORAGES[storage.dtype])
-    writer.copy_into(made, value)
-    return made
+    copy = writer.allocate(value.dims, STORAGES[storage.dtype])
+    writer.copy_into(copy, value)
+    return copy

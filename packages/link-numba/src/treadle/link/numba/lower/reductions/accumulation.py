@@ -25,7 +25,7 @@ TAKES_COMPLEX = True
 
 
 def _joined(kind: str, acc: Storage, a: str, y: str) -> str:
-    """Return the expression of all before and the next element combined."""
+    """Return the expression that combines the value so far with the next element."""
     if kind == "logaddexp":
         text = f"pick({a} == {y}, {a} + {acc.code}(0.6931471805599453), larger({a}, {y}) + "
         text += f"libm_log1p_{acc.code}(libm_exp_{acc.code}(-fabs({a} - {y}))))"
@@ -37,10 +37,10 @@ def _joined(kind: str, acc: Storage, a: str, y: str) -> str:
 
 
 def _kernel(stem: str, axis: int, arrays: Sequence[Array], next_: str) -> Unit:
-    """Return the kernel that walks along an axis of the last but one array into the last one.
+    """Return the kernel that walks along an axis of the last but one array and writes the last one.
 
-    `next_` combines ``before`` and ``y``, and where there is an array of decays, ``k``. Across other axes than the
-    last, whole rows of the last dimension are combined.
+    `next_` combines ``before`` and ``y``, and ``k`` if there is an array of decays. If the axis is not the last one,
+    whole rows of the last dimension are combined at once.
     """
     *decays, x, o = arrays
     ndim = len(o.still)
@@ -84,9 +84,9 @@ def _call(writer: GraphWriter, stem: str, axis: int, values: Sequence[ArrayValue
 def lower_accumulation(op: Accumulation, node: TensorNode, writer: GraphWriter) -> None:
     """Walk along the axis, in the dtype of the result."""
     value = writer.array(node.inputs[0])
-    made = writer.new_output(node.outputs[0], value.dims)
+    result = writer.new_output(node.outputs[0], value.dims)
     acc = STORAGES[op.dtype]
-    _call(writer, f"scan_{op.kind}", op.axis, [value, made], "xo", _joined(op.kind, acc, "before", "y"))
+    _call(writer, f"scan_{op.kind}", op.axis, [value, result], "xo", _joined(op.kind, acc, "before", "y"))
 
 
 @TABLE.register(LinearRecurrence)
@@ -99,10 +99,10 @@ def lower_linear_recurrence(op: LinearRecurrence, node: TensorNode, writer: Grap
             dims[d] = writer.same(n, m)
         else:
             writer.stop_if(f"{m} != max({n} - 1, 0)", SHAPE)
-    made = writer.new_output(node.outputs[0], dims)
+    result = writer.new_output(node.outputs[0], dims)
     next_ = "k * before + y"
-    if made.storage.dtype == "float16":
+    if result.storage.dtype == "float16":
         next_ = "half_f4(half_f4(k * before) + y)"
-    elif made.storage.kind == "c":
-        next_ = f"mul_{made.storage.code}(k, before) + y"
-    _call(writer, "recur", op.axis, [decay, value, made], "wxo", next_)
+    elif result.storage.kind == "c":
+        next_ = f"mul_{result.storage.code}(k, before) + y"
+    _call(writer, "recur", op.axis, [decay, value, result], "wxo", next_)

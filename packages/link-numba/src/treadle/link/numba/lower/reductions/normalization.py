@@ -1,4 +1,4 @@
-"""Softmax, LogSoftmax and LogSumExp: the largest element is taken out first."""
+"""Softmax, LogSoftmax and LogSumExp: the largest element is subtracted first, so that exp does not overflow."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def _kernel(stem: str, kept: int, reduced: int, source: Storage, target: Storage
 
 
 def _run(
-    writer: GraphWriter, stem: str, axes: Sequence[int], value: ArrayValue, made: ArrayValue, strides: Sequence[str]
+    writer: GraphWriter, stem: str, axes: Sequence[int], value: ArrayValue, result: ArrayValue, strides: Sequence[str]
 ) -> None:
     kept = [d for d in range(value.ndim) if d not in axes]
     order = [*kept, *axes]
-    unit = _kernel(stem, len(kept), len(axes), value.storage, made.storage)
+    unit = _kernel(stem, len(kept), len(axes), value.storage, result.storage)
     source = [f"as_{value.storage.memory}({value.address})", *(value.strides[d] for d in order)]
-    target = [f"as_{made.storage.memory}({made.address})", *(strides[d] for d in order)]
+    target = [f"as_{result.storage.memory}({result.address})", *(strides[d] for d in order)]
     writer.call(unit, [*(value.dims[d] for d in order), *source, *target])
 
 
@@ -83,19 +83,19 @@ def _as_array(writer: GraphWriter, node: TensorNode) -> ArrayValue:
     value = writer.value(node.inputs[0])
     if isinstance(value, ArrayValue):
         return value
-    made = writer.allocate(["1"], value.storage)
-    writer.add(f"as_{value.storage.memory}({made.address})[0] = {value.storage.stored(value.text)}")
-    return ArrayValue(made.address, (), (), value.storage, made.slots)
+    cell = writer.allocate(["1"], value.storage)
+    writer.add(f"as_{value.storage.memory}({cell.address})[0] = {value.storage.stored(value.text)}")
+    return ArrayValue(cell.address, (), (), value.storage, cell.slots)
 
 
 @TABLE.register(Softmax, LogSoftmax)
 def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the result element by element."""
+    """Write the call of the kernel; the result has the shape of the input."""
     stem = "softmax" if isinstance(op, Softmax) else "log_softmax"
     value = _as_array(writer, node)
     if value.ndim:
-        made = writer.new_output(node.outputs[0], value.dims)
-        _run(writer, stem, op.axes, value, made, made.strides)
+        result = writer.new_output(node.outputs[0], value.dims)
+        _run(writer, stem, op.axes, value, result, result.strides)
         return
     cell = writer.allocate(["1"], value.storage)
     _run(writer, stem, op.axes, value, ArrayValue(cell.address, (), (), value.storage, cell.slots), ())
@@ -104,11 +104,11 @@ def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWrite
 
 @TABLE.register(LogSumExp)
 def lower_log_sum_exp(op: LogSumExp, node: TensorNode, writer: GraphWriter) -> None:
-    """Write one result for each kept position."""
+    """Write the call of the kernel; there is one result for each position on the kept axes."""
     value = _as_array(writer, node)
     kept = [value.dims[d] for d in range(value.ndim) if d not in op.axes]
-    made = writer.allocate(kept or ["1"], STORAGES[value.storage.dtype])
-    own = iter(made.strides)
+    result = writer.allocate(kept or ["1"], STORAGES[value.storage.dtype])
+    own = iter(result.strides)
     strides = ["0" if d in op.axes else next(own) for d in range(value.ndim)]
-    _run(writer, "log_sum_exp", op.axes, value, made, strides)
-    bind_result(writer, node.outputs[0], made, value.storage.dtype)
+    _run(writer, "log_sum_exp", op.axes, value, result, strides)
+    bind_result(writer, node.outputs[0], result, value.storage.dtype)

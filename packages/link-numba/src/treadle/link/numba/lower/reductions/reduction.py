@@ -40,7 +40,7 @@ def identity(kind: str, storage: Storage) -> str:
 
 
 def combined(kind: str, storage: Storage, a: str, b: str) -> str:
-    """Return the expression of two elements combined."""
+    """Return the expression that combines two elements."""
     if kind in {"all", "any"} or storage.kind == "b":
         return f"{a} {'|' if kind in {'any', 'sum', 'max'} else '&'} {b}"
     if storage.kind == "c":
@@ -111,33 +111,33 @@ def _grouped(text: str) -> str:
 
 
 def cleared(writer: GraphWriter, dims: Sequence[str], dtype: str, kind: str) -> ArrayValue:
-    """Write the making of an array filled with what a reduction starts from."""
+    """Write the allocation of an array that is filled with the identity of a reduction."""
     storage = STORAGES[dtype]
-    made = writer.allocate(dims, storage)
-    writer.run_elementwise(f"start_{kind}", [], [("o", made)], [f"o_x = {identity(kind, storage)}"])
-    return made
+    result = writer.allocate(dims, storage)
+    writer.run_elementwise(f"start_{kind}", [], [("o", result)], [f"o_x = {identity(kind, storage)}"])
+    return result
 
 
 def accumulate(
-    writer: GraphWriter, kind: str, value: ArrayValue, made: ArrayValue, strides: Sequence[str], inner: str
+    writer: GraphWriter, kind: str, value: ArrayValue, result: ArrayValue, strides: Sequence[str], inner: str
 ) -> None:
-    """Write that all elements of an array are combined into another; `strides` say where each goes."""
+    """Write that all elements of an array are combined into those of the result that `strides` select."""
     unit = accumulation(kind, value.ndim, value.storage, inner)
     source = [f"as_{value.storage.memory}({value.address})", *value.strides]
-    target = [f"as_{made.storage.memory}({made.address})", *strides]
+    target = [f"as_{result.storage.memory}({result.address})", *strides]
     writer.call(unit, [*value.dims, *source, *target])
 
 
-def bind_result(writer: GraphWriter, out: TensorVariable, made: ArrayValue, inner: str) -> None:
-    """Bind an output to an array, converted, or to its only element where the rank is 0."""
+def bind_result(writer: GraphWriter, out: TensorVariable, result: ArrayValue, inner: str) -> None:
+    """Bind an output to an array converted to its dtype, or to the array's only element if the output has rank 0."""
     kind = out.type
     if kind.ndim == 0:
-        text = made.storage.loaded(f"as_{made.storage.memory}({made.address})[0]")
-        writer.bind_scalar(out, converted(writer.let(text, code=made.storage.code), inner, kind.dtype))
+        text = result.storage.loaded(f"as_{result.storage.memory}({result.address})[0]")
+        writer.bind_scalar(out, converted(writer.let(text, code=result.storage.code), inner, kind.dtype))
     elif kind.dtype == inner:
-        writer.bind(out, made)
+        writer.bind(out, result)
     else:
-        writer.copy_into(writer.new_output(out, made.dims), made)
+        writer.copy_into(writer.new_output(out, result.dims), result)
 
 
 @TABLE.register(Reduction)
@@ -154,17 +154,17 @@ def lower_reduction(op: Reduction, node: TensorNode, writer: GraphWriter) -> Non
     dims = [value.dims[d] for d in kept]
     if op.kind in {"max", "min"} and op.axes:
         refuse_empty(writer, [value.dims[d] for d in op.axes], dims)
-    # float16 sums are carried in float32 until the end.
+    # Sums of float16 are accumulated in float32.
     inner = "float32" if op.acc_dtype == "float16" else op.acc_dtype
-    made = cleared(writer, dims or ["1"], inner, op.kind)
-    own = iter(made.strides)
+    result = cleared(writer, dims or ["1"], inner, op.kind)
+    own = iter(result.strides)
     strides = ["0" if d in op.axes else next(own) for d in range(value.ndim)]
-    accumulate(writer, op.kind, value, made, strides, inner)
-    bind_result(writer, out, made, inner)
+    accumulate(writer, op.kind, value, result, strides, inner)
+    bind_result(writer, out, result, inner)
 
 
 def refuse_empty(writer: GraphWriter, reduced: Sequence[str], kept: Sequence[str]) -> None:
-    """Write that the program stops if there are results over no elements."""
+    """Write that the program stops if a result has no elements to reduce."""
     if all(is_literal(n) and n != "0" for n in reduced):
         return
     results = "" if not kept else f" and {product(list(kept))} != 0"
@@ -202,7 +202,7 @@ def search(kind: str, kept: int, reduced: int, storage: Storage) -> Unit:
 
 @TABLE.register(ArgReduction)
 def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter) -> None:
-    """Search each part of the array in C order."""
+    """Search the elements of each result in C order."""
     (x,), (out,) = node.inputs, node.outputs
     value = writer.value(x)
     if isinstance(value, ScalarValue):
@@ -211,7 +211,7 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter)
     kept = [d for d in range(value.ndim) if d not in op.axes]
     dims = [value.dims[d] for d in kept]
     refuse_empty(writer, [value.dims[d] for d in op.axes], [])
-    made = writer.allocate(dims or ["1"], STORAGES["int64"])
+    positions = writer.allocate(dims or ["1"], STORAGES["int64"])
     unit = search(op.kind, len(kept), len(op.axes), value.storage)
     order = [*kept, *op.axes]
     writer.call(
@@ -220,7 +220,7 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter)
             *(value.dims[d] for d in order),
             f"as_{value.storage.memory}({value.address})",
             *(value.strides[d] for d in order),
-            f"as_i8({made.address})",
+            f"as_i8({positions.address})",
         ],
     )
-    bind_result(writer, out, made, "int64")
+    bind_result(writer, out, positions, "int64")

@@ -39,8 +39,8 @@ def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:
         for n, m in zip(value.dims, dims, strict=True):
             if n not in {"1", m}:
                 writer.stop_if(f"{n} != 1 and {n} != {m}", SHAPE)
-    made = writer.new_output(out, dims)
-    writer.copy_into(made, value)
+    result = writer.new_output(out, dims)
+    writer.copy_into(result, value)
 
 
 def padded(value: ArrayValue, ndim: int) -> ArrayValue:
@@ -51,7 +51,7 @@ def padded(value: ArrayValue, ndim: int) -> ArrayValue:
 
 @TABLE.register(SumTo)
 def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
-    """Sum over what was broadcast; where nothing was, the result is the array itself."""
+    """Sum over the dimensions that were broadcast; if there are none, the result is the array itself."""
     del op
     x, *wanted = node.inputs
     (out,) = node.outputs
@@ -59,20 +59,20 @@ def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
     if isinstance(value, ScalarValue):
         writer.bind(out, value)
         return
-    given = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
-    extra = value.ndim - len(given)
-    dims = list(writer.known_dims(out, given))
+    wanted_dims = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    extra = value.ndim - len(wanted_dims)
+    dims = list(writer.known_dims(out, wanted_dims))
     for n, m in zip(value.dims[extra:], dims, strict=True):
         if m not in {"1", n}:
             writer.stop_if(f"{m} != 1 and {m} != {n}", SHAPE)
     if not extra and list(value.dims) == dims:
         writer.bind(out, value)
         return
-    # The result is made in any case: deciding at run time to share would tie two lifetimes together.
+    # The result always has its own memory: sharing decided at run time would tie two lifetimes together.
     inner = "float32" if value.storage.dtype == "float16" else value.storage.dtype
-    made = cleared(writer, dims or ["1"], inner, "sum")
+    sums = cleared(writer, dims or ["1"], inner, "sum")
     strides = ["0"] * extra
-    for n, m, s in zip(value.dims[extra:], dims, made.strides if dims else (), strict=True):
+    for n, m, s in zip(value.dims[extra:], dims, sums.strides if dims else (), strict=True):
         strides.append("0" if m == "1" else (s if m == n else writer.let(f"stride_in({s}, {m}, {n})", "s")))
-    accumulate(writer, "sum", value, made, strides, inner)
-    bind_result(writer, out, made, inner)
+    accumulate(writer, "sum", value, sums, strides, inner)
+    bind_result(writer, out, sums, inner)

@@ -1,4 +1,4 @@
-"""DimShuffle: the same memory under other lengths and strides."""
+"""DimShuffle: a view with other lengths and strides."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def lower_dimshuffle(op: DimShuffle, node: TensorNode, writer: GraphWriter) -> N
         if not op.order:
             writer.bind(out, value)
             return
-        made = writer.new_output(out, ["1"] * len(op.order))
+        result = writer.new_output(out, ["1"] * len(op.order))
         text = value.storage.stored(value.text)
-        writer.add(f"as_{value.storage.memory}({made.address})[0] = {text}")
+        writer.add(f"as_{value.storage.memory}({result.address})[0] = {text}")
         return
     for d in op.dropped:
         if value.dims[d] != "1":

@@ -26,8 +26,8 @@ def lower_shape(op: Shape, node: TensorNode, writer: GraphWriter) -> None:
     del op
     value = writer.value(node.inputs[0])
     dims = () if isinstance(value, ScalarValue) else value.dims
-    made = writer.new_output(node.outputs[0], [str(len(dims))])
-    writer.add(*(f"as_i8({made.address})[{d}] = {n}" for d, n in enumerate(dims)))
+    result = writer.new_output(node.outputs[0], [str(len(dims))])
+    writer.add(*(f"as_i8({result.address})[{d}] = {n}" for d, n in enumerate(dims)))
 
 
 @TABLE.register(ShapeI)
@@ -39,7 +39,7 @@ def lower_shape_i(op: ShapeI, node: TensorNode, writer: GraphWriter) -> None:
 
 @TABLE.register(Reshape)
 def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
-    """Give other lengths to the array, copied into C order if it is not."""
+    """Give the array other lengths; it is copied first if it is not in C order."""
     del op
     x, *wanted = node.inputs
     (out,) = node.outputs
@@ -51,8 +51,8 @@ def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
         if not wanted:
             writer.bind(out, value)
             return
-        made = writer.new_output(out, ["1"] * len(dims))
-        writer.add(f"as_{value.storage.memory}({made.address})[0] = {value.storage.stored(value.text)}")
+        result = writer.new_output(out, ["1"] * len(dims))
+        writer.add(f"as_{value.storage.memory}({result.address})[0] = {value.storage.stored(value.text)}")
         return
     if not wanted:
         writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]"))
@@ -64,7 +64,7 @@ def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
 
 
 def _resolved(writer: GraphWriter, wanted: Sequence[str], size: str) -> list[str]:
-    """Return the lengths with -1 worked out; the program stops if the number of elements differs."""
+    """Return the lengths with -1 replaced; the program stops if the number of elements differs."""
     free = [d for d, n in enumerate(wanted) if n == "-1"]
     if all(map(is_literal, wanted)) and not free:
         writer.stop_if(f"{product(list(wanted))} != {size}", SHAPE)
@@ -82,17 +82,17 @@ def _resolved(writer: GraphWriter, wanted: Sequence[str], size: str) -> list[str
     writer.stop_if(f"{count} > 1", SHAPE)
     writer.add(f"if {count} == 1:")
     writer.add(f"    if {rest} == 0:", f"        return STOP({SHAPE})")
-    found = writer.name("n")
-    writer.add(f"    {found} = {size} // {rest}", "else:", f"    {found} = 1")
+    missing = writer.name("n")
+    writer.add(f"    {missing} = {size} // {rest}", "else:", f"    {missing} = 1")
     result = []
     for n in dims:
         if n == "-1":
-            result.append(found)
+            result.append(missing)
         elif is_literal(n):
             result.append(n)
         else:
             chosen = writer.name("n")
-            writer.add(f"{chosen} = {n}", f"if {n} == -1:", f"    {chosen} = {found}")
+            writer.add(f"{chosen} = {n}", f"if {n} == -1:", f"    {chosen} = {missing}")
             result.append(chosen)
     writer.stop_if(f"{product(result)} != {size}", SHAPE)
     return result

@@ -1,4 +1,4 @@
-"""SpecifyShape: the same array, whose lengths are checked."""
+"""SpecifyShape: the same array, with its lengths checked."""
 
 from __future__ import annotations
 

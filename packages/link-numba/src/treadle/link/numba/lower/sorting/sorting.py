@@ -20,7 +20,7 @@ _RUN = 16
 
 
 def _kernel(axis: int, ndim: int, source: Storage, positions: bool) -> Unit:
-    """Return the kernel that sorts lines along an axis: their elements, or the positions of these."""
+    """Return the kernel that sorts each line along an axis, or finds the positions that would sort it."""
     x = Array("x", source, (False,) * ndim)
     target = STORAGES["int64"] if positions else source
     o = Array("o", target, (False,) * ndim)
@@ -100,14 +100,14 @@ def _kernel(axis: int, ndim: int, source: Storage, positions: bool) -> Unit:
 
 @TABLE.register(Sort, ArgSort)
 def lower_sort(op: Sort | ArgSort, node: TensorNode, writer: GraphWriter) -> None:
-    """Sort each line in two scratch arrays."""
+    """Write the call that sorts each line, with two scratch arrays."""
     value = writer.array(node.inputs[0])
-    made = writer.new_output(node.outputs[0], value.dims)
+    result = writer.new_output(node.outputs[0], value.dims)
     unit = _kernel(op.axis, value.ndim, value.storage, isinstance(op, ArgSort))
     arguments = list(value.dims)
-    for array in (value, made):
+    for array in (value, result):
         arguments += [f"as_{array.storage.memory}({array.address})", *array.strides]
     for _ in range(2):
-        line = writer.allocate([value.dims[op.axis]], made.storage)
-        arguments.append(f"as_{made.storage.memory}({line.address})")
+        line = writer.allocate([value.dims[op.axis]], result.storage)
+        arguments.append(f"as_{result.storage.memory}({line.address})")
     writer.call(unit, arguments)
