@@ -241,7 +241,7 @@ def test_second_rule_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"name": "2x"}, "no name"),
+        ({"name": "2x"}, "cannot name"),
         ({"name": "tr_x"}, "not tr_"),
         ({"name": "f", "errors": {200: (ValueError, "")}}, "154"),
     ],

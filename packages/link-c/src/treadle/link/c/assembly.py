@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from treadle.link.c.runtime import Library
     from treadle.link.c.text.unit import Unit
 
-# Above this many bytes, the arrays' descriptions stand in memory of their own, not on the stack.
+# Descriptions of arrays that need more than this many bytes are allocated, not put on the stack.
 MOST_ON_STACK = 1 << 16
 
 
 class Assembly:
-    """Puts together what rules wrote into a unit; it is entered with NumPy's arrays."""
+    """Assembles the text of a unit into a translation unit, whose entry points take NumPy's arrays."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -32,7 +32,7 @@ class Assembly:
         unit = self.unit
         needs, init = unit.requirements, unit.requirements.initialisation()
         functions = [*self._kernels(), *unit.functions, *unit.run_functions(len(unit.lines)), self._entry()]
-        # What is kept between calls must be there once: blocks, and what a user's C keeps.
+        # State that is kept between calls, of blocks or in a user's C, is defined once: such units are not divided.
         written = None
         if divide and not needs.has_texts and not unit.keeps_blocks:
             written = divided(functions, library)
@@ -53,27 +53,27 @@ class Assembly:
         return f"{HEADERS}{definitions}{TYPES}{blas}{own}{library.needed(body)}{body}\n{init}"
 
     def _kernels(self) -> list[str]:
-        made = []
+        functions = []
         for (body, name), node in zip(self.unit.kernels.items(), self.unit.kernel_nodes, strict=True):
             before, _, own = body.rpartition("\f")
             text = f"{before}static int {name}(int64_t n, char *const *p, const int64_t *s) {own}"
-            made.append(f"{mark(node)}\n{text.replace('@', name)}")
-        return made
+            functions.append(f"{mark(node)}\n{text.replace('@', name)}")
+        return functions
 
     def _runs(self) -> list[str]:
         """Return the calls of the functions that always run."""
         return [f"  if ((r = {name}(v, F))) goto done;" for name in self.unit.runs(len(self.unit.lines))]
 
     def _arrays(self, no_memory: str) -> list[str]:
-        """Return what makes the arrays' descriptions, and what is done where there is no memory for them."""
+        """Return the declaration of the arrays' descriptions; `no_memory` runs if they cannot be allocated."""
         count = self.unit.count
-        made = [f"  tr_var v[{max(1, count)}];"]
+        lines = [f"  tr_var v[{max(1, count)}];"]
         if self._on_heap():
-            made = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
-        return [*made, f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}"]
+            lines = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
+        return [*lines, f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}"]
 
     def _releases(self, drop: str) -> list[str]:
-        """Return what frees the arrays, with what gives up the arena."""
+        """Return the statements that free the arrays and release the arena."""
         free = [f"  for (int i = 0; i < {self.unit.count}; i++) tr_free(v + i);", drop]
         return [*free, "  free(v);"] if self._on_heap() else free
 
@@ -117,7 +117,7 @@ class Assembly:
         return "\n".join(lines)
 
     def _long_loops(self) -> list[str]:
-        """Return what marks failures after many steps."""
+        """Return the statement that marks a failure after many steps of loops."""
         return (
             [f"  if (r > TR_CHECK && arena->steps > {MANY_STEPS}) r |= INT64_C(1) << {MANY};"]
             if self.unit.loops
@@ -139,23 +139,23 @@ class Assembly:
         ]
 
     def _arguments(self) -> list[str]:
-        """Return what reads the arguments, the constants and where outputs are to go."""
+        """Return the statements that read the arguments, the constants, and the caller's arrays for outputs."""
         unit = self.unit
         nin = len(unit.fgraph.inputs)
-        given = []
+        entries = []
         for var in (*tensors(unit.fgraph.inputs), *unit.constants):
             lengths = var.type.shape
             known = any(n is not None for n in lengths)
             table = unit.table("int64_t", [-1 if n is None else n for n in lengths]) if known else "0"
-            given.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).alignment}, {table}}}")
+            entries.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).alignment}, {table}}}")
         lines = []
-        if given:
-            # A loop over a table: compilers take more than linear time for as many calls.
+        if entries:
+            # A loop over a table, since compilers take more than linear time for that many calls.
             place = f"k < {nin} ? a[k] : F[k + {len(FIXED) - nin}]"
             descr = f"F[k + {len(FIXED) + len(unit.constants)}]"
             lines += [
-                f"  for (int k = 0; k < {len(given)}; k++) {{",
-                f"    const tr_given *g = {unit.table('tr_given', given)} + k;",
+                f"  for (int k = 0; k < {len(entries)}; k++) {{",
+                f"    const tr_given *g = {unit.table('tr_given', entries)} + k;",
                 f"    if (tr_enter(v + g->at, {place}, F[0], {descr}, g->nd, g->size, g->shape))",
                 "      { r = TR_CHECK; goto done; }",
                 "  }",

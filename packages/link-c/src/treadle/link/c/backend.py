@@ -25,16 +25,16 @@ def _stepwise_linker() -> ProgramLinker:
 def _version() -> str:
     from treadle.link.c.toolchain import find_toolchain
 
-    found = find_toolchain()
-    return found if isinstance(found, str) else f"1 {found.identity} {found.processor}"
+    toolchain = find_toolchain()
+    return toolchain if isinstance(toolchain, str) else f"1 {toolchain.identity} {toolchain.processor}"
 
 
 def _unavailable() -> str | None:
     from treadle.link.c.conventions.abi import unsupported_interpreter
     from treadle.link.c.toolchain import find_toolchain
 
-    found = find_toolchain()
-    return found if isinstance(found, str) else unsupported_interpreter()
+    toolchain = find_toolchain()
+    return toolchain if isinstance(toolchain, str) else unsupported_interpreter()
 
 
 BACKEND = Backend(
@@ -46,7 +46,7 @@ BACKEND = Backend(
     unavailable=_unavailable,
     libraries=("cffi",),
 )
-# The same, with Python steps for the nodes that C has no rule for: the default where there is a compiler.
+# The C backend with Python steps for nodes without a C rule: the default mode where there is a compiler.
 WITH_STEPS = Backend(
     name="cvm",
     linker=_stepwise_linker,

@@ -1,4 +1,4 @@
-"""BLAS, as function pointers that SciPy publishes for Cython."""
+"""BLAS, by the function pointers that SciPy publishes for Cython."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNATURES = MappingProxyType({"gemm": "cciiixxixixxi", "gemv": "ciixxixixxi"})
 
 
 class _Pointers:
-    """Finds the pointers once."""
+    """The pointers, looked up once."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -46,14 +46,14 @@ def _find() -> dict[str, int]:
         msg = "c: SciPy's cython_blas was not found. Reinstall scipy, or set the option blas__ldflags."
         raise BackendUnavailableError(msg) from error
     capsules = module.__pyx_capi__
-    found = {}
+    addresses = {}
     for letter, element in (("d", "_d"), ("s", "_s"), ("z", "_double_complex"), ("c", "_float_complex")):
         for routine, parameters in _SIGNATURES.items():
             name = f"{letter}{routine}"
-            found[name] = capsule_pointer(
+            addresses[name] = capsule_pointer(
                 capsules[name], _signature(parameters, element), f"SciPy's {name}", "Set blas__ldflags"
             )
-    return found
+    return addresses
 
 
 def _signature(parameters: str, element: str) -> str:

@@ -1,4 +1,4 @@
-"""C functions that Python modules publish as capsules, as SciPy's modules for Cython do: found by name, and checked."""
+"""C functions that Python modules publish as capsules, as SciPy's modules for Cython do, looked up by checked names."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class CPointer:
     name
         The function's name there, such as ``gammaln`` or ``__pyx_fuse_1psi``.
     signature
-        Its C type as the capsule names it, such as ``double (double, int __pyx_skip_dispatch)``: compared with what the
-        installed version says, since a call with other parameters would crash.
+        Its C type as the capsule names it, such as ``double (double, int __pyx_skip_dispatch)``. It is compared with
+        the type in the installed version, since a call with other parameters would crash.
     """
 
     module: str
@@ -48,7 +48,7 @@ class CPointer:
 
 
 class _Pointers:
-    """Addresses that were found."""
+    """The addresses found so far."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -78,7 +78,7 @@ def _address(pointer: CPointer) -> int:
 
 
 def extension(name: str) -> ModuleType:
-    """Import a module; one of ``scipy.linalg`` from its file, since importing the package takes four times as long."""
+    """Import a module; those of ``scipy.linalg`` from their files, which is four times as fast as the package."""
     package, _, own = name.rpartition(".")
     if package != "scipy.linalg" or name in sys.modules:
         return import_module(name)
@@ -99,8 +99,8 @@ def extension(name: str) -> ModuleType:
 
 
 def capsule_signature(capsule: object) -> str:
-    """Return a capsule's own name, which is the function's C type."""
-    # A function object of this call's own, here and below: other packages set other types on the shared ones.
+    """Return a capsule's name, which is the function's C type."""
+    # Here and below, a new function object: other packages set other types on the shared ones of `ctypes`.
     get_name: Callable[[object], bytes | None] = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
         ("PyCapsule_GetName", ctypes.pythonapi)
     )
@@ -108,7 +108,7 @@ def capsule_signature(capsule: object) -> str:
 
 
 def capsule_pointer(capsule: object, signature: str, name: str, advice: str = "Check its version") -> int:
-    """Return the pointer in a capsule whose function has a C type."""
+    """Return the function pointer in a capsule, after checking the function's C type."""
     stated = capsule_signature(capsule)
     if stated != signature:
         msg = f"c: {name} has the C type {stated!r}, not {signature!r}. {advice}."

@@ -1,4 +1,4 @@
-"""What C lowers: nodes that have a rule and are of dtypes that C has, and bodies of loops whose nodes do."""
+"""Which nodes C can lower: those with a rule and supported dtypes, and loops whose bodies consist of such nodes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LOWER = "treadle.link.c.lower."
 
 
 def _takes_complex(module: str) -> bool:
-    """Whether the rules of a module take complex numbers: those of this package's families where the module says so.
+    """Whether the rules of a module take complex numbers: in this package, only if the module says so.
 
-    What the others do to complex numbers is written in simpler ops, or is a step of Python.
+    Other ops on complex numbers are expanded into simpler ops, or run as a Python step.
     """
     return not module.startswith(_LOWER) or getattr(sys.modules[module], "TAKES_COMPLEX", False)
 
 
 def check(node: Apply) -> None:
-    """Refuse a node that has no rule, or is of dtypes that C lacks."""
+    """Refuse a node that has no rule or whose dtypes C does not have."""
     rule = TABLE.rule(node)
     real_only = not isinstance(node.op, MatrixOp) and not _takes_complex(rule.__module__)
     for var in (*node.inputs, *node.outputs):
@@ -57,25 +57,25 @@ def _is_lowered(node: Apply) -> bool:
 
 
 def body_of(graph: FrozenFunctionGraph) -> FunctionGraph:
-    """Return the graph inside a loop, in ops that C has rules for, where it can be."""
+    """Return the graph inside a loop, expanded as far as possible into ops that C has rules for."""
     return expand(graph.unfreeze(), _is_lowered)
 
 
 def check_body(op: Scan) -> None:
-    """Refuse a loop whose body C lacks something of.
+    """Refuse a loop whose body has nodes that C cannot lower.
 
     Raises
     ------
     Unsupported
-        If it does; all nodes are listed.
+        If there are such nodes; all are listed.
     """
-    found = {}
+    reasons = {}
     for node in body_of(op.fgraph).toposort():
         try:
             check(node)
         except Unsupported as refusal:
             reason = refusal.reason or "there is no rule for it"
-            found[f"{node.op}{node.where()}"] = f"{reason}. {refusal.remedy}" if refusal.remedy else reason
-    if found:
-        msg = f"in its body, {'; '.join(f'{at}: {why}' for at, why in found.items())}"
+            reasons[f"{node.op}{node.where()}"] = f"{reason}. {refusal.remedy}" if refusal.remedy else reason
+    if reasons:
+        msg = f"in its body, {'; '.join(f'{at}: {why}' for at, why in reasons.items())}"
         raise Unsupported(msg)

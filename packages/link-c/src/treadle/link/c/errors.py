@@ -7,12 +7,12 @@ from treadle.graph import GraphError
 
 
 class CompileError(GraphError, RuntimeError):
-    """The C compiler cannot be run, or refuses the generated text.
+    """The C compiler cannot be run, or rejects the generated text.
 
     Attributes
     ----------
     line
-        The line of the text that it refuses, counted from 1; 0 where it names none.
+        The line of the text that it rejects, counted from 1; 0 if it names none.
     """
 
     def __init__(self, message: str, line: int = 0) -> None:
@@ -33,8 +33,8 @@ class BackendUnavailableError(GraphError, RuntimeError):
 
 
 class CFunctionError(GraphError, ValueError):
-    """The C that a user's op brings is described wrongly."""
+    """The C function of a user's op is described wrongly."""
 
 
 class ExportError(GraphError, ValueError):
-    """A graph cannot be written as a library that works without Python."""
+    """A graph cannot be exported as a library that works without Python."""

@@ -1,4 +1,4 @@
-"""Routines of LAPACK and BLAS, as function pointers that SciPy publishes for Cython."""
+"""Routines of LAPACK and BLAS, by the function pointers that SciPy publishes for Cython."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 def routine(name: str, parameters: str, dtype: str, library: str = "lapack") -> CPointer:
-    """Return where the routine for a dtype is found, such as ``dpotrf`` for ``potrf`` and float64.
+    """Return the pointer to the routine for a dtype, such as ``dpotrf`` for ``potrf`` and float64.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def routine(name: str, parameters: str, dtype: str, library: str = "lapack") -> 
         Its name without the letter of the type.
     parameters
         A letter for each parameter: c for a character, i for an integer, x for an element, r for a real number of the
-        same precision, 1 to 3 for a function that selects by so many numbers. A routine that returns a number has
-        ``>`` and its letter after them.
+        same precision, 1 to 3 for a function that selects by that many numbers. A routine that returns a number has
+        ``>`` and the number's letter at the end.
     dtype
-        What it is for.
+        The dtype of its elements.
     library
         ``"lapack"`` or ``"blas"``.
     """
@@ -49,7 +49,7 @@ def routine(name: str, parameters: str, dtype: str, library: str = "lapack") -> 
 
 
 def c_type(parameters: str, element: str, real: str) -> str:
-    """Return the C type of a pointer to a routine; functions that it is passed are untyped.
+    """Return the C type of a pointer to a routine; parameters that are functions are untyped.
 
     >>> c_type("cixii", "double", "double")
     'void (*)(char *, int *, double *, int *, int *)'

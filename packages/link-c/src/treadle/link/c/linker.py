@@ -1,4 +1,4 @@
-"""CLinker and StepwiseLinker. What writes and compiles C is imported when a graph is linked, not when one is loaded."""
+"""CLinker and StepwiseLinker. Modules that write and compile C are imported to link a graph, not to load a program."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class CLinker(RuleLinker):
     Parameters
     ----------
     allow_gc
-        Whether memory of intermediate results is given back at the end of a call; option ``allow_gc`` if None. Where
-        it is not, it is kept for the next call; `CProgram.free` gives it back.
+        Whether memory of intermediate results is freed at the end of a call; option ``allow_gc`` if None. If not, it is
+        kept for the next call, and `CProgram.free` frees it.
     """
 
     table = TABLE
@@ -36,29 +36,29 @@ class CLinker(RuleLinker):
         self.allow_gc = allow_gc
 
     def check(self, node: Apply) -> None:
-        """Refuse a node without a rule, or of dtypes that C lacks."""
+        """Refuse a node that has no rule or whose dtypes C does not have."""
         from treadle.link.c.checking import check
 
         check(node)
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
-        """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
-        made = super().expanded(fgraph, whole=whole)
-        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in made.apply_nodes):
-            return made
+        """Return the graph with ops that have no rule replaced by simpler ones, in bodies of loops too."""
+        graph = super().expanded(fgraph, whole=whole)
+        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in graph.apply_nodes):
+            return graph
         from treadle.tensor import expand_generators
 
-        with_loops = expand_generators(made, lambda body: self.expanded(body, whole=whole))
-        # A draw from what a loop made of a generator finds its state only now.
-        return made if with_loops is made else super().expanded(with_loops, whole=whole)
+        with_loops = expand_generators(graph, lambda body: self.expanded(body, whole=whole))
+        # Only now can draws be expanded whose generator comes out of a loop.
+        return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph; values that C lacks, and no node takes, pass by a program in C.
+        """Return a program for the graph; inputs of types that C does not have are passed on if no node reads them.
 
         Raises
         ------
         LoweringError
-            If there are nodes without a rule, or of dtypes that C lacks; all are listed.
+            If nodes have no rule, or dtypes that C does not have; all of them are listed.
         BackendUnavailableError
             If there is no compiler.
         CompileError
@@ -70,16 +70,16 @@ class CLinker(RuleLinker):
         return link_graph(fgraph, native_outputs, self, keeps_blocks=not free)
 
     def dump(self, program: Program) -> object:
-        """Return the recipe of a program that is all in C; of any other, its steps, among them the programs in C."""
+        """Return the recipe of a program that is all C, or the steps of any other program, some of which are C."""
         return program.recipe if isinstance(program, CProgram) else PythonLinker().dump(program)
 
     def load(self, data: object, graph: ProgramGraph) -> Program:
-        """Return the program of a recipe, or of steps.
+        """Return the program of a recipe or of steps.
 
         Raises
         ------
         LookupError
-            If a library is not in the compile cache any more.
+            If a library is no longer in the compile cache.
         """
         if not isinstance(data, Recipe):
             return PythonLinker().load(data, graph)
@@ -97,12 +97,12 @@ class CLinker(RuleLinker):
 
 
 class StepwiseLinker(CLinker):
-    """Links graphs to C where C has rules, and to steps of the Python VM where it has none."""
+    """Links graphs to C where C has rules, and to steps of the Python VM elsewhere."""
 
     drives_in_python = True
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph; stretches between Python steps are C programs of their own.
+        """Return a program for the graph; each stretch of nodes between Python steps is a C program.
 
         Raises
         ------
@@ -116,6 +116,6 @@ class StepwiseLinker(CLinker):
         del native_outputs
         return link_stretches(fgraph, CLinker(), self)
 
-    # A class with a `link` of its own says with it what keeps the programs.
+    # Where a class defines `link`, it also has to define how its programs are dumped and loaded.
     dump = CLinker.dump
     load = CLinker.load

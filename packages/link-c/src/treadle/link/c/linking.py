@@ -1,4 +1,4 @@
-"""Linking a graph to C: refusals, text, compiler, program."""
+"""Linking a graph to C: checking it, writing its text, compiling that, and loading the program."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from treadle.link.vm import Program, RuleLinker
 
 
-# How often a library is made and loaded, while other processes remove it.
+# How often to compile and load a library that other processes keep removing.
 TRIES = 3
-# How gcc and clang name a function that was not declared.
+# The messages of gcc and clang about a function that is not declared.
 _UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
 
 
 class _Libraries:
-    """The runtime libraries, one for each set of functions on vectors and use of threads; each is made once."""
+    """The runtime's helper functions, one library for each set of SIMD functions and use of threads."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -58,7 +58,7 @@ _LIBRARIES = _Libraries()
 def link_graph(
     fgraph: FunctionGraph, native_outputs: frozenset[int], linker: RuleLinker, *, keeps_blocks: bool
 ) -> Program:
-    """Return a program for the graph; see `CLinker.link`, which is called for the parts of a graph that C lacks."""
+    """Return a program for the graph; see `CLinker.link`."""
     fgraph = linker.expanded(fgraph)
     linker.refuse(node for node in fgraph.toposort() if not passes_by(node, has_type))
     if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
@@ -79,7 +79,7 @@ def link_graph(
 
 
 def link_stretches(fgraph: FunctionGraph, linker: RuleLinker, whole: RuleLinker) -> Program:
-    """Return a program of C programs for stretches of nodes that C has rules for, and Python steps between them.
+    """Return a program whose steps are C programs for stretches of nodes with C rules, and Python steps between them.
 
     The first linker links the stretches, the second a graph with such steps.
     """
@@ -87,7 +87,7 @@ def link_stretches(fgraph: FunctionGraph, linker: RuleLinker, whole: RuleLinker)
 
 
 def _opened(file: Path, recipe: Recipe, make: Callable[[], Path]) -> SharedLibrary:
-    """Load a library; one that another process has removed by then, as the oldest of too many, is made again."""
+    """Load a library; compile it again if another process has removed it, as the oldest of too many."""
     for _ in range(TRIES - 1):
         try:
             return open_library(file, recipe)
@@ -97,7 +97,7 @@ def _opened(file: Path, recipe: Recipe, make: Callable[[], Path]) -> SharedLibra
 
 
 def _recipe(unit: Unit, key: str, source: str) -> Recipe:
-    """Return the recipe of a program whose text was written."""
+    """Return the recipe of a program from its unit and text."""
     needs = unit.requirements
     return Recipe(
         key=key,
@@ -134,12 +134,14 @@ def compile_unit(toolchain: Toolchain, unit: Unit, source: str) -> tuple[Path, s
 
 
 def _undeclared_in(said: str, node: Apply) -> str:
-    """Return which elementwise functions of a node name a C function that the compiler does not know."""
+    """Return a sentence on the elementwise functions of a node that call C functions unknown to the compiler."""
     op = node.op.elementwise if isinstance(node.op, FusedReduction) else node.op
     scalar_ops = op.scalar_ops if isinstance(op, Elemwise) else ()
-    found = []
+    causes = []
     for name in sorted(set(_UNKNOWN.findall(said))):
         called = re.compile(rf"\b{name.removesuffix('f')}f?\b")
         named = (s for s in scalar_ops if any(called.search(t.replace("{s}", "")) for t in SCALARS.entries(s.name)))
-        found += [f"its scalar op {s.name!r} calls {name}" for s in named]
-    return f" C has no such function: {', '.join(found)}. Correct its text in treadle.link.c.SCALARS." if found else ""
+        causes += [f"its scalar op {s.name!r} calls {name}" for s in named]
+    if not causes:
+        return ""
+    return f" C has no such function: {', '.join(causes)}. Correct its text in treadle.link.c.SCALARS."

@@ -1,4 +1,4 @@
-"""Loading compiled programs: what of them is kept beside their machine code, and how they are made of it again."""
+"""Loading compiled programs: the recipe that is stored besides their machine code, and rebuilding programs from it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _INITIALISING = new_lock()
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes a program of a library in the compile cache.
+    """What it takes to turn a library in the compile cache into a program.
 
     Attributes
     ----------
     key
-        Where its library is in the compile cache.
+        The key of its library in the compile cache.
     constants
         The constants that are passed to it.
     inputs
@@ -48,21 +48,21 @@ class Recipe:
     outputs
         Number of outputs.
     uses_blas, uses_sorts
-        Whether it is passed addresses of BLAS routines, and of NumPy's sorting functions.
+        Whether it needs the addresses of BLAS routines, and of NumPy's sorting functions.
     info_length, keeps_blocks, errors
         As in `Binary`.
     has_arrays
         Whether a value of the graph is more than a single number.
     pointers
-        Functions whose addresses are passed to its initialisation; None if it has none.
+        The functions whose addresses its initialisation needs; None if it has no initialisation.
     headers
-        Files of the user's that its text included, with digests of their contents.
+        The user's header files that its text includes, with digests of their contents.
     source
         The C text.
     nodes
-        The nodes by the numbers that its status codes name; None for numbers of none.
+        The nodes by the numbers in its status codes; None for numbers that stand for no node.
     loops
-        Of each loop, the number of the first node of its body, and that of its node.
+        For each loop, the number of the first node of its body, and that of the loop's node.
     """
 
     key: str
@@ -83,7 +83,7 @@ class Recipe:
 
 
 def open_library(file: Path, recipe: Recipe) -> SharedLibrary:
-    """Load a library, and let what users' functions need run once."""
+    """Load a library, and run the initialisation of users' functions once."""
     try:
         with span("loading"):
             library = BRIDGE.open(file)
@@ -157,7 +157,7 @@ def restored(graph: ProgramGraph, recipe: Recipe) -> CProgram:
 
 
 def content_digest(file: Path) -> str:
-    """Return a digest of a file's content; an empty text if there is no such file."""
+    """Return a digest of a file's content, or an empty text if the file does not exist."""
     try:
         return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
     except OSError:

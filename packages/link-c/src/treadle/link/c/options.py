@@ -1,4 +1,4 @@
-"""The options that treadle.link.c reads."""
+"""The options of treadle.link.c."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ else:
 
 
 def _first_compiler() -> str:
-    """Return the path of the first C compiler that is installed, or an empty string."""
+    """Return the path of the first installed C compiler, or an empty string."""
     return next((path for path in map(shutil.which, ("gcc", "cc", "clang")) if path), "")
 
 

@@ -1,4 +1,4 @@
-"""OpWiseCLinker: every node by itself, in C where C has a rule for it, else in Python."""
+"""OpWiseCLinker: every node as a separate step, in C if C has a rule for it, otherwise in Python."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class OpWiseCLinker(NodewiseLinker):
-    """Links every node to a C program of its own, or to its ``perform`` where C has no rule for it.
+    """Links each node to a separate C program, or to its ``perform`` if C has no rule for it.
 
-    The linker named ``c|py`` gives the same values, faster: it makes one C program of each stretch of nodes that C has
-    rules for. This one is for looking between the nodes.
+    The linker named ``c|py`` gives the same values faster, with one C program for each stretch of nodes with C rules.
+    This one is for inspecting the values between nodes.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class OpWiseCLinker(NodewiseLinker):
         Raises
         ------
         LoweringError
-            If there are nodes without a C rule, and they are not to run in Python; all are listed.
+            If nodes have no C rule and `fallback_on_perform` is false; all of them are listed.
         """
         if not self.fallback_on_perform:
             linker = CLinker()

@@ -1,4 +1,4 @@
-"""A compiled graph, and what its status codes mean."""
+"""A compiled graph as a callable program, and the errors for its status codes."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
 }
 
 
-# Guesses of lengths that failed, after which lengths are told in every call.
+# After this many wrong guesses of lengths, every call returns the lengths.
 MOST_MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A graph's C library, loaded.
+    """The loaded C library of a graph.
 
     Attributes
     ----------
     library
         The library.
     run
-        Its entry point: arguments one by one if there are few, else as an array.
+        Its entry point, which takes arguments one by one if there are few, otherwise as an array.
     entry
-        Address of the entry point that takes them as an array.
+        The address of the entry point that takes them as an array.
     fixed
-        Address of the table of fixed values: NumPy's array type, BLAS, constants, descriptors.
+        The address of the table of fixed values: NumPy's array type, BLAS, constants, descriptors.
     keep
-        What must live as long as the program: the library, the table, the constants.
+        The objects that must live as long as the program: the library, the table, the constants.
     recipe
-        What the program consists of beside it.
+        The rest of the program, which is stored with the library.
     """
 
     library: SharedLibrary
@@ -78,18 +78,18 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class BlockCounts:
-    """What a call did about memory for intermediate results, and for results that the caller made no place for.
+    """Counts of the blocks of memory that a call used for intermediate results and for results without a place.
 
     Attributes
     ----------
     made
-        Blocks that were asked of the C library or the pool.
+        Blocks from the C library or the pool.
     reused
-        Blocks of this call that had served another value before.
+        Blocks that had held another value in this call.
     overwritten
-        Results that took over the block of an operand which nothing needed any more.
+        Results that took over the block of an operand that nothing else needed.
     peak
-        The most bytes that were in use at one time.
+        The largest number of bytes in use at one time.
     """
 
     made: int
@@ -101,9 +101,9 @@ class BlockCounts:
 class CProgram(Program):
     """A graph as one C function, called without the interpreter lock.
 
-    The lengths of the outputs of the last call are kept as a guess: if they are right, results are written straight
-    into arrays made by NumPy; if not, into memory that arrays are then made from. Large results always are: their
-    memory comes out of the pool.
+    The lengths of the outputs of the last call are kept as a guess: if they are right, results are written directly
+    into arrays of NumPy; if not, into memory that is then wrapped as arrays. Large results are always wrapped, since
+    their memory comes from the pool.
     """
 
     __slots__ = ("_binary", "_direct", "_graph", "_kinds", "_misses", "_quick", "_shapes", "_told", "recipe")
@@ -117,7 +117,7 @@ class CProgram(Program):
         self._shapes = [tuple(n or 0 for n in t.shape) for t in kinds]
         self._direct = len(graph.inputs) + len(kinds) <= MOST_ARGUMENTS
         self._misses = 0
-        # Whether calls have lengths told: the first does, and all where guesses fail or large results are expected.
+        # Whether calls return lengths: the first one does, and all do if guesses fail or results are large.
         self._told = not self._direct or any(None in t.shape for t in kinds)
         self._quick = quick_call(binary.run, binary.fixed, self._shapes, self._kinds, len(graph.inputs))
 
@@ -137,7 +137,7 @@ class CProgram(Program):
         return self.recipe.nodes.get()
 
     def rebound(self, graph: ProgramGraph, data: Any) -> CProgram:
-        """Return this program for an equal graph of other origin; `data` is its recipe, naming the other's nodes."""
+        """Return this program for an equal graph; `data` is its recipe, with the nodes of that graph."""
         return CProgram(graph, replace(self._binary, recipe=data))
 
     def __call__(self, *inputs: object) -> Sequence[np.ndarray]:
@@ -149,12 +149,12 @@ class CProgram(Program):
         return self._general(inputs)[0]
 
     def counted(self, *inputs: object) -> tuple[Sequence[np.ndarray], BlockCounts]:
-        """Compute the outputs, and say how many blocks of memory that took."""
+        """Compute the outputs; return them with counts of the blocks of memory that this took."""
         outputs, counts = self._general(inputs)
         return outputs, BlockCounts(*counts)
 
     def free(self) -> None:
-        """Give back the memory that is kept for the next call, and the pool's."""
+        """Release the memory that is kept for the next call, and that of the pool."""
         if self.recipe.keeps_blocks:
             kind = BRIDGE.ffi.typeof("void(*)(void)")
             self._binary.library.load_function(kind, "treadle_free")()
@@ -163,7 +163,7 @@ class CProgram(Program):
     def offer_caller(
         self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
-        """Hand `take` a caller of the helper extension: now, or when the extension is made, or never."""
+        """Pass a caller of the helper extension to `take`: at once, or when the extension is ready, or never."""
         results = [*zip(self._kinds, self._shapes, strict=True)]
         release = self.recipe.has_arrays
         binary, inputs = self._binary, len(self._graph.inputs)
@@ -179,7 +179,7 @@ class CProgram(Program):
         SUPPORT.when_ready(make)
 
     def _general(self, inputs: Sequence[object], again: bool = True) -> tuple[Sequence[np.ndarray], Sequence[int]]:
-        """Run with a place for lengths to be told; explain a failure. Return the outputs, and counts of blocks."""
+        """Run with memory for the results' lengths; raise on failure. Return the outputs, and counts of blocks."""
         binary = self._binary
         if len(inputs) != len(self.recipe.inputs):
             msg = f"c: the program takes {len(self.recipe.inputs)} values, got {len(inputs)}. Give one for each input."
@@ -206,7 +206,7 @@ class CProgram(Program):
         return cast("list[np.ndarray]", outputs), info[told : told + 4]
 
     def _wrap(self, outputs: list[np.ndarray | None], info: Sequence[int]) -> None:
-        """Make arrays of the results that the program itself made; remember their lengths."""
+        """Wrap results that the program allocated as arrays; remember their lengths."""
         length = self.recipe.info_length
         expected = [x is None for x in outputs]
         for k, kind in enumerate(self._kinds):
@@ -232,12 +232,12 @@ class CProgram(Program):
                     "Convert it first."
                 )
                 raise TypeError(msg)
-            # Unpickled arrays have a dtype object of their own: np.array would keep it, astype does not.
+            # Unpickled arrays may have their own dtype object, which np.array would keep and astype does not.
             values.append(array.astype(np.dtype(kind.dtype), order="C"))
         return values
 
     def _fail(self, status: int, inputs: Sequence[object]) -> None:
-        """Raise what the status says, with the node and the user's line."""
+        """Raise the error of a status, with the node and the user's line."""
         code, number = status & 0xFF, status >> 8 & NODES
         if code == Status.INTERRUPT:
             raise WATCH.take()
@@ -247,22 +247,22 @@ class CProgram(Program):
         else:
             kind, text = _ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))
         original: Exception = kind(text)
-        found = original
-        # Python finds out more, but not by millions of steps.
+        error = original
+        # Running the graph again in Python finds a better error, but would take too long for millions of steps.
         if code <= USER and not (status > 0 and status >> MANY & 1):
-            found = replay(self.fgraph, inputs, original)
+            error = replay(self.fgraph, inputs, original)
         node = self.nodes[number] if number < len(self.nodes) else None
-        if found is original and node is not None:
-            found = node_error(node, original)
-            if isinstance(found, NodeError):
-                found = self._in_steps(found, number, (status >> 32 & STEPS) - 1)
+        if error is original and node is not None:
+            error = node_error(node, original)
+            if isinstance(error, NodeError):
+                error = self._in_steps(error, number, (status >> 32 & STEPS) - 1)
         try:
-            raise found from original
+            raise error from original
         finally:
-            del found, original  # they lead to this frame
+            del error, original  # they lead to this frame
 
     def _in_steps(self, error: NodeError, number: int, step: int) -> NodeError:
-        """Return the error of a node with the loops around it; `step` is the number of the innermost one's step."""
+        """Return the error of a node with the loops around it; `step` is that of the innermost loop."""
         while True:
             loop = next((at for first, at in reversed(self.recipe.loops) if first <= number), None)
             node = None if loop is None else self.nodes[loop]
@@ -278,7 +278,7 @@ def _size(shape: Sequence[int], kind: np.dtype) -> int:
 
 
 def _array(block: int, shape: tuple[int, ...], kind: np.dtype, pooled: bool) -> np.ndarray:
-    """Return an array on a block of C memory, which is given back with its last view."""
+    """Return an array on a block of C memory, which is released with its last view."""
     size = _size(shape, kind)
     memory = BRIDGE.owned(block, max(size, 1), POOL.give() if pooled else None)
     return np.frombuffer(memory, kind).reshape(shape) if size else np.empty(shape, kind)
@@ -287,14 +287,14 @@ def _array(block: int, shape: tuple[int, ...], kind: np.dtype, pooled: bool) -> 
 def quick_call(
     run: Callable[..., int], fixed: int, shapes: Sequence[tuple[int, ...]], kinds: Sequence[np.dtype], inputs: int
 ) -> Callable[..., list[np.ndarray] | None]:
-    """Write the function that calls an entry point with results of the shapes of that moment; None if it fails."""
-    takes = [f"x{i}" for i in range(inputs)]
-    makes = [f"y{k}" for k in range(len(kinds))]
-    lines = [f"def call({', '.join(takes)}):"]
-    lines += [f"    {y} = empty(shapes[{k}], kinds[{k}])" for k, y in enumerate(makes)]
-    addresses = "".join(f"id({name}), " for name in (*takes, *makes))
-    lines += [f"    if run(fixed, {addresses}0): return None", f"    return [{', '.join(makes)}]"]
+    """Return a function that calls an entry point with new arrays of the current shapes; it returns None on failure."""
+    operands = [f"x{i}" for i in range(inputs)]
+    results = [f"y{k}" for k in range(len(kinds))]
+    lines = [f"def call({', '.join(operands)}):"]
+    lines += [f"    {y} = empty(shapes[{k}], kinds[{k}])" for k, y in enumerate(results)]
+    addresses = "".join(f"id({name}), " for name in (*operands, *results))
+    lines += [f"    if run(fixed, {addresses}0): return None", f"    return [{', '.join(results)}]"]
     scope: dict[str, Any] = {"run": run, "fixed": fixed, "shapes": shapes, "kinds": tuple(kinds), "empty": np.empty}
     exec(compile("\n".join(lines), "<treadle C call>", "exec"), scope)
-    made: Callable[..., list[np.ndarray] | None] = scope["call"]
-    return made
+    call: Callable[..., list[np.ndarray] | None] = scope["call"]
+    return call

@@ -1,4 +1,4 @@
-"""C text that solves triangular systems of matrices whose rows run through memory, by BLAS and without turning them."""
+"""C text that solves triangular systems with matrices in C order by BLAS, without transposing them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ static void @_exchange($T *x, int64_t ld, int n, const int *pivots, int first, i
 def substituted(a: str, x: str, *, lower: bool, adjoint: bool = False, unit: bool = False, either: bool = False) -> str:
     """Return the statement that solves A X = B or A^H X = B in place, for m by n matrices X.
 
-    To BLAS the memory of X is its transpose, which stands left of A's inverse. That of A is its transpose too, unless
-    it lies by columns.
+    BLAS sees X as its transpose, so that A has to be on the right side. It sees A as its transpose too, unless A lies
+    by columns.
 
     Parameters
     ----------
     a, x
         The names of A, and of B and X.
     lower
-        Which triangle A is.
+        Whether A is lower triangular.
     adjoint
-        Whether it is A^H that is solved with.
+        Whether to solve with A^H.
     unit
-        Whether its diagonal is 1.
+        Whether its diagonal is taken to be 1.
     either
         Whether A may lie by columns.
     """

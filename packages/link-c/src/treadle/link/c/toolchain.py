@@ -1,4 +1,4 @@
-"""The C compiler: which one, with which flags, and what it says when it fails."""
+"""The C compiler: which one it is, with which flags it runs, and its errors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from treadle.link.c.conventions.abi import SharedLibrary
 else:
-    # Programs that are loaded run no compiler.
+    # Loading a program does not run the compiler.
     subprocess = lazy_module("subprocess")
 
-# -ffp-contract=off: a product and a sum give the same whether they are fused into one loop or not.
-# -Werror=implicit-function-declaration: a name that C lacks is found at its line, not when the library is loaded.
-# -fno-math-errno, -fno-trapping-math: nothing reads errno or the floating-point flags; values are as before.
+# -ffp-contract=off: the same results whether operations are fused into one loop or not.
+# -Werror=implicit-function-declaration: an unknown function is an error at its line, not when the library is loaded.
+# -fno-math-errno, -fno-trapping-math: nothing reads errno or the floating-point flags; values do not change.
 FLAGS = (
     "-O1", "-std=gnu99", "-march=native", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
     "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-fno-asynchronous-unwind-tables",
@@ -44,30 +44,30 @@ FLAGS = (
 # selection into jumps, which then stand in the way), in two thirds of the time. clang vectorises from -O2 on.
 _CLANG_INSTEAD = {"-O1": "-O2"}
 _C_OF = {"g++": "gcc", "clang++": "clang", "c++": "cc"}
-# Flags of the user's that the linker reads: they have to stand after the file that needs them.
+# Flags of the user for the linker, which have to follow the file that needs them.
 _FOR_LINKER = re.compile(r"-l.+|-L.+|-Wl,.+|.+\.(?:a|o|so)(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler and the flags it is called with.
+    """A compiler and its flags.
 
     Attributes
     ----------
     driver
         The compiler's path.
     identity
-        What tells this compiler from another version: path, size and time of the file.
+        A text that differs for other versions: path, size and modification time of the file.
     flags
         All flags before the source.
     libraries
-        Flags after it.
+        The flags after the source.
     processor
         The processor that ``-march=native`` stands for, and the C library.
     warnings
-        Whether what the compiler says about a file that it takes is printed.
+        Whether the compiler's warnings are printed.
     threads
-        From how many elements on loops are shared among threads; 0: never.
+        The smallest number of elements for which loops are shared among threads; 0 for never.
     """
 
     driver: str
@@ -79,21 +79,21 @@ class Toolchain:
     threads: int = 0
 
     def command(self, source: Path, target: Path, *more: Path) -> list[str]:
-        """Return the command that compiles a file, and more of them, into a library."""
+        """Return the command that compiles one or more files into a library."""
         return [self.driver, *self.flags, str(source), *map(str, more), "-o", str(target), *self.libraries]
 
     def extended(self, flags: Sequence[str], libraries: Sequence[str]) -> Toolchain:
-        """Return the same with more flags."""
+        """Return this toolchain with more flags."""
         if not flags and not libraries:
             return self
         return replace(self, flags=(*self.flags, *flags), libraries=(*libraries, *self.libraries))
 
     def key(self, text: str) -> str:
-        """Return the key of what is made of a C text: it holds all that the result depends on."""
+        """Return the cache key of the library of a C text; it covers everything that the library depends on."""
         return digest("link-c", text, *self.flags, "", *self.libraries, self.identity, self.processor)
 
     def library(self, text: str) -> Path:
-        """Return the shared library made of a C text, from the cache if it was made before."""
+        """Return the shared library of a C text, from the cache or newly compiled."""
 
         def make(path: Path) -> None:
             source = path.with_suffix(".c")
@@ -114,17 +114,17 @@ class Toolchain:
             raise CompileError(msg) from error
 
     def compile(self, source: Path, target: Path, *more: Path) -> None:
-        """Make a library of a file, and of more of them."""
+        """Compile one or more files into a library."""
         with span("compiler"):
             self._run(self.command(source, target, *more), source, *more)
 
     def _compile_shares(self, source: Path, target: Path) -> None:
-        """Make a library of a text that is written for several runs of the compiler at once."""
+        """Compile a text that is divided into shares, by parallel runs of the compiler."""
         objects = [target.with_suffix(f".{share}.o") for share in range(RUNS)]
         flags = [flag for flag in self.flags if flag != "-shared"]
         commands = [
-            [self.driver, *flags, "-c", f"-D{MACRO}={share}", str(source), "-o", str(made)]
-            for share, made in enumerate(objects)
+            [self.driver, *flags, "-c", f"-D{MACRO}={share}", str(source), "-o", str(object_file)]
+            for share, object_file in enumerate(objects)
         ]
         failures: list[BaseException] = []
 
@@ -168,9 +168,9 @@ class Toolchain:
 
 
 def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
-    """Run the compiler as a group of processes of its own, which ends with it; return its status and what it said."""
+    """Run the compiler in a new process group, which ends with it; return its status and its output."""
     limit = float(config.gcc__timeout)
-    # In another language, its messages could not be understood below.
+    # In English, since the messages are parsed.
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         process = subprocess.Popen(
@@ -200,7 +200,7 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the compiler and the programs that it runs, also where it ended before them; Ctrl-C does not reach them."""
+    """Kill the compiler and the programs that it runs, even if it ended before them; Ctrl-C does not reach them."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -219,7 +219,7 @@ def _ending(status: int) -> str:
 
 
 def _keep(source: Path) -> str:
-    """Copy a C file that was refused to the compile directory, and return the sentence that says so."""
+    """Copy a rejected C file to the compile directory, and return a sentence that says so."""
     cache = default_cache()
     place = cache.note(f"failed-{source.name}", source.read_bytes()) if cache.persistent else None
     if place is None:
@@ -228,15 +228,15 @@ def _keep(source: Path) -> str:
 
 
 def _line_of(source: Path, said: str) -> int:
-    """Return the line of the source that the first error message points at, or else the first message; 0 for none."""
+    """Return the line of the source in the first error message, or in the first message of any kind, or 0."""
     place = re.compile(rf"{re.escape(str(source))}:(\d+)")
-    found = [(line, at) for line in said.splitlines() if (at := place.search(line))]
-    first = next((at for line, at in found if "error" in line), found[0][1] if found else None)
+    places = [(line, at) for line in said.splitlines() if (at := place.search(line))]
+    first = next((at for line, at in places if "error" in line), places[0][1] if places else None)
     return int(first[1]) if first else 0
 
 
 def c_driver(named: str) -> str:
-    """Return the C compiler for a driver's name or path: a C++ driver stands for the C one beside it."""
+    """Return the C compiler for a driver's name or path; a C++ driver is replaced by the C driver next to it."""
     path = Path(named)
     for plus, plain in _C_OF.items():
         if path.name == plus or path.name.startswith(f"{plus}-"):
@@ -245,9 +245,9 @@ def c_driver(named: str) -> str:
 
 
 def find_toolchain(threads: bool = True) -> Toolchain | str:
-    """Return the toolchain that the options describe, or why there is none.
+    """Return the toolchain that the options describe, or a text on why there is none.
 
-    Without `threads`, loops are not shared among threads whatever option ``openmp`` says.
+    Without `threads`, loops are not shared among threads, whatever option ``openmp`` says.
     """
     named = str(config.cxx)
     if not named:
@@ -260,22 +260,22 @@ def find_toolchain(threads: bool = True) -> Toolchain | str:
     clang = sys.platform == "darwin" or "clang" in real.name or "clang" in Path(driver).name
     flags, libraries = _flags(clang)
     identity = f"{real} {about.st_size} {about.st_mtime_ns}"
-    found = Toolchain(
+    toolchain = Toolchain(
         driver, identity, flags, libraries, f"{processor()} {_c_library()}", bool(config.cmodule__compilation_warning)
     )
-    return _with_threads(found) if threads and config.openmp else found
+    return _with_threads(toolchain) if threads and config.openmp else toolchain
 
 
 def _with_threads(toolchain: Toolchain) -> Toolchain:
-    """Return the toolchain with OpenMP; as it is, with one warning, if the compiler lacks it."""
+    """Return the toolchain with OpenMP; if the compiler does not have it, warn once and return it unchanged."""
     chosen = replace(toolchain, flags=(*toolchain.flags, "-fopenmp"), threads=int(config.openmp_elemwise_minsize))
     return chosen if _OPENMP.works(chosen) else toolchain
 
 
 class _OpenMP:
-    """Finds out once which compilers have OpenMP: a library that uses it must compile and load.
+    """Finds out once whether a compiler has OpenMP: a library that uses it must compile and load.
 
-    The library stays loaded, and OpenMP's with it: its idle threads would crash if it went with the last program.
+    That library is never unloaded, nor is OpenMP's, whose idle threads would crash.
     """
 
     def __init__(self) -> None:
@@ -291,7 +291,7 @@ class _OpenMP:
 
     @staticmethod
     def _try(toolchain: Toolchain) -> SharedLibrary | None:
-        """Return the library, or None."""
+        """Return the probe's library if it compiles and loads, otherwise None."""
         text = "#include <omp.h>\nint treadle_threads(void) { return omp_get_max_threads(); }\n"
         try:
             return BRIDGE.open(toolchain.library(text))
@@ -310,7 +310,7 @@ _OPENMP = _OpenMP()
 
 
 def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return treadle's flags and the user's, as the options change them: those before the file, those after it."""
+    """Return treadle's and the user's flags under the current options: those before the file, and those after it."""
     flags = [_CLANG_INSTEAD.get(flag, flag) if clang else flag for flag in FLAGS]
     if clang and platform.machine() in {"aarch64", "arm64"}:
         flags[flags.index("-march=native")] = "-mcpu=native"
@@ -318,16 +318,16 @@ def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
         flags.append("-Wall")
     if config.cmodule__debug:
         flags.append("-DDEBUG")
-    given = shlex.split(str(config.gcc__cxxflags))
-    flags += [flag for flag in given if not _FOR_LINKER.fullmatch(flag)]
+    user_flags = shlex.split(str(config.gcc__cxxflags))
+    flags += [flag for flag in user_flags if not _FOR_LINKER.fullmatch(flag)]
     if config.cmodule__remove_gxx_opt:
         flags = [flag for flag in flags if not flag.startswith("-O")]
-    after = [flag for flag in given if _FOR_LINKER.fullmatch(flag)]
+    after = [flag for flag in user_flags if _FOR_LINKER.fullmatch(flag)]
     return tuple(flags), (*after, *shlex.split(str(config.blas__ldflags)), "-lm")
 
 
 def _c_library() -> str:
-    """Return name and version of the C library, whose functions on vectors the text names."""
+    """Return name and version of the C library, since texts depend on its functions on vectors."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (AttributeError, OSError, ValueError):  # another C library

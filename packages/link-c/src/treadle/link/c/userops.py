@@ -1,4 +1,4 @@
-"""C for ops of users: the rule that calls a function of theirs."""
+"""C functions for users' ops: the rule that calls them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def c_function(*op_types: type[Op]) -> Callable[[Described], Described]:
-    """Return a decorator that makes a function the C rule of the op types: ``(op, node) -> CFunction``.
+    """Return a decorator that registers a function ``(op, node) -> CFunction`` as the C rule of op types.
 
     Raises
     ------
     DuplicateRegistrationError
-        If one of them has a rule already.
+        If one of the types has a rule already.
     """
 
     def decorate(describe: Described) -> Described:
@@ -37,9 +37,9 @@ def c_function(*op_types: type[Op]) -> Callable[[Described], Described]:
 
 
 class _Rule:
-    """The rule of an op whose C a function describes.
+    """The rule of an op with a function that returns its `CFunction`.
 
-    A closure would hide that function from the compile cache.
+    It is an object, since a closure would hide that function from the compile cache.
     """
 
     def __init__(self, describe: Described) -> None:
@@ -70,13 +70,13 @@ def call_function(unit: Unit, node: TensorNode, function: CFunction) -> None:
             continue
         _write_lengths(unit, function, node, at, out)
         unit.call(f"tr_alloc(v + {at}, {out.type.ndim}, {kind.size})")
-    made = [_seen(unit, f"y{k}", at, out) for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True))]
-    unit.call(f"tr_user({function.name}({', '.join([*seen, *made])}))")
+    results = [_seen(unit, f"y{k}", at, out) for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True))]
+    unit.call(f"tr_user({function.name}({', '.join([*seen, *results])}))")
     unit.line("}")
 
 
 def _operand(unit: Unit, x: TensorVariable, any_layout: bool) -> int:
-    """Return the position of an operand that lies as the function wants it."""
+    """Return the position of an operand in the layout that the function needs, which may be a copy."""
     source = unit.slot(x)
     if any_layout or x.type.ndim == 0:
         return source
@@ -91,14 +91,14 @@ def _operand(unit: Unit, x: TensorVariable, any_layout: bool) -> int:
 
 
 def _seen(unit: Unit, name: str, at: int, var: TensorVariable) -> str:
-    """Write the array as the function sees it, and return the expression that points to it."""
+    """Write a ``treadle_array`` that describes an array, and return the expression of its address."""
     unit.line(f"int64_t {name}_strides[TR_ND];")
     unit.line(f"treadle_array {name} = tr_seen(v + {at}, {var.type.ndim}, {ctype(var).size}, {name}_strides);")
     return f"&{name}"
 
 
 def _write_lengths(unit: Unit, function: CFunction, node: TensorNode, at: int, out: TensorVariable) -> None:
-    """Write a result's lengths, or the check of those that the function gave."""
+    """Write a result's lengths, or a check of those that the user's shape function returned."""
     kind = out.type
     if function.shape:
         for d, n in enumerate(kind.shape):

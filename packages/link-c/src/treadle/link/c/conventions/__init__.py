@@ -1,1 +1,1 @@
-"""What the text of programs and the runtime agree on: C types, names, status codes, the layout of arguments."""
+"""The conventions of programs and the runtime: C types, names, status codes, the layout of arguments."""

@@ -2,8 +2,8 @@
 
 Programs take the addresses of array objects and read pointer, lengths and strides from the objects' public fields
 (the start of ``PyArrayObject_fields``, part of NumPy's stable binary interface), so that a call costs neither a buffer
-request nor a conversion. cffi's core module does the calling; it parses no declarations and lets go of the
-interpreter lock.
+request nor a conversion. Calls go through cffi's core module, which parses no declarations and releases
+the interpreter lock.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _WORD = 8
 
 
 class SharedLibrary(Protocol):
-    """A library that cffi loaded."""
+    """A shared library, loaded by cffi."""
 
     def load_function(self, kind: object, name: str) -> Function:
-        """Return a function of a C type."""
+        """Return a function of a library with a C type."""
 
 
 class _Cffi(NamedTuple):
-    """cffi's core module, an object of its class, and C's function that frees a block."""
+    """cffi's core module, its FFI object, and C's ``free``."""
 
     backend: ModuleType
     ffi: FFI
@@ -47,7 +47,7 @@ class _Cffi(NamedTuple):
 
 
 class Bridge:
-    """cffi, loaded when first used, and what was found out about array objects."""
+    """cffi, loaded when first used, and the layout of array objects."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -77,16 +77,16 @@ class Bridge:
         return self._load().ffi
 
     def open(self, path: Path, forever: bool = False) -> SharedLibrary:
-        """Load a shared library: for as long as it is referred to, or until the process has ended."""
+        """Load a shared library, for as long as it is referred to or until the process ends."""
         backend = self._load().backend
         flags = backend.RTLD_NOW | backend.RTLD_NODELETE if forever else 0
         library: SharedLibrary = backend.load_library(str(path), flags)
         with contextlib.suppress(AttributeError):
             alone = library.load_function(self.ffi.typeof("void(*)(void)"), "treadle_alone")
-            # One library with threads stays for good, and libgomp with it: its threads wait in libgomp's own code.
+            # A library with threads is never unloaded, nor is libgomp, since idle threads wait in libgomp's code.
             self._threaded = self._threaded or library
             if self._forked:
-                # In a forked child, libgomp would wait for threads that are not there.
+                # In a forked child, libgomp would wait for threads that do not exist.
                 alone()
         return library
 
@@ -96,12 +96,12 @@ class Bridge:
         return library.load_function(kind, name)
 
     def words(self, values: Sequence[int]) -> object:
-        """Return an array of addresses in C memory, freed with the object."""
+        """Return an array of addresses in C memory, which is freed with the object."""
         block: object = self.ffi.new("uintptr_t[]", list(values))
         return block
 
     def owned(self, block: int, size: int, give: Function | None = None) -> Any:
-        """Return a writable buffer on a block; it is given to a C function with the buffer, C's free if None."""
+        """Return a writable buffer on a block of memory, which a C function (``free`` if None) releases with it."""
         _, ffi, free = self._load()
         return ffi.buffer(ffi.gc(ffi.cast("void *", block), give or free, size), size)
 
@@ -118,27 +118,27 @@ BRIDGE = Bridge()
 
 
 def object_layout() -> tuple[int, int]:
-    """Return where an object keeps its type, and how long what comes before an array's own fields is."""
+    """Return the offset of the type in an object, and the size of the header before an array's own fields."""
     head = object.__basicsize__
     return head - _WORD, head
 
 
 def _check_layout(ffi: FFI) -> None:
-    """Compare an array's fields, read from memory, with what NumPy says."""
+    """Compare an array's fields, read from memory, with NumPy's attributes."""
     sample = np.zeros((3, 5), "int16")[::2, 1:]
     _, head = object_layout()
     words = ffi.cast("intptr_t *", id(sample))
     type_word = int(words[(head - _WORD) // _WORD])
     fields = words + head // _WORD
     lengths, strides = (ffi.cast("intptr_t *", fields[k]) for k in (2, 3))
-    found = (
+    actual = (
         type_word, int(fields[0]), int(ffi.cast("int *", fields + 1)[0]), tuple(lengths[0:2]), tuple(strides[0:2]),
         int(fields[5]),
     )  # fmt: skip
     expected = (
         id(np.ndarray), sample.__array_interface__["data"][0], 2, sample.shape, sample.strides, id(sample.dtype),
     )  # fmt: skip
-    if found != expected:
+    if actual != expected:
         msg = f"c: NumPy {np.__version__} lays its arrays out in an unknown way. Use another backend, and report this."
         raise BackendUnavailableError(msg)
 

@@ -1,4 +1,4 @@
-"""What generated C and the Python that calls it agree on: status codes, the table of fixed values, arguments."""
+"""The conventions of generated C and the Python that calls it: status codes, the table of fixed values, arguments."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What a program returns, in its lowest eight bits; the number of the node stands in the 24 above.
+    """The lowest eight bits of what a program returns; the next 24 bits are the number of the node.
 
-    Of a node in a loop's body, the number of the innermost loop's step, counted from 1, follows in 30 more, and in bit
-    `MANY` whether so many steps were made that making them again in Python takes long.
+    For a node in a loop's body, the next 30 bits are the step of the innermost loop, counted from 1, and bit `MANY`
+    says whether so many steps were made that repeating them in Python would take long.
 
     C names them by macros: ``TR_SHAPE`` is `SHAPE`.
     """
@@ -33,20 +33,20 @@ class Status(IntEnum):
     INTERRUPT = 16  # a handler of a signal raised
 
 
-# Codes from this one on are what a user's function returned, 1 to MOST_ERRORS, added to it.
+# A user's function that returns 1 to MOST_ERRORS gives the status USER plus that number.
 USER = 100
 MOST_ERRORS = 155
-# Masks of the numbers of nodes and steps, the bit that stands for many steps, and how many these are.
+# The masks of the numbers of nodes and steps, the bit for many steps, and how many steps are many.
 NODES = (1 << 24) - 1
 STEPS = (1 << 30) - 1
 MANY = 62
 MANY_STEPS = 20_000
-# Above this many arguments, they are passed as one array.
+# More arguments than this are passed as one array.
 MOST_ARGUMENTS = 48
-# The table of fixed values starts with these: NumPy's array type, where the pool's functions stand, then BLAS; the
-# last say where the addresses of NumPy's sorting functions stand, and what loops look at to end when interrupted.
+# The table of fixed values starts with these: NumPy's array type, the address of the pool's functions, BLAS, the
+# address of the table of NumPy's sorting functions, and that of the memory that loops check for an interrupt.
 FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "zgemm", "cgemm", "zgemv", "cgemv", "sorts", "watch")
-# Bytes from which a block is large: it may come from the pool, and go back to it.
+# A block of this many bytes is large: it may come from the pool and go back to it.
 LARGE = 65536
-# Nodes in one C function: compilers take more than linear time for long functions.
+# The number of nodes in one C function, since compilers take more than linear time for long functions.
 CHUNK = 64

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CType:
-    """How values of one dtype are kept and computed with in C.
+    """How C stores values of one dtype and computes with them.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class CType:
     computed
         C type to compute with; float16 is computed in float and rounded after every step.
     size
-        Bytes of an element in memory.
+        The size of an element in memory, in bytes.
     kind
         NumPy's kind: ``b``, ``i``, ``u``, ``f`` or ``c``.
     suffix
@@ -41,12 +41,12 @@ class CType:
 
     @property
     def alignment(self) -> int:
-        """Bytes that addresses of elements are multiples of: for a complex number, those of a part."""
+        """The alignment of elements in bytes: for a complex number, that of its real part."""
         return self.size // 2 if self.kind == "c" else self.size
 
     @property
     def math(self) -> str:
-        """Short name of the type that math functions are called with."""
+        """The short name of the type that math functions compute in."""
         return "f32" if self.short == "f16" else self.short
 
 
@@ -76,12 +76,12 @@ def ctype(var: TensorVariable) -> CType:
 
 
 def loaded(dtype: str, place: str) -> str:
-    """Return the C expression that reads an element, in the type to compute with."""
+    """Return the C expression that converts an element in memory to the type to compute with."""
     return f"tr_f16_to_f32({place})" if dtype == "float16" else place
 
 
 def stored(dtype: str, value: str) -> str:
-    """Return the C expression to assign to an element in memory, for a value of the type to compute with."""
+    """Return the C expression that converts a computed value to the type of an element in memory."""
     return f"tr_f32_to_f16({value})" if dtype == "float16" else value
 
 
@@ -92,7 +92,7 @@ def converted(source: str, target: str, value: str) -> str:
     if target == "bool":
         return f"({value} != 0)"
     if target == "float16":
-        # float64 must be rounded once, not by way of float32.
+        # Round float64 only once, not by way of float32.
         name = "tr_f64_round_f16" if source in {"float64", "int32", "int64", "uint32", "uint64"} else "tr_f32_round_f16"
         return f"{name}({value})"
     return f"(({CTYPES[target].computed}){value})"

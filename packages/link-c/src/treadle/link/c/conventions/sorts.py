@@ -1,4 +1,4 @@
-"""NumPy's sorting functions, which use SIMD: found in the table that its C API publishes for each dtype."""
+"""NumPy's sorting functions, which use SIMD, from the table that its C API publishes for each dtype."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 # The types that NumPy's functions sort faster, in the order of their table.
 BY_NUMPY = ("i16", "u16", "f16", "i32", "u32", "f32", "i64", "u64", "f64")
-# Where `_PyDataType_GetArrFuncs` stands in NumPy's C API, and `sort` in the `PyArray_ArrFuncs` that it returns: both
-# are part of the binary interface that extensions are compiled against.
+# The positions of `_PyDataType_GetArrFuncs` in NumPy's C API, and of `sort` in the `PyArray_ArrFuncs` that it returns:
+# both are part of the binary interface that extensions are compiled against.
 _GET_FUNCTIONS = 365
 _SORT = 33
 
 
 class _Table:
-    """The table, made once."""
+    """The table of addresses, filled once."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._words: Array[ctypes.c_void_p] | None = None
 
     def address(self) -> int:
-        """Return the address of the functions' addresses, one for each of `BY_NUMPY`."""
+        """Return the address of the table, which has one entry for each of `BY_NUMPY`."""
         with self._lock:
             if self._words is None:
                 self._words = (ctypes.c_void_p * len(BY_NUMPY))(*_find())
@@ -40,7 +40,7 @@ _TABLE = _Table()
 
 
 def sorts_table() -> int:
-    """Return the address of a table with a function for each of `BY_NUMPY`; of zeros where they cannot be found."""
+    """Return the address of a table with a function for each of `BY_NUMPY`, or 0 where it cannot be found."""
     return _TABLE.address()
 
 
@@ -48,14 +48,14 @@ def _find() -> list[int | None]:
     capsule = getattr(sys.modules.get("numpy._core._multiarray_umath"), "_ARRAY_API", None)
     if capsule is None:
         return [None] * len(BY_NUMPY)
-    # A function object of this call's own: other packages set other types on the shared one.
+    # A new function object: other packages set other types on the shared one of `ctypes`.
     get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
     interface = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(get_pointer(capsule, None))
     functions_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(interface[_GET_FUNCTIONS] or 0)
-    found: list[int | None] = []
+    addresses: list[int | None] = []
     for short in BY_NUMPY:
         kind = np.dtype(f"{short[0]}{int(short[1:]) // 8}")
-        found.append((ctypes.c_void_p * (_SORT + 1)).from_address(functions_of(kind))[_SORT])
-    return found
+        addresses.append((ctypes.c_void_p * (_SORT + 1)).from_address(functions_of(kind))[_SORT])
+    return addresses

@@ -1,4 +1,4 @@
-"""SciPy's compiled special functions, as generated C calls them: by pointers that `scipy.special` publishes."""
+"""SciPy's compiled special functions, which generated C calls by the pointers that `scipy.special` publishes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from treadle.link.c.conventions.dtypes import CType
 
 MODULE = "scipy.special.cython_special"
-# What a scalar op's text calls: ``tr_special_gammainc_{t}({0}, {1})``, by the function's name in the module.
+# The texts of scalar ops call ``tr_special_gammainc_{t}({0}, {1})``, with the function's name in the module.
 CALL = re.compile(r"\btr_special_(\w+?)_(f32|f64)\b")
 
 
 def special_pointer(name: str, short: str) -> tuple[str, CPointer]:
-    """Return the C variable that holds a function's address, and where the address is found.
+    """Return the C variable that holds a function's address, and the pointer that it is filled with.
 
-    A function that SciPy has for float only as well is called so for float32, any other with double. Those with more
-    than one variant have several capsules, ``__pyx_fuse_0name`` and so on.
+    float32 uses SciPy's function for float if there is one, otherwise the one for double. Functions with several
+    variants have one capsule for each, ``__pyx_fuse_0name`` and so on.
     """
     capsules: Mapping[str, object] = import_module(MODULE).__pyx_capi__
     variants = {

@@ -1,15 +1,15 @@
-"""The header of an exported function: the same types for every export, and four functions of its own."""
+"""The header of an exported function: types that all exports share, and four functions."""
 
 from __future__ import annotations
 
 from treadle.link.c.conventions.convention import USER, Status
 
-# The version of what follows; it changes with every change that a compiled host would notice.
+# The version of the binary interface below; every change that a compiled host would notice raises it.
 ABI_VERSION = 1
-# Codes that only exported functions return.
+# Status codes that only exported functions return.
 OUTPUT, NO_BLAS, NOT_READY = 90, 91, 92
 
-# Names of the codes, and what they mean where a node says no more.
+# The names of the codes, and their messages where a node has none of its own.
 CODES = {
     Status.OK: ("OK", "no error"),
     Status.CHECK: ("ARGUMENT", "an argument is not of the type, rank or length that the signature says"),
@@ -109,7 +109,7 @@ _ABOUT = """\
 
 
 def declarations(name: str) -> str:
-    """Return the declarations without anything for the preprocessor, as cffi reads them."""
+    """Return the declarations without preprocessor lines, as cffi reads them."""
     return _DLPACK + _HOST + _FUNCTIONS.replace("NAME", name)
 
 

@@ -1,4 +1,4 @@
-"""Translation units that are entered with DLPack tensors, not NumPy's arrays."""
+"""Translation units whose entry points take DLPack tensors, not NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorVariable
 
-# DLPack's codes of kinds of dtypes.
+# DLPack's codes of dtype kinds.
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 _RUNTIME = f"""\
@@ -87,7 +87,7 @@ static void tr_explain(treadle_status *status, int64_t r, int argument) {{
 }}
 """
 
-# The host of the running call: the arena's hooks have no room for it. Calls may be nested by the host's own functions.
+# The host of the running call, since the arena's hooks have no room for it. The host's functions may nest calls.
 _MEMORY = """\
 static __thread const treadle_host *tr_host;
 static void *tr_host_take(int64_t bytes) { return tr_host->allocate(tr_host->context, (size_t)bytes, 64); }
@@ -116,7 +116,7 @@ static int tr_hand_over(tr_var *v, DLTensor *o, int nd, int64_t size, int code, 
 
 
 class ExportAssembly(Assembly):
-    """Puts together the text of a unit that is entered with DLPack tensors.
+    """Assembles the text of a unit into a translation unit, whose entry points take DLPack tensors.
 
     Parameters
     ----------
@@ -133,11 +133,11 @@ class ExportAssembly(Assembly):
         super().__init__(unit)
         self._name = name
         self._ranks = ranks
-        # BLAS routines that the host passes.
+        # The BLAS routines that the host passes.
         self._passed = [routine for routine in FIXED if routine in unit.routines and not unit.own_blas]
 
     def _entry(self) -> str:
-        """Return the entry point, and what it needs."""
+        """Return the entry point and the definitions that it needs."""
         unit, name, runs = self.unit, self._name, self._ranks is None
         count = len(unit.outputs)
         parts = [mark(NO_NODE), self._node_texts(), _RUNTIME, *self._constants()]
@@ -183,7 +183,7 @@ class ExportAssembly(Assembly):
         return "\n".join([*parts, *lines])
 
     def _fixed_values(self) -> list[str]:
-        """Return the table of fixed values, made anew in each call from what the host passes."""
+        """Return the statements that fill the table of fixed values in each call, from the host's functions."""
         entries = [
             f"host && host->blas ? (uintptr_t)host->blas->{name} : 0" if name in self._passed else "0" for name in FIXED
         ]
@@ -256,7 +256,7 @@ class ExportAssembly(Assembly):
 
 
 def initial_values(name: str, values: Sequence[object]) -> str:
-    """Return the text of the function that gives inputs' values at the time of the export; None: it has none."""
+    """Return the function that returns the values of inputs at the time of the export; None stands for no value."""
     data, cases = [], []
     for k, value in enumerate(values):
         if value is None:

@@ -42,7 +42,7 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     request
         Names and roles of its inputs and outputs.
     directory
-        Where to write; it is made if it is missing.
+        The directory to write into; it is created if it is missing.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     Raises
     ------
     ExportError
-        If the graph needs functions of SciPy or another Python module; all such nodes are listed.
+        If nodes need functions of SciPy or another Python module; all of them are listed.
     LoweringError
-        If C has no rule for some nodes, which would be steps of Python; all are listed.
+        If nodes have no C rule, and would be Python steps; all of them are listed.
     BackendUnavailableError
         If there is no compiler.
     CompileError
@@ -91,15 +91,15 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
 
 
 def _lengths_unit(fgraph: FunctionGraph, request: ExportRequest) -> Unit:
-    """Write the unit that computes the outputs' lengths: rewritten on its own, to compute no more than it must.
+    """Write the unit that computes the outputs' lengths, rewritten separately so that it computes nothing else.
 
-    Where that needs what C has no rule for, lengths are read off the outputs.
+    If that needs nodes without a C rule, it computes the outputs and returns their lengths.
     """
     if request.lengths is not None:
-        made = request.lengths(_all_lengths)
+        lengths = request.lengths(_all_lengths)
         with suppress(LoweringError):
-            TABLE.lower(made.toposort(), check)
-            return write_unit(made)
+            TABLE.lower(lengths.toposort(), check)
+            return write_unit(lengths)
     plain = fgraph.clone()
     return write_unit(FunctionGraph(plain.inputs, _all_lengths(plain.outputs), clone=True))
 
@@ -109,7 +109,7 @@ def _all_lengths(outputs: Sequence[Variable]) -> list[Variable]:
 
 
 def _refuse_pointers(unit: Unit) -> None:
-    """Refuse functions that only a Python process has."""
+    """Refuse nodes that call functions which only a Python process has."""
     users = unit.requirements.pointer_nodes
     if users:
         lines = [
@@ -126,14 +126,14 @@ def _refuse_pointers(unit: Unit) -> None:
 
 
 def _text(assembly: ExportAssembly, library: Library, name: str) -> str:
-    # Of the standard of 2011 is aligned_alloc, which headers show to a compiler of an older one only if asked.
+    # aligned_alloc is part of C11: with an older standard, headers declare it only if asked to.
     return f'#define _ISOC11_SOURCE 1\n#include "{name}.h"\n' + assembly.text(library).replace(
         "int64_t treadle_init(const uintptr_t *P) {", "static int64_t treadle_init(const uintptr_t *P) {"
     )
 
 
 def _compile(toolchain: Toolchain, sources: Sequence[Path], target: Path) -> list[str]:
-    """Compile the files into one library; return the command, with names of files alone."""
+    """Compile the files into one library; return the command, with file names without their directories."""
     first, *more = sources
     toolchain.compile(first, target, *more)
     names = {str(path): path.name for path in (*sources, target)}

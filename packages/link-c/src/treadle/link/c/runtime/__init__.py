@@ -1,4 +1,4 @@
-"""treadle.link.c.runtime: the C text that generated programs call, of which each takes what it uses."""
+"""treadle.link.c.runtime: the C functions that generated programs call; each program includes those that it uses."""
 
 from treadle.link.c.runtime.library import Library
 

@@ -1,8 +1,8 @@
 """C text of convolutions: outputs from packed images by vectors, without copies of windows.
 
-An image is packed with its padding, and each row split by the stride, so that what one weight is multiplied with lies
-in a row of memory. Four results by three vectors are then kept in registers while all weights go by. The gradient by
-the input is such a sum for each remainder by the stride; that by the filter is a sum of products of such rows.
+An image is packed with its padding, and each row is split by the stride, so that the elements that one weight is
+multiplied by are contiguous. Four results by three vectors are then kept in registers in a loop over all weights. The
+gradient by the input is such a sum for each remainder by the stride; that by the filter is a sum of products of rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _names(stem: str, count: int) -> list[str]:
 
 
 def _rows(results: int, vectors: int) -> str:
-    """Return the loop over the weights for so many results and vectors of each, held in registers."""
+    """Return the loop over the weights for some results, with some vectors of each, in registers."""
     sums = [[f"a{j}{k}" for k in range(vectors)] for j in range(results)]
     zeros = ", ".join(f"{name} = {{0}}" for row in sums for name in row)
     loads = ", ".join(f"{name} = *(const U *)(q + {k} * W)" for k, name in enumerate(_names("x", vectors)))
@@ -63,7 +63,7 @@ def _rows(results: int, vectors: int) -> str:
 
 
 def _dots(results: int, taps: int) -> str:
-    """Return the sums of products of so many rows with those at so many offsets."""
+    """Return the sums of products of some rows with those at some offsets."""
     sums = [[f"a{j}{k}" for k in range(taps)] for j in range(results)]
     zeros = ", ".join(f"{name} = {{0}}" for row in sums for name in row)
     plain = ", ".join(f"x{k} = *(const U *)(b + off[{k}] + i)" for k in range(taps))

@@ -181,7 +181,7 @@ static int tr_add_$short(int64_t n, char *const *p, const int64_t *s) {
 
 
 def placing(ctype: CType) -> str:
-    """Return the text of the function that adds the places that positions of a type pick."""
+    """Return the text of the function that adds to places the offsets of positions of a type."""
     return Template(_PLACE).substitute(Elem=ctype.stored, short=ctype.short)
 
 

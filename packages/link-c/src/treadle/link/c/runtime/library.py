@@ -1,4 +1,4 @@
-"""Finding the helper functions that a C text uses, and theirs in turn."""
+"""Finding the helper functions that a C text uses, and those that they use."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _TYPES = {ctype.short: ctype for ctype in CTYPES.values()}
 
 
 class Library:
-    """All helper functions by name; a text is made when it is asked for.
+    """All helper functions by name; the text of each is generated when it is first used.
 
     A helper needs the helpers that its text names. One text may define more than one name: its key lists them all, the
-    first is the helper's own. Texts made for types are named ``tr_<stem>_<type>…``, such as ``tr_sum_i8_i64_i64``;
-    names that such a text defines beside that end in ``_run``.
+    first is the helper's own. Texts for types are named ``tr_<stem>_<type>…``, such as ``tr_sum_i8_i64_i64``; further
+    names that such a text defines end in ``_run``.
 
     Parameters
     ----------
     simd
         Which math functions have SIMD entry points: names such as ``exp`` and ``expf``.
     portable
-        Whether texts are to be compiled elsewhere too, where the C library may lack them.
+        Whether texts may be compiled on other machines, whose C library may not have these functions.
     threads
-        From how many elements on loops are shared among threads; 0: never.
+        The smallest number of elements for which loops are shared among threads; 0 for never.
     """
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
@@ -96,7 +96,7 @@ class Library:
         }
 
     def find(self, name: str) -> tuple[str, str] | None:
-        """Return the name and text of the helper that a name belongs to, or None for a name that is no helper's."""
+        """Return the name and text of the helper that defines a name, or None if no helper does."""
         if name not in self._texts:
             own = name.removesuffix("_run")
             stem = own
@@ -124,10 +124,10 @@ class Library:
         while stack:
             name, body, uses = stack[-1]
             for use in uses:
-                found = self.find(use)
-                if found is not None and found[0] not in written and found[0] not in open_:
-                    open_.add(found[0])
-                    stack.append((found[0], found[1], iter(dict.fromkeys(_NAME.findall(found[1])))))
+                helper = self.find(use)
+                if helper is not None and helper[0] not in written and helper[0] not in open_:
+                    open_.add(helper[0])
+                    stack.append((helper[0], helper[1], iter(dict.fromkeys(_NAME.findall(helper[1])))))
                     break
             else:
                 stack.pop()

@@ -1,4 +1,4 @@
-"""C text around bodies that work on one matrix: the loop over a stack, packing, results, what failure leaves."""
+"""C text around bodies that work on one matrix: the loop over a stack, packing, results, and failures."""
 
 from __future__ import annotations
 

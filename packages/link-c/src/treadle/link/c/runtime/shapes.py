@@ -1,4 +1,4 @@
-"""C text of ops that decide about lengths at run time."""
+"""C text of ops that compute or check lengths at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C text of sorting: by the bits of keys, an unsigned number for each element in whose order the elements are.
+"""C text of sorting, by the bits of keys: unsigned numbers that are ordered as the elements are.
 
 Values of four and eight bytes are sorted by NumPy's own functions, which use SIMD, where they can be called. Positions
 are sorted by radix, which is stable.
@@ -336,12 +336,12 @@ def _filled(text: str, stem: str, kind: CType) -> str:
 
 
 def key_of(kind: CType) -> str:
-    """Return the text of the function that makes a key of an element."""
+    """Return the text of the function from an element to its key."""
     return _filled(_KEY, "tr_key", kind)
 
 
 def back_from_key(kind: CType) -> str:
-    """Return the text of the function that makes an element of its key."""
+    """Return the text of the function from a key to its element."""
     return _filled(_BACK, "tr_back", kind)
 
 

@@ -208,16 +208,16 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
 
 
 def shared_among_threads(serial: Mapping[str, str], minsize: int) -> dict[str, str]:
-    """Return the texts of loops that use threads for so many elements or more, from those for one thread."""
-    made = {
+    """Return the texts of loops that use threads for `minsize` elements or more, from those for one thread."""
+    texts = {
         "tr_team tr_parts tr_cut tr_piece tr_pieces tr_alone": f"#define TR_MINSIZE INT64_C({minsize})\n{TEAM}",
         "tr_unite tr_store": _STORE,
     }
     for name, text in (("tr_iterate", _ITERATE), ("tr_reduce", _REDUCE), ("tr_fused", _FUSED)):
-        made[name] = text
-        made[f"{name}_part"] = serial[name].replace(f"{name}(", f"{name}_part(")
-    # Parts are combined by a function more.
-    made["tr_reducer"] = serial["tr_reducer"].replace(
+        texts[name] = text
+        texts[f"{name}_part"] = serial[name].replace(f"{name}(", f"{name}_part(")
+    # Reducers get a function that combines the results of parts.
+    texts["tr_reducer"] = serial["tr_reducer"].replace(
         "  int empty;\n", "  int empty;\n  void (*merge)(char *acc, const char *other);\n"
     )
-    return made
+    return texts

@@ -1,4 +1,4 @@
-"""C text around functions of users' ops: arrays as they see them, and what they return."""
+"""C text around functions of users' ops: their view of arrays, and their return values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C text of math functions on blocks of numbers, by the C library's SIMD entry points where it has them."""
+"""C text of math functions on blocks of numbers, which call the C library's SIMD functions where there are any."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from treadle.link.c.conventions.dtypes import CType
 
-# C's name of each function that may be called on whole blocks, and how many operands it has.
+# The C names of the functions that may be called on whole blocks, each with its number of operands.
 BLOCK_FUNCTIONS = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
     "asin": 1, "acos": 1, "atan": 1, "sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
     "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2,
-    # Written in `treadle.link.c.runtime.functions.gamma_functions`.
+    # These are in `treadle.link.c.runtime.functions.gamma_functions`.
     "digamma": 1, "gammaln": 1,
 }  # fmt: skip
 
@@ -157,7 +157,7 @@ def block_function(function: str, ctype: CType, simd: Container[str], *, portabl
     simd
         The functions that the C library has for vectors.
     portable
-        Whether the text is to be compiled elsewhere too, where the C library may not have them.
+        Whether the text may be compiled on other machines, whose C library may not have these functions.
     """
     pair = BLOCK_FUNCTIONS[function] == 2
     return _chosen(function, ctype, (_SIMD2, _PLAIN2) if pair else (_SIMD1, _PLAIN1), simd, portable)
@@ -170,7 +170,7 @@ def shifted_exponentials(ctype: CType, simd: Container[str], *, portable: bool) 
 
 
 def _chosen(function: str, ctype: CType, texts: tuple[str, str], simd: Container[str], portable: bool) -> str:
-    """Return the first text if there is a SIMD function, else the second; both, to be chosen from, if portable."""
+    """Return the first text if there is a SIMD function, otherwise the second; if portable, both with an ``#if``."""
     text = texts[0] if function + ctype.suffix in simd else texts[1]
     if portable and text is texts[0]:
         text = f"{_WHERE_SIMD}{text}#else\n{texts[1]}#endif\n"

@@ -1,1 +1,1 @@
-"""treadle.link.c.support: two small shared libraries that make programs quicker, compiled in the background."""
+"""treadle.link.c.support: two small shared libraries that make programs faster, compiled in the background."""

@@ -1,8 +1,8 @@
-"""Two small libraries that make programs quicker, and that nothing waits for: the pool, and the helper extension.
+"""Two small libraries that make programs faster, and that nothing waits for: the pool, and the helper extension.
 
-They are kept in the compile directory. What is not there is made in the background, a moment after the first program
-was linked, by a process that lives that long; without a compiler, Python's headers or a directory to keep it in, the
-same work is done without it.
+They are kept in the compile directory. What is missing there is compiled in the background, a moment after the first
+program is linked, if the process lives that long. Without a compiler, Python's headers or a directory to keep them in,
+programs do without them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from treadle.link.c.toolchain import Toolchain
 
-# Seconds until the background work begins: a process that ends before never starts it.
+# Seconds until the background work begins; a process that ends before does not start it.
 DELAY = 0.25
 _MODULE = "_treadle_calls"
 
 
 class SupportLibraries:
-    """Finds or makes the two libraries, once in a process."""
+    """Loads or compiles the two libraries, once in a process."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -48,8 +48,8 @@ class SupportLibraries:
             os.register_at_fork(after_in_child=self._give_up)
 
     def _give_up(self) -> None:
-        """In a forked child, where the thread that makes them does not exist: do with what there is."""
-        # Another thread may have held the lock inside of the event.
+        """In a forked child, which lacks the thread that compiles them, do without the missing libraries."""
+        # Another thread of the parent may have held the lock inside of the event.
         self._done = threading.Event()
         if self._begun:
             self._waiting.clear()
@@ -57,11 +57,11 @@ class SupportLibraries:
 
     @property
     def extension(self) -> ModuleType | None:
-        """The helper extension, None while there is none."""
+        """The helper extension, or None while there is none."""
         return self._extension
 
     def begin(self, toolchain: Toolchain) -> None:
-        """Load what was made before, and let the rest be made in the background."""
+        """Load the libraries that are in the cache, and compile the others in the background."""
         if not config.c__support_libraries:
             return
         with self._lock:
@@ -81,7 +81,7 @@ class SupportLibraries:
         worker.start()
 
     def when_ready(self, take: Callable[[ModuleType], None]) -> None:
-        """Hand the extension to a function: now, or when it is made, or never."""
+        """Pass the extension to a function: at once, or when it is compiled, or never."""
         with self._lock:
             if not self._done.is_set():
                 if self._begun:
@@ -91,7 +91,7 @@ class SupportLibraries:
             take(self._extension)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until both are there, or cannot be made; return whether that is so."""
+        """Wait until both are loaded or have failed; return whether that happened in time."""
         return self._done.wait(seconds)
 
     def _missing(self, toolchain: Toolchain) -> list[_Work]:
@@ -102,7 +102,7 @@ class SupportLibraries:
         work = [_Work(cache, toolchain, POOL_TEXT, ".so", POOL.install)]
         include = sysconfig.get_path("include")
         if include and (Path(include) / "Python.h").exists():
-            # The first line makes the text, and so its key, those of this Python and this NumPy.
+            # The first line makes the text, and so its key, specific to this Python and this NumPy.
             text = f"/* Python {sys.version!r}, NumPy {np.__version__} */\n".replace("\n ", " ") + CALLS
             flags = [f"-I{include}", f"-I{np.get_include()}"]
             if sys.platform == "darwin":
@@ -123,7 +123,7 @@ class SupportLibraries:
         threading.Event().wait(DELAY)
         with config.using(options):
             for work in missing:
-                # Where warnings are errors, one about the directory ends up here as well.
+                # Where warnings are errors, a warning about the directory is suppressed as well.
                 with contextlib.suppress(TreadleError, OSError, ImportError, Warning):
                     work.make()
         self._finish()
@@ -140,7 +140,7 @@ class SupportLibraries:
 
 
 class _Work:
-    """One library: its text, how to make it, and what to do with it."""
+    """One library: its text, how to compile it, and the function that loads it."""
 
     def __init__(self, cache: Cache, toolchain: Toolchain, text: str, suffix: str, use: Callable[[Path], None]) -> None:
         self._cache = cache
@@ -151,16 +151,16 @@ class _Work:
         self._key = toolchain.key(text)
 
     def load(self) -> bool:
-        """Use the library if it was made before; return whether there is nothing left to be made."""
-        found = self._cache.file(self._key, self._suffix)
-        if found is not None:
-            # What cannot be loaded would not be better if it were made again: the other library does not depend on it.
+        """Load the library if it is in the cache; return whether it is."""
+        file = self._cache.file(self._key, self._suffix)
+        if file is not None:
+            # Compiling a library again that cannot be loaded would not help, and the other one does not depend on it.
             with contextlib.suppress(OSError, ImportError):
-                self._use(found)
-        return found is not None
+                self._use(file)
+        return file is not None
 
     def make(self) -> None:
-        """Make the library and use it."""
+        """Compile the library and load it."""
 
         def compile_(path: Path) -> None:
             source = path.with_suffix(".c")

@@ -1,7 +1,7 @@
-"""The pool of large blocks, which lets results and intermediate values use memory again that was given back.
+"""The pool of large blocks, which lets results and intermediate values reuse memory that was released.
 
 Fresh memory costs as much as the arithmetic on it: the system clears each page when it is first touched. A result
-whose block came out of the pool is a view on a block that goes back to it when the last view dies.
+from the pool is a view on a block, which goes back to the pool when its last view dies.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
     from treadle.link.c.conventions.abi import Function
 
-# The pool holds a sixteenth of the machine's memory at most, and not more than this.
+# The pool holds at most a sixteenth of the machine's memory, and at most this many bytes.
 MOST_BYTES = 1 << 28
 _SHARE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class PoolCounts:
-    """What the pool did.
+    """Counts of the blocks that the pool handed out and holds.
 
     Attributes
     ----------
     asked
-        Blocks that were asked for.
+        Blocks that programs asked for.
     reused
-        Those that had been used before.
+        Of these, blocks that had been used before.
     blocks, held
-        Blocks that it holds now, and their bytes.
+        The number of blocks that it holds now, and of their bytes.
     """
 
     asked: int
@@ -44,7 +44,7 @@ class PoolCounts:
 
 
 class Pool:
-    """The pool's library and the place where programs find its functions, which is empty until there is one."""
+    """The pool's library, and the memory where programs find its functions, which is zero until it is loaded."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -57,7 +57,7 @@ class Pool:
 
     @property
     def cell(self) -> int:
-        """Address of two words: the functions that take and that give back a block, zero while there are none."""
+        """The address of two words: the functions that take and that release a block; zero while there are none."""
         with self._lock:
             if self._cell is None:
                 self._cell = BRIDGE.words([0, 0])
@@ -70,9 +70,9 @@ class Pool:
         return self._give is not None
 
     def install(self, path: Path) -> None:
-        """Use the library at a path, from now on until the process ends."""
+        """Use the library at a path, until the process ends."""
         ffi = BRIDGE.ffi
-        # Blocks go back to it whenever their last view dies: at the end of the process, after all of Python's modules.
+        # Never unloaded: blocks go back when their last view dies, which may be after the end of Python's modules.
         library = BRIDGE.open(path, forever=True)
         take, give = (
             library.load_function(ffi.typeof(kind), name)
@@ -91,11 +91,11 @@ class Pool:
             self._limit, self._counts, self._give = limit, counts, give
 
     def give(self) -> Function | None:
-        """Return the C function that gives a block back."""
+        """Return the C function that gives a block back to the pool."""
         return self._give
 
     def counts(self) -> PoolCounts:
-        """Return what the pool did since the process began."""
+        """Return the counts since the process began."""
         if self._counts is None:
             return PoolCounts(0, 0, 0, 0)
         told = BRIDGE.ffi.new("int64_t[]", 4)
@@ -103,7 +103,7 @@ class Pool:
         return PoolCounts(*told)
 
     def release(self) -> None:
-        """Give all that the pool holds back to the system."""
+        """Give all blocks that the pool holds back to the system."""
         if self._limit is not None:
             self._limit(0)
             self._limit(_most_bytes())

@@ -1,10 +1,10 @@
-"""C text of the pool: large blocks that were given back, kept for the next to ask, for all programs of the process."""
+"""C text of the pool: large blocks that were released, kept for the next request of any program of the process."""
 
 from __future__ import annotations
 
-# A block is preceded by its size. Whoever finds the lock taken does without the pool, so nobody ever waits. A child
-# made by fork while a thread held it, which does not exist there, begins with no blocks: the list may be half changed.
-# Where no block fits, those that were of no use for a while are given back to the system.
+# A block is preceded by its size. A thread that finds the lock taken does without the pool, so that none ever waits. A
+# child forked while a thread held the lock begins without blocks, since the list may be half changed. If no block fits,
+# those that have not been used for a while are given back to the system.
 POOL = """\
 #include <pthread.h>
 #include <sched.h>

@@ -1,1 +1,1 @@
-"""The text of C programs: units, kernels and loops, and what expressions in them are written with."""
+"""The text of C programs: units, kernels and loops, and the expressions in them."""

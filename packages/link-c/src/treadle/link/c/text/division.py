@@ -1,4 +1,4 @@
-"""A unit's text for two runs of the compiler at once, each of which compiles its share of the functions."""
+"""Dividing a unit's text among parallel runs of the compiler, each of which compiles a share of the functions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from treadle.link.c.runtime import Library
 
 RUNS = 2
-# The macro that tells a run of the compiler its share; where it is not defined, everything is compiled at once.
+# The macro with the share that a run of the compiler compiles; if it is not defined, everything is compiled.
 MACRO = "TR_SHARE"
-# Characters of C from which on a second run of the compiler costs less than it saves.
+# From this many characters of C on, a second run of the compiler saves more time than it costs.
 LEAST = 20_000
 _HEAD = f"""\
 #ifdef {MACRO}
@@ -27,12 +27,12 @@ _STATIC = re.compile(r"^static ((?:int k|int64_t (?:l\d+_)?(?:run|b\d+_|loop))\d
 
 
 def divided(functions: Sequence[str], library: Library) -> str | None:
-    """Return functions' text, divided into shares, None where that does not pay."""
+    """Return the text of functions, divided into shares, or None if that would not be faster."""
     helpers = [library.helpers(text) for text in functions]
-    every = {name: body for found in helpers for name, body in found.items()}
+    every = {name: body for needed in helpers for name, body in needed.items()}
     if sum(map(len, functions)) + sum(map(len, every.values())) < LEAST or _processors() < RUNS:
         return None
-    declared = [f"TR_LOCAL {found[1]};" for text in functions for found in _STATIC.finditer(text)]
+    declared = [f"TR_LOCAL {match[1]};" for text in functions for match in _STATIC.finditer(text)]
     shares = _shares(functions, helpers)
     parts = [
         "\n".join([
@@ -46,7 +46,7 @@ def divided(functions: Sequence[str], library: Library) -> str | None:
 
 
 def _shares(functions: Sequence[str], helpers: Sequence[dict[str, str]]) -> list[list[int]]:
-    """Return the positions of the functions of each share, so that both have about as much text to compile."""
+    """Return the positions of the functions of each share, so that shares have about the same size."""
     shares: list[list[int]] = [[] for _ in range(RUNS)]
     present: list[set[str]] = [set() for _ in range(RUNS)]
     loads = [0] * RUNS

@@ -1,4 +1,4 @@
-"""From scalar functions to operations that C has: one expression on numbers, or one function on whole blocks."""
+"""From scalar functions to C operations: expressions on numbers, or calls of functions on whole blocks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: operands are numbers of values, inputs first, then results in order.
+    """One operation; its operands are numbers of values, which count the inputs first, then the results in order.
 
     Attributes
     ----------
     args
         The operands.
     dtype
-        Dtype of the result.
+        The dtype of the result.
     text
-        C expression with the operands as ``{0}``, ``{1}`` …, for one number at a time.
+        The C expression for one number at a time, with the operands as ``{0}``, ``{1}`` ….
     block
-        C's name of a function of whole blocks, instead of a text.
+        The C name of a function on whole blocks, instead of a text.
     check
-        C condition on the operands that makes the node fail: an integer to a negative power.
+        The C condition on the operands that makes the node fail, as for an integer to a negative power.
     """
 
     args: tuple[int, ...]
@@ -48,7 +48,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Operations on inputs: what one elementwise node computes for each element."""
+    """The operations that an elementwise node does for each element."""
 
     inputs: tuple[str, ...]
     operations: tuple[Operation, ...]
@@ -63,7 +63,7 @@ class Expression:
 _PLACE = re.compile(r"\{(\d)\}")
 _CALL = re.compile(r"(?:tr_v_)?(\w+?)(?:\{s\}|_\{t\})\(\{0\}(?:, \{1\})?\)")
 
-# Comparisons of int64 with uint64, which C would both make uint64.
+# Comparisons of int64 with uint64, both of which C would convert to uint64.
 _MIXED: Mapping[str, str] = MappingProxyType(
     {
         "eq": "({i} >= 0 && (uint64_t){i} == {u})",
@@ -76,7 +76,7 @@ _MIXED: Mapping[str, str] = MappingProxyType(
 )
 
 
-# A number of the value that an operation makes, or the text of a constant.
+# The number of a value, or the text of a constant.
 Value = int | str
 
 
@@ -97,7 +97,7 @@ class _Builder:
         return len(self.inputs) + len(self.operations) - 1
 
     def convert(self, value: Value, dtype: str) -> Value:
-        """Return the value in a dtype."""
+        """Return a value converted to a dtype."""
         if isinstance(value, str):
             return f"(({CTYPES[dtype].computed}){value})"
         if self.dtype(value) == dtype:
@@ -120,7 +120,7 @@ class _Builder:
         return self.add(Operation(tuple(args), dtype, fill(text), check=fill(check)))
 
     def computed(self, value: Value, dtype: str) -> int:
-        """Return the number of a value: a constant is made an operation."""
+        """Return the number of a value; a constant becomes an operation."""
         return value if isinstance(value, int) else self.add(Operation((), dtype, value))
 
     def step(self, step: Step, args: Sequence[Value]) -> int:
@@ -147,10 +147,10 @@ class _Builder:
         return _MIXED[name].replace("{i}", i).replace("{u}", u)
 
     def _block(self, function: str, operands: Sequence[Value], dtype: str) -> int:
-        """Append a function on blocks; float16 goes by way of float32."""
+        """Append a function on blocks; float16 is computed in float32."""
         wide = "float32" if dtype == "float16" else dtype
-        given = tuple(self.computed(self.convert(x, wide), wide) for x in operands)
-        return self.computed(self.convert(self.add(Operation(given, wide, block=function)), dtype), dtype)
+        computed = tuple(self.computed(self.convert(x, wide), wide) for x in operands)
+        return self.computed(self.convert(self.add(Operation(computed, wide, block=function)), dtype), dtype)
 
 
 def _literal(number: complex, dtype: str) -> str:
@@ -179,7 +179,7 @@ def _takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
 
 
 def expression(op: Elemwise, node: Apply) -> Expression:
-    """Return what an elementwise node computes."""
+    """Return the operations of an elementwise node."""
     dtypes = [x.type.dtype for x in node.inputs]  # type: ignore[attr-defined]  # tensors
     builder = _Builder(dtypes)
     composite = op.expanded(node, _takes)
@@ -193,7 +193,7 @@ def expression(op: Elemwise, node: Apply) -> Expression:
 
 
 def check_texts(op: Elemwise, node: Apply) -> None:
-    """Refuse an elementwise node that C has no text for."""
+    """Refuse an elementwise node with a function that C has no text for."""
     for step in op.expanded(node, _takes).steps:
         if any(d not in CTYPES for d in step.loops):
             msg = f"C has no {next(d for d in step.loops if d not in CTYPES)}"

@@ -1,7 +1,7 @@
 """The C function that computes an expression for a run of elements.
 
-A run is cut into blocks that stay in the first-level cache. In each block, loops over plain arithmetic take turns with
-calls of functions on whole blocks; what one loop hands to a later one stands in a buffer of one block.
+A run is cut into blocks that stay in the first-level cache. In each block, loops of plain arithmetic alternate with
+calls of functions on whole blocks; values that a later loop needs are stored in buffers of one block.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
     from treadle.link.c.text.expression import Expression, Operation
 
-# Operations in one loop at most: compilers take more than linear time for long loop bodies.
+# The largest number of operations in a loop, since compilers take more than linear time for long loop bodies.
 LOOP_LENGTH = 120
-# Above this many loops, so many at a time stand in a function of their own, for the same reason.
+# If there are more loops than this, groups of this many become separate functions, for the same reason.
 LOOPS_TOGETHER = 8
-# Above this many operations, loops are left to the compiler's own judgement, which is quicker.
+# Loops with more operations than this are left to the compiler's judgement, which takes less time to compile.
 ASK_FOR_VECTORS = 2000
 CACHE_BYTES = 24 * 1024
-# With functions on blocks, the next block is fetched while this one is computed, for so many loops and arrays at most.
+# With functions on blocks, the next block is prefetched, if there are at most this many loops and arrays.
 FETCHED_LOOPS = 24
 FETCHED_ARRAYS = 8
-# Bytes that come from memory together.
+# The size of a cache line in bytes.
 LINE = 64
 
 
 @dataclass(slots=True)
 class _Loop:
-    """Operations done together for each element; or functions on blocks, one after another."""
+    """Operations that one loop does for each element, or functions on blocks that are called one after another."""
 
     blocks: bool
     members: list[int] = field(default_factory=list)
@@ -40,14 +40,14 @@ class _Loop:
 
 @dataclass(slots=True)
 class Kernel:
-    """Writes the function.
+    """Writes the C function of an expression.
 
     Parameters
     ----------
     expression
-        What to compute.
+        The operations.
     scalars
-        Which inputs are single numbers, the same for all elements.
+        The inputs that are single numbers, the same for all elements.
     """
 
     expression: Expression
@@ -56,8 +56,8 @@ class Kernel:
     def text(self) -> str:
         """Return the function's body, in braces: ``(int64_t n, char *const *p, const int64_t *s)``.
 
-        Where it is long, functions that it calls stand before it, up to a form feed; an @ in their names stands for
-        the function's own name.
+        If it is long, functions that it calls precede it, up to a form feed; an @ in their names stands for the
+        function's own name.
         """
         loops, home, places = self._plan()
         buffers = 1 + max((int(p[1:]) for p in places.values() if p[0] == "t"), default=-1)
@@ -88,7 +88,7 @@ class Kernel:
         return before + "\n".join([*lines, "  }", "  return 0;", "}"])
 
     def _fetch(self, loops: Sequence[_Loop], written: Sequence[list[str]], size: int) -> None:
-        """Let loops of a full block ask for shares of the next: between long calls, the processor foresees no reads."""
+        """Let the loops of a full block prefetch the next one, which processors do not do between long calls."""
         arrays = [f"x{i}" for i in sorted(self._used_inputs()) if i not in self.scalars]
         if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(arrays) > FETCHED_ARRAYS:
             return
@@ -105,12 +105,12 @@ class Kernel:
     def _parts(
         self, loops: Sequence[_Loop], written: Sequence[Sequence[str]], buffers: int
     ) -> tuple[str, list[list[str]]]:
-        """Put some loops at a time into functions; return these, and the calls that take the loops' places."""
+        """Put groups of loops into functions; return these, and the calls that replace the loops."""
         count, functions, calls = len(self.expression.inputs), [], []
         arrays = [i for i in sorted(self._used_inputs()) if i not in self.scalars]
         results = range(len(self.expression.outputs))
         temporaries = [f"t{k}" for k in range(buffers)]
-        given = "".join(
+        arguments = "".join(
             f", {name}" for name in ("p", *(f"x{i}" for i in arrays), *(f"y{k}" for k in results), *temporaries)
         )
         for number, start in enumerate(range(0, len(loops), LOOPS_TOGETHER)):
@@ -136,7 +136,7 @@ class Kernel:
                     ]
                 )
             )
-            call = f"@_{number}(m{given});"
+            call = f"@_{number}(m{arguments});"
             calls.append([f"    {'bad |= ' if checks else ''}{call}"])
         return "".join(functions) + "\f", calls
 
@@ -147,13 +147,13 @@ class Kernel:
         return f"  const {ctype.computed} c{i} = {value};"
 
     def scalar_text(self) -> str:
-        """Return the function's body for single numbers: every operation by itself, with no loop."""
+        """Return the function's body for single numbers: one statement for each operation, without a loop."""
         count = len(self.expression.inputs)
         lines = ["{", "  (void)n; (void)s;"]
         for i in sorted(self._used_inputs()):
             ctype = CTYPES[self.expression.inputs[i]]
-            given = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
-            lines.append(f"  const {ctype.computed} r{i} = {given};")
+            element = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
+            lines.append(f"  const {ctype.computed} r{i} = {element};")
         names = [f"r{i}" for i in range(count)]
         lines += (f"  {text}" for text in on_numbers(self.expression, names, "r", "return TR_POWER;"))
         for k, value in enumerate(self.expression.outputs):
@@ -162,7 +162,7 @@ class Kernel:
         return "\n".join([*lines, "  return 0;", "}"])
 
     def may_overwrite(self) -> list[set[int]]:
-        """Return, for each result, the inputs whose memory it may take: all reads come before the first write."""
+        """Return, for each result, the inputs whose memory it may use, since all reads come before the first write."""
         loops, home, places = self._plan()
         end = len(loops)
         reads: dict[int, int] = {}
@@ -173,7 +173,7 @@ class Kernel:
         for k, value in enumerate(self.expression.outputs):
             if places.get(value) == f"y{k}":
                 loop = loops[home[value]]
-                # Functions on blocks follow each other; one alone reads each number before it writes there.
+                # Only a single function on blocks reads each number before it writes to the same place.
                 writes.append(home[value] - (loop.blocks and len(loop.members) > 1))
             else:
                 writes.append(end + k)
@@ -185,13 +185,13 @@ class Kernel:
     # Cutting into loops
 
     def _plan(self) -> tuple[list[_Loop], dict[int, int], dict[int, str]]:
-        """Return the loops, the loop that each value is computed in, and where values live."""
+        """Return the loops, the loop that computes each value, and the places of the values."""
         loops = self._loops()
         home = {v: at for at, loop in enumerate(loops) for v in loop.members}
         return loops, home, self._places(loops, home)
 
     def _loops(self) -> list[_Loop]:
-        """Put every operation into the earliest stage that has its operands: even stages loop, odd ones call."""
+        """Put every operation into the earliest stage that has its operands; even stages are loops, odd ones calls."""
         count = len(self.expression.inputs)
         stage: dict[int, int] = {}
         stages: dict[int, list[int]] = {}
@@ -218,7 +218,7 @@ class Kernel:
     # Where values live: r<k> a variable of one loop, t<k> a buffer, y<k> a result, x<k> an input, c<k> a single number
 
     def _places(self, loops: Sequence[_Loop], home: dict[int, int]) -> dict[int, str]:
-        """Return the buffer or result in memory of each value that a later loop or a function on blocks takes."""
+        """Return the buffer or result that holds each value which a later loop or a function on blocks reads."""
         last = self._last_uses(loops, home)
         results = self._results()
         places: dict[int, str] = {}
@@ -241,7 +241,7 @@ class Kernel:
         return places
 
     def _last_uses(self, loops: Sequence[_Loop], home: dict[int, int]) -> dict[int, int]:
-        """Return the last loop that takes each value; results are copied out after the last."""
+        """Return the last loop that reads each value; results are copied out after the last loop."""
         last: dict[int, int] = {}
         for at, loop in enumerate(loops):
             for value in loop.members:
@@ -254,11 +254,11 @@ class Kernel:
         return last
 
     def _results(self) -> dict[int, int]:
-        """Return the first result that each value is."""
-        found: dict[int, int] = {}
+        """Return, for each value among the results, the position of the first such result."""
+        first: dict[int, int] = {}
         for k, value in enumerate(self.expression.outputs):
-            found.setdefault(value, k)
-        return found
+            first.setdefault(value, k)
+        return first
 
     def _operation(self, value: int) -> Operation:
         return self.expression.operations[value - len(self.expression.inputs)]
@@ -277,7 +277,7 @@ class Kernel:
         return lines
 
     def _words(self) -> int:
-        """Return how many words of eight bytes an element of a buffer has."""
+        """Return the number of 8-byte words in an element of a buffer."""
         return 2 if any(o.dtype == "complex128" for o in self.expression.operations) else 1
 
     def _used_inputs(self) -> set[int]:
@@ -296,7 +296,7 @@ class Kernel:
         return lines
 
     def _memory(self, value: int, places: dict[int, str]) -> str:
-        """Return the pointer to a value's block."""
+        """Return the C pointer to a value's block."""
         if value < len(self.expression.inputs):
             return f"x{value}"
         place = places[value]
@@ -307,21 +307,21 @@ class Kernel:
         for value in loop.members:
             operation = self._operation(value)
             short = CTYPES[operation.dtype].short
-            given: list[str] = []
+            arguments: list[str] = []
             for a in operation.args:
                 if a in self.scalars:
-                    # A single number as a block of its own.
+                    # Repeat a single number in a block.
                     ctype = CTYPES[self.expression.inputs[a]].computed
-                    name = f"w{value}_{len(given)}"
+                    name = f"w{value}_{len(arguments)}"
                     lines += [
                         f"    {ctype} {name}[512];",
                         f"    for (int64_t j = 0; j < m; j++) {name}[j] = c{a};",
                     ]
-                    given.append(name)
+                    arguments.append(name)
                 else:
-                    given.append(self._memory(a, places))
+                    arguments.append(self._memory(a, places))
             target = self._memory(value, places)
-            lines.append(f"    tr_v_{operation.block}_{short}(m, {', '.join(given)}, {target});")
+            lines.append(f"    tr_v_{operation.block}_{short}(m, {', '.join(arguments)}, {target});")
         return lines
 
     def _loop(self, at: int, loop: _Loop, places: dict[int, str], home: dict[int, int]) -> list[str]:
@@ -329,7 +329,7 @@ class Kernel:
         checked = [self._operation(v) for v in loop.members if self._operation(v).check]
         lines = ["#pragma omp simd"] if pragma and not checked else []
         lines.append("    for (int64_t j = 0; j < m; j++) {")
-        # Results may stand in the memory of inputs: what is read is read before anything is written.
+        # Results may lie in the memory of inputs, so all reads precede the first write.
         used = {a for v in loop.members for a in self._operation(v).args}
         for i in sorted(a for a in used if a < len(self.expression.inputs) and a not in self.scalars):
             dtype = self.expression.inputs[i]
@@ -355,7 +355,7 @@ class Kernel:
         return f"r{value}" if home[value] == at else f"{self._memory(value, places)}[j]"
 
     def _copies(self, places: dict[int, str]) -> list[str]:
-        """Write the results that no operation wrote in place."""
+        """Write copies of the results that no operation wrote in place."""
         lines = []
         for k, value in enumerate(self.expression.outputs):
             if places.get(value) == f"y{k}":
@@ -379,11 +379,11 @@ def on_numbers(expression: Expression, names: list[str], prefix: str, failing: s
     Parameters
     ----------
     expression
-        What to compute.
+        The operations.
     names
-        C names of the inputs; those of the values follow.
+        The C names of the inputs; those of the computed values are appended.
     prefix
-        What new names begin with; the number of the value follows.
+        The beginning of new names, before the number of the value.
     failing
         The statement for an operation that fails.
     """
@@ -393,9 +393,9 @@ def on_numbers(expression: Expression, names: list[str], prefix: str, failing: s
         ctype, name = CTYPES[operation.dtype], f"{prefix}{value}"
         names.append(name)
         if operation.block:
-            given = "".join(f"&{a}, " for a in operands)
+            pointers = "".join(f"&{a}, " for a in operands)
             lines.append(f"{ctype.computed} {name};")
-            lines.append(f"tr_v_{operation.block}_{ctype.short}(1, {given}&{name});")
+            lines.append(f"tr_v_{operation.block}_{ctype.short}(1, {pointers}&{name});")
             continue
         if operation.check:
             lines.append(f"if ({_filled(operation.check, operands)}) {failing}")

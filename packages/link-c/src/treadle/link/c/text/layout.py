@@ -1,4 +1,4 @@
-"""Where the nodes of a graph stand in its C text: those of a branch in functions that run only if it is taken."""
+"""The order of the nodes of a graph in its C text: those of a branch are in functions that run only if it is taken."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Layout:
         number: dict[Block, int] = {block: k for k, block in enumerate(branching.blocks)}
         self.blocks = [[place[node] for node in block.nodes] for block in branching.blocks]
         self.arms = {place[node]: (number[a], number[b]) for node, (a, b) in branching.inside.items()}
-        # By position: the choice around, and how many there are.
+        # By position: the innermost choice around the node, and the number of choices around it.
         self._around: dict[int, int] = {}
         self._depth: dict[int, int] = {}
         for block in branching.blocks:
@@ -43,11 +43,11 @@ class Layout:
                 self._depth.update((place[node], block.depth) for node in block.nodes)
 
     def together(self, first: int, second: int) -> bool:
-        """Whether two nodes stand in branches of the same choice, or in none."""
+        """Whether the innermost choices around two nodes are the same, or there is none around either."""
         return self._around.get(first) == self._around.get(second)
 
     def outward(self, at: int, home: int) -> int:
-        """Return a position, or that of the choice around it that stands in the block of another position."""
+        """Return a position, or that of the choice around it that lies in the same block as another position."""
         depth = self._depth.get(home, 0)
         while self._depth.get(at, 0) > depth:
             at = self._around[at]

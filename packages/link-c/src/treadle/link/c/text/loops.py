@@ -1,4 +1,4 @@
-"""Compiled loops of NumPy's ufuncs, as generated C calls them."""
+"""NumPy's compiled loops of ufuncs, which generated C calls."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from treadle.tensor import CompiledLoopError, compiled_loop
 
 @dataclass(frozen=True, slots=True)
 class LoopPointer(CPointer):
-    """A loop of a ufunc: its name in a module, and for `signature` the types as the ufunc lists them, ``Dd->D``.
+    """A loop of a ufunc, by its name in a module and its `signature` as the ufunc lists it, such as ``Dd->D``.
 
     Parameters
     ----------
     is_data
-        Whether what the loop is called with is meant, in place of the loop.
+        Whether this is the data that the loop is called with, not the loop itself.
     """
 
     is_data: bool = False

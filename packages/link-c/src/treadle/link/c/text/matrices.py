@@ -83,7 +83,7 @@ class MatrixBody:
     takes its place, as the op's `on_error` says. If the op has a field `check_finite` that is true, the same holds for
     operands with NaN or infinity, and the body is not run.
 
-    LAPACK sees a matrix of rows as its transpose: a lower triangle is its ``"U"``.
+    LAPACK sees a matrix in C order as its transpose: a lower triangle is its ``"U"``.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
 
 
 def _length(dim: str, lengths: Mapping[str, str]) -> str:
-    """Return the C expression of a core length of a result."""
+    """Return the C expression of a core dimension of a result."""
     if dim.isdigit():
         return dim
     if dim in lengths:
@@ -255,7 +255,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
         lines.append(f"  {kind} *const {name} = ({kind} *)(tr_p[{len(body.parts)}] + tr_s[{at}]);")
         if f"n_{name}" in body.text:
             lines.append(f"  int n_{name} = (int)tr_s[{at + 1}];")
-    # A function of its own, since operands and dimensions may be named as a kernel's parameters.
+    # A separate function, since operands and dimensions may have the names of a kernel's parameters.
     head = "static int @_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {"
     text = Template("\n".join([body.before, head, *lines])).substitute(words)
     if body.alone and _has_small(op, node, body):
@@ -265,7 +265,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
 
 
 def _variables(op: MatrixOp, body: MatrixBody, used: str) -> list[str]:
-    """Return the definitions of the dimensions, and of how matrices lie where a text uses that."""
+    """Return the definitions of the dimensions, and of the row distances and orders of matrices that a text uses."""
     lines, known = [], set[str]()
     for k, (part, core) in enumerate(zip(body.parts, [core for side in op.cores for core in side], strict=True)):
         for d, name in enumerate(core):
@@ -289,7 +289,7 @@ def _has_small(op: MatrixOp, node: TensorNode, body: MatrixBody) -> bool:
 
 
 def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> str:
-    """Return the text for small matrices, for one number (``one``) or eight together (``w``)."""
+    """Return the text for small matrices: for one matrix (``one``) or for eight at once (``w``)."""
     kind, many = ctype(node.inputs[0]), how == "w"
     words = {
         "V": f"tr_w_{kind.short}" if many else kind.computed,
@@ -326,7 +326,7 @@ def _small_text(op: MatrixOp, node: TensorNode, body: MatrixBody, how: str) -> s
 
 
 def _lanes(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str:
-    """Return the name of the kernel for eight small matrices: see ``tr_lanes``."""
+    """Return the name of the kernel for eight small matrices at once: see ``tr_lanes``."""
     kind = ctype(node.inputs[0])
     lines = ["static int @_lanes(char *const *tr_p, const int64_t *tr_s) {", *_variables(op, body, "")]
     lines += [
@@ -338,7 +338,7 @@ def _lanes(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str:
 
 
 def _needs(body: MatrixBody, first: int, words: Mapping[str, str]) -> list[str]:
-    """Return the statements that say where each array of scratch memory begins, how long it is, and where all end."""
+    """Return the statements that compute where each scratch array begins, its length, and the size of all of them."""
     if not body.scratch:
         return ["  if (!tr_runs) return 0;"]
     lines = ["  if (!tr_runs) {", f"    {body.query}", "    int64_t *tr_need = (int64_t *)tr_s, tr_end = 0;"]

@@ -1,4 +1,4 @@
-"""What C functions of users' ops need to be compiled, collected for one file."""
+"""The headers, texts and flags that C functions of users' ops need, collected for one file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from treadle.link.c.capsules import CPointer
 
-# Variables that the first run of the compiler defines for all.
+# Variables that the first share defines for all of them.
 _SHARED = f"""\
 #if !defined {MACRO}
 #define TR_SHARED static
@@ -33,7 +33,7 @@ _NO_POINTERS: Mapping[str, CPointer] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CFunction:
-    """A function in C that computes a node, and what it takes to compile it.
+    """A C function that computes a node, and everything needed to compile it.
 
     It is called as ``int name(const treadle_array *x0, …, treadle_array *y0, …)``: operands, then results, whose
     memory is there and whose elements lie in C order. It returns 0, or one of the numbers of `errors`.
@@ -96,11 +96,11 @@ class CFunction:
         Raises
         ------
         CFunctionError
-            If a name is none of C's, or an error has a number that a function cannot return.
+            If a name is not a valid C name, or an error has a number that a function cannot return.
         """
         for name in (self.name, self.shape or self.name, *self.pointers):
             if not (name.isascii() and name.isidentifier()) or name.startswith("tr_"):
-                msg = f"CFunction: {name!r} is no name for a function or variable. Use letters, digits and _, not tr_."
+                msg = f"CFunction: {name!r} cannot name a function or variable. Use letters, digits and _, not tr_."
                 raise CFunctionError(msg)
         for number in self.errors:
             if not 1 <= number <= 154:
@@ -109,7 +109,7 @@ class CFunction:
 
 
 class Requirements:
-    """What the functions of a unit need, each part once and in order."""
+    """Everything that the C functions of a unit need, each part once and in order."""
 
     def __init__(self) -> None:
         self._headers: dict[str, None] = {}
@@ -125,26 +125,26 @@ class Requirements:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Flags before the file."""
+        """The compiler's flags before the file."""
         return tuple(self._flags)
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """Flags after the file."""
+        """The compiler's flags after the file."""
         return tuple(self._libraries)
 
     @property
     def pointers(self) -> tuple[CPointer, ...]:
-        """Functions whose addresses are passed to the initialisation, in order."""
+        """The functions whose addresses the initialisation needs, in order."""
         return tuple(self._pointers.values())
 
     @property
     def initialises(self) -> bool:
-        """Whether something is to run when the code is loaded."""
+        """Whether there is code to run when the library is loaded."""
         return bool(self._init or self._pointers)
 
     def add(self, function: CFunction, node: int) -> None:
-        """Add what a function of a node needs."""
+        """Add everything that a function of a node needs."""
         self._headers.update(dict.fromkeys(function.headers))
         for text in (*function.support, function.text):
             if text:
@@ -176,11 +176,11 @@ class Requirements:
 
     @property
     def has_texts(self) -> bool:
-        """Whether there is text of the user's, which must be compiled in one piece."""
+        """Whether there is text of a user, which must be compiled in one piece."""
         return bool(self._headers or self._texts or self._init)
 
     def preamble(self, divided: bool = False) -> str:
-        """Return the text of everything at file level, for one or several runs of the compiler; empty if nothing."""
+        """Return the text at file level, for one or several runs of the compiler."""
         lines = [f"#include {header}{self._stamp(header)}\n" for header in self._headers]
         if self._texts or self._headers:
             lines.append(ARRAY)
@@ -191,7 +191,7 @@ class Requirements:
         return "".join(lines)
 
     def initialisation(self) -> str:
-        """Return the text of ``treadle_init``, which takes the table of pointers; empty if there is nothing to do."""
+        """Return the text of ``treadle_init``, which takes the table of pointers; empty if it is not needed."""
         if not self.initialises:
             return ""
         lines = [f"  {name} = (void *)P[{k}];" for k, name in enumerate(self._pointers)]
@@ -212,18 +212,18 @@ class Requirements:
         )
 
     def user_headers(self) -> dict[str, str]:
-        """Return the headers of the user's that are included: path, and digest of the content."""
-        found = {}
+        """Return the paths of the user's headers that are included, each with a digest of its content."""
+        digests = {}
         for header in self._headers:
             for folder in self._folders:
                 file = folder / header.strip('<>"')
                 if file.is_file():
-                    found[str(file)] = hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
+                    digests[str(file)] = hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
                     break
-        return found
+        return digests
 
     def _stamp(self, header: str) -> str:
-        """Return a comment with a digest of a header of the user's: another content is another text."""
+        """Return a comment with a digest of a user's header, so that a change of the header changes the text."""
         for folder in self._folders:
             file = folder / header.strip('<>"')
             if file.is_file():

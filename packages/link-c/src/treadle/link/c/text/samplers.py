@@ -1,4 +1,4 @@
-"""NumPy's compiled samplers, as generated C calls them: by pointers found when the code is loaded."""
+"""NumPy's compiled samplers, which generated C calls by pointers that are looked up when the code is loaded."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def bit_generators(unit: Unit) -> str:
 
 
 def with_samplers(unit: Unit, text: str) -> str:
-    """Return a text in which samplers are called, or named (``&random_beta``), by pointer."""
+    """Return a text with calls and names (``&random_beta``) of samplers replaced by pointers."""
 
     def pointed(named: re.Match[str]) -> str:
         name = named[0].removeprefix("&")

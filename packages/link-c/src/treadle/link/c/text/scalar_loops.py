@@ -1,4 +1,4 @@
-"""Loops over single numbers: one C loop with a variable for each number, which the compiler keeps in registers."""
+"""Loops that compute only single numbers: one C loop, with variables that the compiler keeps in registers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     Bodies = Callable[[FrozenFunctionGraph], FunctionGraph]
 
-# Compilers take more than linear time for long functions: above so many nodes, a body has functions of its own.
+# A body with more nodes than this is divided into functions: compilers take more than linear time for long ones.
 MOST_NODES = 300
-# Steps of numbers take nanoseconds: before this one no loop looks whether it is to end.
+# Loops first check for an interrupt at this step, since a step takes only nanoseconds.
 FIRST_LOOK = 4096
 
 
 class Place(NamedTuple):
-    """Where an array that a step reads stands: a C pointer, and the dimensions of an array of ``v`` from one on."""
+    """The place of an array that a step reads: a C pointer, and dimensions `first` and further of an array of ``v``."""
 
     pointer: str
     at: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 def is_of_numbers(op: Scan, graph: FunctionGraph, bodies: Bodies) -> bool:
-    """Whether all that a loop carries, stacks and computes is single numbers, and arrays are only read."""
+    """Whether a loop carries, stacks and computes only single numbers, and only reads arrays."""
     inner = op.sorted(graph.inputs)
     own = [*inner.carries, *(x for x in graph.outputs)]
     if not all(_is_number(x) for x in own) or len(graph.toposort()) > MOST_NODES:
@@ -65,16 +65,16 @@ def _is_simple(node: Apply, graph: FunctionGraph, bodies: Bodies) -> bool:
 
 
 class ScalarLoop:
-    """Writes the function of a loop.
+    """Writes the C function of a loop over single numbers.
 
     Parameters
     ----------
     node, unit
-        The loop, and the unit that it is a node of: its arrays are ``v``.
+        The loop, and the unit that it is a node of, whose arrays are ``v``.
     graph
-        The body, in ops that C has.
+        The body, expanded into ops that C has rules for.
     bodies
-        Makes such a graph of the body of a loop inside.
+        A function that expands the body of an inner loop likewise.
     """
 
     def __init__(self, node: TensorNode, unit: Unit, graph: FunctionGraph, bodies: Bodies) -> None:
@@ -95,8 +95,8 @@ class ScalarLoop:
         for x in dict.fromkeys(node.inputs):
             self._enter(x, unit.slot(x))
         outs = [node.outputs[op.n_carries + k] for k in range(op.n_stacked)]
-        made = tensors(self.graph.outputs)[op.n_carries :]
-        stacked = [(out, y) for out, y in zip(outs, made, strict=False) if unit.fgraph.get_clients(out)]
+        inner_rows = tensors(self.graph.outputs)[op.n_carries :]
+        stacked = [(out, y) for out, y in zip(outs, inner_rows, strict=False) if unit.fgraph.get_clients(out)]
         rows = [f"{{v + {unit.owns(out)}, 1, {ctype(out).size}, 0, 0, 0}}" for out, _ in stacked]
         loop = self._loop(node, body, [y for _, y in stacked], _Level("", unit.number))
         name = f"{body.prefix}loop0"
@@ -115,7 +115,7 @@ class ScalarLoop:
         unit.line(f"if ((r = {name}(v, F))) return r;")
 
     def _results(self, op: Scan, rows: int) -> list[str]:
-        """Return what makes the node's outputs after the last step."""
+        """Return the statements that make the node's outputs after the last step."""
         unit, level = self.unit, _Level("", self.unit.number)
         lines = []
         if op.has_until:
@@ -135,12 +135,12 @@ class ScalarLoop:
         return f"{letter}{self._count}"
 
     def _declared(self, var: TensorVariable, text: str) -> str:
-        """Return the declaration of the C variable of a number that does not change."""
+        """Return the declaration of a constant C variable for a number."""
         name = self._names[var] = self._new("n")
         return f"const {ctype(var).computed} {name} = {text};"
 
     def _enter(self, var: TensorVariable, at: int) -> None:
-        """Make an array of ``v`` known."""
+        """Record the place of an array of ``v``."""
         self._places[var] = Place(f"v[{at}].p", at)
         if var.type.ndim == 0:
             self._before.append(self._declared(var, self._read(var, f"v[{at}].p")))
@@ -150,9 +150,9 @@ class ScalarLoop:
         """Return the expression that reads a number from memory."""
         return loaded(var.type.dtype, f"*(const {ctype(var).stored} *){pointer}")
 
-    def _hand_in(self, given: Sequence[TensorVariable], inner: Sequence[TensorVariable]) -> None:
-        """Let inputs of a body stand for variables around it."""
-        for x, var in zip(given, inner, strict=True):
+    def _hand_in(self, outer: Sequence[TensorVariable], inner: Sequence[TensorVariable]) -> None:
+        """Bind the inputs of a body to variables around the loop."""
+        for x, var in zip(outer, inner, strict=True):
             if x in self._names:
                 self._names[var] = self._names[x]
             if x in self._places:
@@ -161,18 +161,18 @@ class ScalarLoop:
     # Text
 
     def _loop(self, node: TensorNode, body: Unit, rows: Sequence[TensorVariable], around: _Level) -> list[str]:
-        """Return the text of a loop; `rows` are what it stacks, as ``t`` has places for them."""
+        """Return the text of a loop; `rows` are the variables that it stacks, in the order of their places in ``t``."""
         op: Scan = node.op  # type: ignore[assignment]  # a loop
-        inner, given = op.sorted(tensors(body.fgraph.inputs)), op.sorted(node.inputs[1:])
+        inner, outer = op.sorted(tensors(body.fgraph.inputs)), op.sorted(node.inputs[1:])
         i, steps = self._new("i"), self._new("s")
         look, watch, until, left = (self._new(letter) for letter in ("look", "watch", "until", "left"))
         for var in body.own_constants:
             self._enter(var, self.unit.constant(var))
         lines = [f"int64_t {i} = 0;", f"const int64_t {steps} = {self._names[node.inputs[0]]};"]
         lines.append(around.failing(f"{steps} < 0 ? TR_STEPS : 0"))
-        step, onward = self._sequences(given.sequences, inner.sequences, lines, steps, around)
-        self._hand_in(given.constants, inner.constants)
-        for x, carry in zip(given.carries, inner.carries, strict=True):
+        step, onward = self._sequences(outer.sequences, inner.sequences, lines, steps, around)
+        self._hand_in(outer.constants, inner.constants)
+        for x, carry in zip(outer.carries, inner.carries, strict=True):
             name = self._new("c")
             lines.append(f"{ctype(carry).computed} {name} = {self._names[x]};")
             self._names[carry] = name
@@ -186,7 +186,7 @@ class ScalarLoop:
         outputs = tensors(body.fgraph.outputs)
         for k, y in enumerate(rows):
             step.append(f"(({ctype(y).stored} *)y{k})[{i}] = {stored(y.type.dtype, self._names[y])};")
-        # All new carries are read before one is written.
+        # All new carries are computed before the first one is assigned.
         for carry, y in zip(inner.carries, outputs, strict=False):
             name = self._new("n")
             step.append(f"const {ctype(y).computed} {name} = {self._names[y]};")
@@ -199,7 +199,7 @@ class ScalarLoop:
         self._hand_in(inner.carries, node.outputs[: op.n_carries])
         if op.has_until:
             self._names[node.outputs[-1]] = i
-        # Steps in between are not slowed by looking whether the loop is to end.
+        # An inner loop runs the steps between two checks for an interrupt, so that these do not slow it down.
         interrupted = f"({look} = tr_watched(F, &{watch}, {i})) < 0"
         return [
             *lines,
@@ -218,15 +218,15 @@ class ScalarLoop:
 
     def _sequences(
         self,
-        given: Sequence[TensorVariable],
+        outer: Sequence[TensorVariable],
         inner: Sequence[TensorVariable],
         lines: list[str],
         steps: str,
         around: _Level,
     ) -> tuple[list[str], list[str]]:
-        """Return what reads rows at the start of a step, and what goes on to the next at its end."""
+        """Return the statements that read rows at the start of a step, and those that advance to the next row."""
         reads, onward = [], []
-        for x, row in zip(given, inner, strict=True):
+        for x, row in zip(outer, inner, strict=True):
             place, pointer, stride = self._places[x], self._new("p"), self._new("d")
             at, d = place.at, place.first
             lines.append(around.failing(f"v[{at}].n[{d}] < {steps} ? TR_SEQUENCE : 0"))
@@ -269,28 +269,28 @@ class ScalarLoop:
 
     def _choice(self, node: TensorNode, body: Unit, arms: tuple[int, int], i: str) -> list[str]:
         op: IfElse = node.op  # type: ignore[assignment]  # a choice
-        made = [self._new("n") for _ in node.outputs]
-        lines = [f"{ctype(out).computed} {name};" for out, name in zip(node.outputs, made, strict=True)]
+        names = [self._new("n") for _ in node.outputs]
+        lines = [f"{ctype(out).computed} {name};" for out, name in zip(node.outputs, names, strict=True)]
         for arm, taken, head in zip(
             arms, op.branches(node), (f"if ({self._names[node.inputs[0]]})", "else"), strict=True
         ):
             lines.append(f"{head} {{")
             lines += (f"  {text}" for text in self._nodes(body, body.layout.blocks[arm], i))
-            lines += (f"  {name} = {self._names[x]};" for name, x in zip(made, taken, strict=True))
+            lines += (f"  {name} = {self._names[x]};" for name, x in zip(names, taken, strict=True))
             lines.append("}")
-        self._names.update(zip(node.outputs, made, strict=True))
+        self._names.update(zip(node.outputs, names, strict=True))
         return lines
 
     def _element(self, node: TensorNode, op: Subtensor, level: _Level) -> list[str]:
-        """Return the reading of one element of an array."""
+        """Return the statements that read one element of an array."""
         x, *parts = node.inputs
         place, pointer = self._places[x], self._new("p")
-        given = iter(parts)
+        positions = iter(parts)
         lines = [f"const char *{pointer} = {place.pointer};"]
         for d, entry in enumerate(op.entries, place.first):
             value = f"INT64_C({entry.value})"  # type: ignore[union-attr]  # positions alone
             if isinstance(entry.value, Symbolic):  # type: ignore[union-attr]
-                var = next(given)
+                var = next(positions)
                 value = self._names[var]
                 if var.type.dtype == "uint64":
                     value = f"{value} > INT64_MAX ? INT64_MAX : (int64_t){value}"
@@ -305,7 +305,7 @@ class ScalarLoop:
 
 
 class _Level(NamedTuple):
-    """What is told where a statement fails: the C variable of the number of the step, empty outside; and the node."""
+    """The location that a failure reports: the C variable of the step, empty outside of loops, and the node."""
 
     step: str
     number: int

@@ -1,4 +1,4 @@
-"""Which math functions the C library has for vectors (glibc's libmvec), in forms accurate enough."""
+"""The math functions that the C library has for vectors (glibc's libmvec) and that are accurate enough."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from treadle.link.c.toolchain import Toolchain
 
 _LIBRARY = "libmvec.so.1"
-# Left to the C library's scalar functions, since some numbers come out four units of the last place off, or nearly:
-# erff(3.6533227) by 3.99999 (all of float32 was tried; docs/simd_accuracy.md).
+# Left out, since some results are wrong by nearly four units in the last place: erff(3.6533227) by 3.99999 (all of
+# float32 was tried; docs/simd_accuracy.md).
 _INACCURATE = frozenset({"erff"})
 
 
 class _Probe:
-    """What was found out, by compiler."""
+    """The results of the probes so far, by compiler."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -44,8 +44,8 @@ _PROBE = _Probe()
 def simd_functions(toolchain: Toolchain) -> frozenset[str]:
     """Return the C names of the functions to call by their SIMD entry points, such as ``exp`` and ``expf``.
 
-    Entry points exist for every vector width or for none, so the narrowest is looked for. A library that names those of
-    the width in use is then compiled and loaded, once: compilers may come with another C library than the system's. The
+    Entry points exist for every vector width or for none, so the narrowest is looked up. A library that calls those of
+    the width in use is then compiled and loaded once, since a compiler may come with a C library of its own. The
     compile cache keeps it.
     """
     return _PROBE.read(toolchain)
@@ -60,7 +60,7 @@ def _offered() -> frozenset[str]:
         library = backend.load_library(_LIBRARY, 0)
     except OSError:
         return frozenset()
-    found = set()
+    names = set()
     pointer = backend.FFI().typeof("void(*)(void)")
     for name, count in BLOCK_FUNCTIONS.items():
         for lanes, suffix in ((2, ""), (4, "f")):
@@ -68,8 +68,8 @@ def _offered() -> frozenset[str]:
                 library.load_function(pointer, f"_ZGVbN{lanes}{'v' * count}_{name}{suffix}")
             except AttributeError:
                 continue
-            found.add(name + suffix)
-    return frozenset(found) - _INACCURATE
+            names.add(name + suffix)
+    return frozenset(names) - _INACCURATE
 
 
 def _usable(functions: frozenset[str], toolchain: Toolchain) -> bool:

@@ -1,17 +1,18 @@
-"""C text for small matrices: of one kind of number, or of eight numbers together, one of each of eight matrices.
+"""C text for small matrices, one at a time or eight at once: then a number is a vector of eight, one of each matrix.
 
-An element of A is ``a[i * r_a + j * c_a]``. ``$V`` is the type of a number, or of eight; ``$M`` of what tells some from
-the others: ``$gt(x, y)`` and ``$eq(x, y)`` are -1 where that holds, else 0. Where ``bad`` is not 0 there is no result.
+An element of A is ``a[i * r_a + j * c_a]``. ``$V`` is the type of a number, or of eight; ``$M`` that of a
+mask: ``$gt(x, y)`` and ``$eq(x, y)`` are -1 where the comparison holds, otherwise 0. There is no result where ``bad``
+is not 0.
 """
 
 from __future__ import annotations
 
-# Rows of symmetric matrices up to which Jacobi's method is the quickest.
+# Jacobi's method is the fastest one for symmetric matrices of up to this many rows.
 JACOBI = 8
 
 
 def factored(a: str, lower: bool) -> str:
-    """Return the statements that put the Cholesky factor of A in its place, row by row of a lower triangle."""
+    """Return the statements that replace A by its Cholesky factor, row by row of a lower triangle."""
     row, column = (f"r_{a}", f"c_{a}") if lower else (f"c_{a}", f"r_{a}")
     return f"""\
 for (int j = 0; j < m; j++) {{
@@ -30,20 +31,20 @@ for (int j = 0; j < m; j++) {{
 
 
 def cleared(a: str, lower: bool) -> str:
-    """Return the statement that puts zeros on the other side of a triangle."""
+    """Return the statement that writes zeros into the other triangle."""
     where = f"i * r_{a} + j * c_{a}" if lower else f"j * r_{a} + i * c_{a}"
     return f"\n  for (int i = 0; i < m; i++) for (int j = i + 1; j < m; j++) {a}[{where}] = ($V){{0}};"
 
 
 def solved(a: str, x: str, lower: bool) -> str:
-    """Return the statements that solve A X = B in place by the Cholesky factor of A."""
+    """Return the statements that solve A X = B in place with the Cholesky factor of A."""
     return "\n  ".join(f"{{ {substituted(a, x, lower=lower, transposed=turned)} }}" for turned in (not lower, lower))
 
 
 def pulled_back(a: str, g: str, lower: bool) -> str:
-    """Return the statements that put the gradient by a matrix in the place of that by its Cholesky factor A.
+    """Return the statements that replace the gradient by a Cholesky factor A by that by the matrix.
 
-    The steps of the factorisation, backwards (I. Murray, Differentiation of the Cholesky decomposition, 2016).
+    They run the steps of the factorisation backwards (I. Murray, Differentiation of the Cholesky decomposition, 2016).
     """
     row, column = (f"r_{a}", f"c_{a}") if lower else (f"c_{a}", f"r_{a}")
     grow, gcolumn = (f"r_{g}", f"c_{g}") if lower else (f"c_{g}", f"r_{g}")
@@ -72,7 +73,7 @@ def substituted(
 ) -> str:
     """Return the statements that solve A X = B or A^T X = B in place, for m by n matrices X.
 
-    If `checked`, there is no result where a number of the diagonal is 0.
+    If `checked`, there is no result where the diagonal has a 0.
     """
     row, column = (f"c_{a}", f"r_{a}") if transposed else (f"r_{a}", f"c_{a}")
     forward = lower != transposed
@@ -80,7 +81,7 @@ def substituted(
     before = "k = 0; k < i; k++" if forward else "k = i + 1; k < m; k++"
     divisor = "" if unit else f" / {a}[i * ({row} + {column})]"
     check = f"for (int i = 0; i < m; i++) bad |= $eq({a}[i * (r_{a} + c_{a})], 0);\n  " if checked and not unit else ""
-    # Four columns of X at a time share what is read of A.
+    # Four columns of X at a time, so that each element of A is read once for all four.
     names = [f"y{k}" for k in range(4)]
     reads = ", ".join(f"{y} = own[{k} * c_{x}]" for k, y in enumerate(names))
     works = " ".join(f"{y} -= f * other[{k} * c_{x}];" for k, y in enumerate(names))
@@ -105,11 +106,11 @@ def substituted(
 
 
 def eliminated(a: str, *, x: str = "", swapped: str = "") -> str:
-    """Return the statements of an LU factorisation with partial pivoting in the place of A, and of X becoming L^-1 X.
+    """Return the statements that replace A by its LU factors, with partial pivoting, and X by L^-1 X.
 
-    Column after column, by sums of products as in OpenBLAS: of most singular matrices, the same pivot comes out as 0.
-    Where one is, there is no result if there are right sides. `swapped` is a statement for rows that changed places
-    where ``here`` is not 0.
+    They go column by column, by sums of products as in OpenBLAS, so that most singular matrices get the same pivot of
+    0. Then there is no result if there are right sides. `swapped` is a statement about rows that were exchanged where
+    ``here`` is not 0.
     """
     return f"""\
 for (int j = 0; j < m; j++) {{
@@ -149,9 +150,9 @@ def _swapped(x: str, n: str) -> str:
 def diagonalised(a: str, w: str, v: str, lower: bool) -> str:
     """Return the statements for the eigenvalues of symmetric A in ascending order, and for the eigenvectors, if any.
 
-    Jacobi's method, pair of rows by pair (G. H. Golub and C. F. van Loan, Matrix Computations, section 8.5), until all
-    elements beside the diagonal are rounding errors of the largest one. A and their matrix may be one; it is named ""
-    where there are none.
+    Jacobi's method, for one pair of rows after another (G. H. Golub and C. F. van Loan, Matrix Computations, section
+    8.5), until all elements off the diagonal are rounding errors of the largest one. `v` names the matrix of the
+    eigenvectors, which may be A itself; "" if they are not wanted.
     """
     place = f"i * r_{a} + j * c_{a}" if lower else f"j * r_{a} + i * c_{a}"
     turned = (
@@ -159,7 +160,7 @@ def diagonalised(a: str, w: str, v: str, lower: bool) -> str:
         "q[i][k] = x - s * (y + tau * x); q[i][l] = y + s * (x - tau * y); }"
     )
     sorted_too = "for (int k = 0; k < m; k++) $swap(here, q[k][i], q[k][j])"
-    given = f"for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) {v}[i * r_{v} + j * c_{v}] = q[i][j];"
+    store_vectors = f"for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) {v}[i * r_{v} + j * c_{v}] = q[i][j];"
     return f"""\
 $V u[{JACOBI}][{JACOBI}], q[{JACOBI}][{JACOBI}], least = {{0}}, sum = {{0}};
     int turns = 1;
@@ -210,4 +211,4 @@ $V u[{JACOBI}][{JACOBI}], q[{JACOBI}][{JACOBI}], least = {{0}}, sum = {{0}};
       {sorted_too if v else ""}
     }}
     for (int i = 0; i < m; i++) {w}[i] = u[i][i];
-    {given if v else ""}"""
+    {store_vectors if v else ""}"""

@@ -1,4 +1,4 @@
-"""Unit: the statements that lowering rules write for a graph, and what they need around them."""
+"""Unit: the statements that lowering rules write for a graph, and the definitions that they need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.link.c.text.requirements import CFunction
     from treadle.tensor import TensorConstant, TensorVariable
 
-# In place of a node's position: the text belongs to none.
+# Instead of a node's position: the text does not belong to a node.
 NO_NODE = -1
 _MARK = re.compile(r"/\* node (-?\d+) \*/")
 
@@ -62,7 +62,7 @@ class Unit:
     root
         The outermost unit around.
     prefix
-        What names of functions that run nodes begin with.
+        The prefix of names of functions that run nodes.
     first
         The number of the first node; numbers tell nodes of all units apart.
     layout
@@ -74,7 +74,7 @@ class Unit:
     uses_sorts
         Whether NumPy's sorting functions are called, where they are passed.
     requirements
-        What functions of users' ops need.
+        The requirements of functions of users' ops.
     slots
         The positions of variables in ``v``.
     outputs
@@ -88,7 +88,7 @@ class Unit:
     kernel_nodes
         For each kernel, the number of the node that asked for it first.
     own_constants
-        Those of the unit itself.
+        The constants of this unit alone.
     nodes
         Nodes by number, those of loops' bodies included; None for numbers of none.
     loops
@@ -105,8 +105,8 @@ class Unit:
         self.root: Unit = self if around is None else around.root
         self.layout = Layout(fgraph)
         order = self.layout.order
-        given = {*fgraph.inputs, *(out for node in order for out in node.outputs)}
-        own = [_constant(v) for v in fgraph.variables if v not in given]
+        computed = {*fgraph.inputs, *(out for node in order for out in node.outputs)}
+        own = [_constant(v) for v in fgraph.variables if v not in computed]
         self.own_blas = bool(config.blas__ldflags)
         self.slots: dict[Variable, int] = {}
         self.outputs: list[tuple[TensorVariable, int]] = []
@@ -132,16 +132,16 @@ class Unit:
             self.prefix, self.first = f"l{len(self.loops)}_", len(self.nodes)
             self.nodes += [*order, None]
             self.loops.append((self.first, around.number))
-        # Blocks that may be free at one time and are kept.
+        # The number of free blocks that are kept for reuse.
         self.spares = 16
         self.count = 0
         self.rank = 1
         self.operand_count = 3
         self._node = NO_NODE
-        # The last node that takes each variable.
+        # The last node that reads each variable.
         self._last = {x: at for at, node in enumerate(order) for x in (*node.outputs, *node.inputs)}
         self._last.update(dict.fromkeys(fgraph.outputs, len(order)))
-        # By position: the last node that names it, the node that it was made in, those whose memory it may share.
+        # By position: the last node that uses it, the node that defines it, the positions whose memory it may share.
         self._uses: dict[int, int] = {}
         self._homes: dict[int, int] = {}
         self._owners: set[int] = set()
@@ -153,11 +153,11 @@ class Unit:
 
     @property
     def number(self) -> int:
-        """The number of the present node."""
+        """The number of the current node."""
         return self._node if self._node == NO_NODE else self.first + self._node
 
     def slot(self, var: Variable) -> int:
-        """Return a variable's position in ``v``, making one if it is new."""
+        """Return a variable's position in ``v``, which is a new one if it has none yet."""
         if var not in self.slots:
             self.slots[var] = self.count
             self._homes[self.count] = self._node
@@ -168,7 +168,7 @@ class Unit:
         return at
 
     def scratch(self, count: int = 1) -> int:
-        """Return the position of the first of some arrays of this node's own, freed after it."""
+        """Return the position of the first of some scratch arrays of this node, which are freed after it."""
         at = self.count
         self.count += count
         for k in range(at, at + count):
@@ -177,19 +177,19 @@ class Unit:
         return at
 
     def place(self) -> int:
-        """Return the position of an array of which nothing is known to the unit."""
+        """Return the position of a new array that the unit does not free."""
         at = self.count
         self.count += 1
         return at
 
     def owns(self, var: Variable) -> int:
-        """Say that the node makes a block of memory for a result, and return the result's position."""
+        """Declare that the node allocates a block for a result, and return the result's position."""
         at = self.slot(var)
         self._owners.add(at)
         return at
 
     def views(self, var: Variable, base: Variable) -> int:
-        """Say that a result may share the memory of an operand, and return the result's position."""
+        """Declare that a result may share the memory of an operand, and return the result's position."""
         at = self.slot(var)
         below = self.slot(base)
         added = {below, *self._bases.get(below, ())}
@@ -199,14 +199,14 @@ class Unit:
         return at
 
     def dying(self, var: Variable, operands: Sequence[Variable]) -> bool:
-        """Whether the present node is the last to need a block that an operand of it may own.
+        """Whether the current node is the last one that needs the block that an operand may own.
 
         Parameters
         ----------
         var
             The operand.
         operands
-            All operands of the node: none but itself may show the block.
+            All operands of the node; no other one may refer to the block.
         """
         at = self.slots[var]
         if at not in self._owners or self._last.get(var) != self._node:
@@ -224,15 +224,15 @@ class Unit:
         return self._bases.get(at, set())
 
     def postpone(self, node: Apply, op_type: type[Op]) -> bool:
-        """Leave the result of the present node to the node that reads it, if that can write it in its place.
+        """Leave the computation of the current node's result to the node that reads it, if that can do it in place.
 
         Parameters
         ----------
         node
-            The present node, of one result.
+            The current node, which has one result.
         op_type
-            What the reader's op must be. It alone reads the result, makes one of this dtype, and runs whenever this
-            node does; no node between them writes into its operands.
+            The type of the reader's op. The reader has to be the only one, have a result of the same dtype, and run
+            whenever this node does; no node between them may overwrite this node's operands.
         """
         (out,) = node.outputs
         order, at = self.layout.order, self._last[out]
@@ -249,7 +249,7 @@ class Unit:
         return True
 
     def _prolong(self, node: Apply, at: int) -> None:
-        """Keep the blocks of what a postponed node reads until another node has run."""
+        """Keep the blocks that a postponed node reads until another node has run."""
         for x in node.inputs:
             self._last[x] = max(self._last[x], at)
             if x.owner in self.postponed:
@@ -258,11 +258,11 @@ class Unit:
     # For rules: text
 
     def line(self, text: str) -> None:
-        """Append a statement of the node."""
+        """Append a statement for the current node."""
         self.lines[-1].append(f"  {text}")
 
     def call(self, text: str) -> None:
-        """Append a call that returns a status; any but 0 ends the program."""
+        """Append a call that returns a status; any status but 0 ends the program."""
         self.line(f"if ((r = {text})) return r | INT64_C({self.number}) << 8;")
 
     def check(self) -> None:
@@ -270,7 +270,7 @@ class Unit:
         self.line(f"if (r) return r | INT64_C({self.number}) << 8;")
 
     def branch(self, taken: int) -> None:
-        """Append the calls that run a branch of the present node, a choice: 0 for the first, 1 for the other."""
+        """Append the calls that run a branch of the current node, a choice: 0 for the first one, 1 for the other."""
         number = self.layout.arms[self._node][taken]
         for k in range(-(-len(self.layout.blocks[number]) // CHUNK)):
             self.line(f"if ((r = {self.prefix}b{number}_{k}(v, F))) return r;")
@@ -284,7 +284,7 @@ class Unit:
         return self.kernels[body]
 
     def calls(self, text: str) -> None:
-        """Ask for the addresses of the functions of Python modules that a text of the present node calls."""
+        """Ask for the addresses of the functions of Python modules that a text of the current node calls."""
         for called in CALL.finditer(text):
             self.requirements.point(*special_pointer(called[1], called[2]), self.number)
 
@@ -294,13 +294,13 @@ class Unit:
         return self.tables.setdefault(text, f"d{len(self.tables)}")
 
     def integer(self, var: TensorVariable) -> str:
-        """Return the C expression of an integer scalar as int64; uint64 beyond that counts as the largest."""
+        """Return the C expression of an integer scalar as int64; larger uint64 values become the largest int64."""
         place = f"*(const {ctype(var).stored} *)v[{self.slot(var)}].p"
         wide = var.type.dtype == "uint64"
         return f"({place} > INT64_MAX ? INT64_MAX : (int64_t){place})" if wide else f"(int64_t){place}"
 
     def constant(self, var: TensorConstant) -> int:
-        """Return the position of a constant that a loop's body has, and make it one of this graph too."""
+        """Return the position of a constant of a loop's body, after adding it to this graph's constants."""
         if var not in self.slots:
             self.own_constants.append(var)
         return self.slot(var)
@@ -311,7 +311,7 @@ class Unit:
         return f"(uintptr_t){name}_" if self.own_blas else f"F[{FIXED.index(name)}]"
 
     def sorts(self) -> str:
-        """Return the C expression of the address of the table of NumPy's sorting functions; 0 where there is none."""
+        """Return the C expression of the address of the table of NumPy's sorting functions, or 0 if there is none."""
         self.root.uses_sorts = True
         return f"F[{FIXED.index('sorts')}]"
 
@@ -321,22 +321,22 @@ class Unit:
         return name
 
     def require(self, function: CFunction) -> None:
-        """Ask for what a function of a user's op needs."""
+        """Add the requirements of a function of a user's op."""
         self.requirements.add(function, self.number)
 
     def ask_operands(self, count: int) -> None:
-        """Ask for room for so many operands of one iteration (``TR_OPS``)."""
+        """Ask for room for `count` operands of one iteration (``TR_OPS``)."""
         self.root.operand_count = max(self.root.operand_count, count)
 
     def ask_rank(self, rank: int) -> None:
-        """Ask for room for so many dimensions (``TR_ND``)."""
+        """Ask for room for this many dimensions (``TR_ND``)."""
         self.root.rank = max(self.root.rank, rank)
 
     # For the linker
 
     @property
     def info_length(self) -> int:
-        """Numbers that a call tells about one output: its block, then its lengths."""
+        """The number of words that a call returns about each output: its block, then its lengths."""
         return 1 + self.rank
 
     def begin(self, index: int) -> None:
@@ -345,7 +345,7 @@ class Unit:
         self.lines.append([])
 
     def leave(self, var: TensorVariable) -> None:
-        """Write what gives an output an array of its own: an input, constant, view, or second output is copied."""
+        """Write that an output gets its own array: an input, constant, view, or repeated output is copied."""
         rank, size = var.type.ndim, ctype(var).size
         at = self.slot(var)
         if at in self._owners and at not in (taken for _, taken in self.outputs):
@@ -360,34 +360,34 @@ class Unit:
         self.outputs.append((var, at))
 
     def run_functions(self, last: int) -> list[str]:
-        """Return the functions that run the nodes, up to a position: ``runK`` those that always run, ``bN_K`` others.
+        """Return the functions that run the nodes up to a position.
 
-        ``bN_K`` run those of a branch.
+        ``runK`` run the nodes that always run, ``bN_K`` those of a branch.
         """
         ending = self.frees()
-        made = []
+        functions = []
         for number, positions in enumerate(self.layout.blocks[:-1]):
-            made += self._chunks(f"b{number}_", positions, ending)
+            functions += self._chunks(f"b{number}_", positions, ending)
         end = range(len(self.layout.order), last)
-        return made + self._chunks("run", [*self.layout.blocks[-1], *end], ending)
+        return functions + self._chunks("run", [*self.layout.blocks[-1], *end], ending)
 
     def _chunks(self, name: str, positions: Sequence[int], ending: Mapping[int, Sequence[int]]) -> list[str]:
-        made = []
+        functions = []
         for k, start in enumerate(range(0, len(positions), CHUNK)):
             lines = [f"static int64_t {self.prefix}{name}{k}(tr_var *v, const uintptr_t *F) {{", "  int64_t r;"]
             for index in positions[start : start + CHUNK]:
                 lines += [f"  {mark(self.first + index)}", *self.lines[index]]
                 lines += [f"  tr_free(v + {at});" for at in sorted(ending.get(index, ()))]
-            made.append("\n".join([*lines, "  (void)r; (void)F;", "  return 0;", "}"]))
-        return made
+            functions.append("\n".join([*lines, "  (void)r; (void)F;", "  return 0;", "}"]))
+        return functions
 
     def runs(self, last: int) -> list[str]:
-        """Return the calls of the functions that run what is no branch, up to a position."""
+        """Return the calls of the functions that run the nodes outside of branches, up to a position."""
         count = len(self.layout.blocks[-1]) + last - len(self.layout.order)
         return [f"{self.prefix}run{k}" for k in range(-(-count // CHUNK))]
 
     def frees(self) -> dict[int, list[int]]:
-        """Return which arrays' blocks are free after each node: views prolong the life of what they show."""
+        """Return the arrays whose blocks can be freed after each node; views keep the blocks that they refer to."""
         last = {at: self._uses[at] for at in self._owners}
         for at, below in self._bases.items():
             for base in below:
@@ -397,7 +397,7 @@ class Unit:
         ending: dict[int, list[int]] = {}
         for at, node in last.items():
             if at not in kept:
-                # What was made before a choice ends after it, whichever branch is taken.
+                # An array from before a choice is freed after the choice, whichever branch is taken.
                 ending.setdefault(self.layout.outward(node, self._homes[at]), []).append(at)
         return ending
 
@@ -418,5 +418,5 @@ def mark(node: int) -> str:
 def marked_node(source: str, line: int) -> int:
     """Return the position of the node that a line of a unit's text belongs to, or NO_NODE."""
     before = source.splitlines()[:line]
-    found = next((at for text in reversed(before) if (at := _MARK.search(text))), None)
-    return int(found[1]) if found else NO_NODE
+    match = next((at for text in reversed(before) if (at := _MARK.search(text))), None)
+    return int(match[1]) if match else NO_NODE

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:
-    """Return the unit of a graph, with the text of its nodes, and an array of its own for every output."""
+    """Return the unit of a graph with the text of its nodes; every output has its own array."""
     unit = Unit(fgraph, keeps_blocks=keeps_blocks)
     for var in (*fgraph.inputs, *unit.constants):
         unit.slot(var)

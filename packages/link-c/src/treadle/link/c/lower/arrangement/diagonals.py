@@ -1,4 +1,4 @@
-"""ExtractDiag: only the address, lengths and strides change."""
+"""ExtractDiag: a view with another address, other lengths and other strides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RepeatedPositions."""
+"""RepeatedPositions: the positions that a repetition reads, as ``numpy.repeat`` needs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(RepeatedPositions)
 def repeated_positions(op: RepeatedPositions, node: TensorNode, unit: Unit) -> None:
-    """Count the positions, then write each as often as is said."""
+    """Write the call that adds up the counts, then writes each position as often as its count says."""
     del op
     counts, n = node.inputs
     c, o = unit.slot(counts), unit.owns(node.outputs[0])

@@ -19,7 +19,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(CheckAndRaise)
 def check_and_raise(op: CheckAndRaise, node: TensorNode, unit: Unit) -> None:
-    """Write a test for each condition, then the value itself."""
+    """Write a test for each condition, then a view of the value."""
     for condition in node.inputs[1:]:
         place = f"*(const {ctype(condition).stored} *)v[{unit.slot(condition)}].p"
         unit.call(f"({loaded(condition.type.dtype, place)}) ? 0 : TR_ASSERTION")

@@ -19,7 +19,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(IfElse)
 def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:
-    """Write a test; in either arm the branch's calls, then that each result shows, or takes over, what is chosen."""
+    """Write a test; each arm calls its branch, then lets the results refer to the branch's values or take them over."""
     kind = node.inputs[0].type.dtype
     test = f"*(const {CTYPES[kind].stored} *)v[{unit.slot(node.inputs[0])}].p"
     wide = kind == "float16"
@@ -28,7 +28,7 @@ def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:
     for branch, calls in zip(arms, taken, strict=True):
         for out, x in zip(node.outputs, branch, strict=True):
             source = unit.slot(x)
-            # A block that nothing needs after goes to the result, unless two results would get it.
+            # The result takes over a block that nothing else needs, unless two results would get the same one.
             ends = int(branch.count(x) == 1 and unit.dying(x, [v for v in node.inputs if v is not x]))
             size = ctype(x).size
             unit.owns(out)

@@ -28,7 +28,7 @@ def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(ViewOp)
 def view(op: Op, node: TensorNode, unit: Unit) -> None:
-    """Write the same lengths, strides and memory as the first input has."""
+    """Write a view of the first input, with the same lengths, strides and memory."""
     del op
     x = node.inputs[0]
     source, o = unit.slot(x), unit.views(node.outputs[0], x)

@@ -1,4 +1,4 @@
-"""Elementwise functions: one kernel, driven over the broadcast operands."""
+"""Elementwise functions: one kernel, which is called for runs of the broadcast operands."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_single(var: TensorVariable) -> bool:
 
 
 def overwritten(node: TensorNode, kernel: Kernel, unit: Unit) -> list[int]:
-    """Return, for each result, the bits of the operands whose block it may take: none needs them afterwards."""
+    """Return, for each result, a mask of the operands whose block it may take over, since nothing else needs it."""
     dying = [i for i, x in enumerate(node.inputs[:64]) if i not in kernel.scalars and unit.dying(x, node.inputs)]
     masks = []
     for result, allowed in zip(node.outputs, kernel.may_overwrite(), strict=True):
@@ -57,7 +57,7 @@ def overwritten(node: TensorNode, kernel: Kernel, unit: Unit) -> list[int]:
 def emit(
     unit: Unit, body: str, slots: list[int], nin: int, rank: int, outs: list[str], free: Sequence[int] = ()
 ) -> None:
-    """Write the call of a kernel; `free` holds what `overwritten` returns."""
+    """Write the call of a kernel; `free` are the masks of `overwritten`."""
     unit.ask_operands(len(slots))
     name = unit.kernel(body)
     places = unit.table("int", slots)
@@ -69,12 +69,12 @@ def emit(
 
 
 def free_table(unit: Unit, free: Sequence[int]) -> str:
-    """Return the C name of the table of operands that results may overwrite, 0 for none."""
+    """Return the C name of the table of operands that results may overwrite, or 0 if there are none."""
     return unit.table("uint64_t", [f"UINT64_C({mask})" for mask in free]) if any(free) else "0"
 
 
 def cast_to(unit: Unit, var: TensorVariable, wanted: str) -> int:
-    """Return the position of a variable's values in a dtype: its own, or a scratch array's."""
+    """Return the position of a variable converted to a dtype: its own, or that of a scratch array."""
     own = var.type.dtype
     if own == wanted:
         return unit.slot(var)

@@ -1,4 +1,4 @@
-"""C texts of scalar ops: expressions that compilers make vector code of, and functions of the C library."""
+"""C texts of scalar ops: expressions that compilers vectorize, and functions of the C library."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ for _name, _texts in {
     "floor": {"f": "floor{s}({0})", "iub": "{0}"},
     "trunc": {"f": "trunc{s}({0})", "iub": "{0}"},
     "round_half_to_even": {"f": "rint{s}({0})", "iu": "{0}"},
-    # Compilers know this function: it takes two thirds of the time of the body.
+    # Compilers have a builtin for this function, which takes two thirds of the time of its body.
     "round_half_away_from_zero": {"f": "round{s}({0})"},
     # Powers.
     "sqrt": {"f": "sqrt{s}({0})"},
@@ -72,11 +72,11 @@ for _name, _texts in {
 }.items():
     SCALARS.register(_name, _texts)
 
-# What is computed is converted to the dtype of the result in any case.
+# Casts: every computed value is converted to the dtype of the result anyway.
 for _dtype, _cast in CASTS.items():
     SCALARS.register(_cast.name, {"fiub": "({0} != 0)" if _dtype == "bool" else "{0}"})
 
-# Functions of one operand that the C library has under NumPy's name, or another.
+# Functions of one operand in the C library, under NumPy's name or another one.
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
 ):  # fmt: skip
@@ -84,7 +84,7 @@ for _name in (
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"a{_name}{{s}}({{0}})"})
 
-# Functions that SciPy has compiled, by cython_special's names; see `treadle.link.c.conventions.special`.
+# SciPy's compiled functions, by their names in cython_special; see `treadle.link.c.conventions.special`.
 for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
@@ -108,11 +108,11 @@ for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1
 for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
     SCALARS.register(_name, {"f": f"tr_special_{_name}_{{t}}({{0}}, {{1}})"})
 
-# Functions on blocks that are written here: see `treadle.link.c.runtime.functions.gamma_functions`.
+# Functions on blocks, from `treadle.link.c.runtime.functions.gamma_functions`.
 for _name in ("digamma", "gammaln"):
     SCALARS.register(_name, {"f": f"tr_v_{_name}_{{t}}({{0}})"})
 
-# Functions that are written here, in double: see `treadle.link.c.runtime.functions.special_functions`.
+# Functions of `treadle.link.c.runtime.functions.special_functions`, which compute in double.
 for _name, _text in {
     "beta_tail_moment": "tr_beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
     "gamma_tail_moment": "tr_gamma_tail_moment({0}, {1}, {2})",
@@ -121,7 +121,7 @@ for _name, _text in {
     "tri_gamma": "tr_tri_gamma({0})",
 }.items():
     SCALARS.register(_name, {"f": _text})
-# Complex numbers: C's functions where NumPy calls them too.
+# Complex numbers: C's functions, where NumPy calls them too.
 for _name, _text in {
     "add": "{0} + {1}",
     "sub": "{0} - {1}",

@@ -40,7 +40,7 @@ def subtensor(op: Subtensor, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(IncSubtensor)
 def inc_subtensor(op: IncSubtensor, node: TensorNode, unit: Unit) -> None:
-    """Write a copy, and the values into a view of it."""
+    """Write a copy, and an assignment of the values to a view of it."""
     x, y, *parts = node.inputs
     kind = x.type.dtype
     size = CTYPES[kind].size
@@ -53,7 +53,7 @@ def inc_subtensor(op: IncSubtensor, node: TensorNode, unit: Unit) -> None:
 
 
 def _write_target(node: TensorNode, unit: Unit, o: int) -> None:
-    """Write what makes the array that is changed: the tensor's own block where nothing needs it after, else a copy."""
+    """Write the array that is changed: the tensor itself if nothing else needs its block, otherwise a copy."""
     op: IncSubtensor | AdvancedIncSubtensor = node.op  # type: ignore[assignment]  # the rules are those of these
     x = node.inputs[0]
     ends = op.inplace or (node.inputs.count(x) == 1 and unit.dying(x, node.inputs))
@@ -62,7 +62,7 @@ def _write_target(node: TensorNode, unit: Unit, o: int) -> None:
 
 
 def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator[TensorVariable]) -> None:
-    """Write the view that slices and positions pick; arrays of positions leave their dimensions out."""
+    """Write the view that slices and positions pick, without the dimensions that arrays of positions index."""
     unit.line(f"v[{o}].p = v[{x}].p;")
     at = 0
     for d, entry in enumerate(entries):
@@ -70,14 +70,14 @@ def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator
             value = unit.integer(next(parts)) if isinstance(entry.value, Symbolic) else f"INT64_C({entry.value})"
             unit.call(f"tr_at(v + {o}, v + {x}, {d}, {value})")
         elif isinstance(entry, Span):
-            given, bounds = 0, []
+            present, bounds = 0, []
             for bit, (bound, default) in enumerate(((entry.start, 0), (entry.stop, 0), (entry.step, 1))):
-                given |= (bound is not None) << bit
+                present |= (bound is not None) << bit
                 if isinstance(bound, Symbolic):
                     bounds.append(unit.integer(next(parts)))
                 else:
                     bounds.append(f"INT64_C({default if bound is None else bound})")
-            unit.call(f"tr_span(v + {o}, {at}, v + {x}, {d}, {given}, {', '.join(bounds)})")
+            unit.call(f"tr_span(v + {o}, {at}, v + {x}, {d}, {present}, {', '.join(bounds)})")
             at += 1
         elif isinstance(entry, Positions) and entry.length is not None:
             unit.call(f"v[{x}].n[{d}] == INT64_C({entry.length}) ? 0 : TR_INDEX")
@@ -85,7 +85,7 @@ def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator
 
 @TABLE.register(AdvancedSubtensor)
 def advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, unit: Unit) -> None:
-    """Write the places that the arrays pick, then a copy from each."""
+    """Write the computation of the places that the arrays pick, then a copy from each of them."""
     x, *parts = node.inputs
     o = unit.owns(node.outputs[0])
     arrays, bounds = _arrays(op.entries, parts)
@@ -97,7 +97,7 @@ def advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, unit: Unit) -> N
 
 @TABLE.register(AdvancedIncSubtensor)
 def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, unit: Unit) -> None:
-    """Write a copy, the places in it that the arrays pick, then the values into each."""
+    """Write a copy, the computation of the places in it that the arrays pick, then a change of each of them."""
     x, y, *parts = node.inputs
     kind = x.type.dtype
     size = CTYPES[kind].size
@@ -120,14 +120,14 @@ def _take(
     bounds: Sequence[TensorVariable],
     out: TensorVariable,
 ) -> None:
-    """Write the reading of what one vector of positions picks, beside slices."""
-    source, given, o, part = unit.slot(x), unit.slot(positions), unit.owns(out), unit.scratch()
+    """Write a read with one vector of positions, and slices in other dimensions."""
+    source, picked, o, part = unit.slot(x), unit.slot(positions), unit.owns(out), unit.scratch()
     (d,) = (i for i, e in enumerate(entries) if isinstance(e, Positions))
     rank, size = out.type.ndim, CTYPES[x.type.dtype].size
     _view(unit, entries, source, part, iter(bounds))
     others = [k for k in range(rank) if k != d]
     unit.line("{")
-    unit.line(f"int64_t xs[TR_ND], rs[TR_ND], n[TR_ND]; v[{o}].n[{d}] = v[{given}].n[0];")
+    unit.line(f"int64_t xs[TR_ND], rs[TR_ND], n[TR_ND]; v[{o}].n[{d}] = v[{picked}].n[0];")
     for at, k in enumerate(others):
         unit.line(f"v[{o}].n[{k}] = n[{at}] = v[{part}].n[{at}]; xs[{at}] = v[{part}].s[{at}];")
     unit.call(f"tr_alloc(v + {o}, {rank}, {size})")
@@ -135,14 +135,14 @@ def _take(
         unit.line(f"rs[{at}] = v[{o}].s[{k}];")
     length, stride = f"v[{source}].n[{d}]", f"v[{source}].s[{d}]"
     unit.call(
-        f"tr_take_rows(v + {given}, {length}, {stride}, tr_place_{ctype(positions).short}, v[{part}].p, v[{o}].p, "
+        f"tr_take_rows(v + {picked}, {length}, {stride}, tr_place_{ctype(positions).short}, v[{part}].p, v[{o}].p, "
         f"v[{o}].s[{d}], {rank - 1}, n, xs, rs, tr_move{size}, tr_pick{size})"
     )
     unit.line("(void)n; (void)xs; (void)rs; }")
 
 
 class _Result:
-    """Where the picked elements go to, or come from."""
+    """The array that the picked elements are copied to, or from."""
 
     __slots__ = ("dtype", "prepare", "rank", "slot")
 
@@ -155,14 +155,14 @@ class _Result:
 
 def _arrays(entries: Sequence[object], parts: Sequence[TensorVariable]) -> Split:
     """Split index inputs into arrays of positions and bounds of slices."""
-    given = iter(parts)
+    inputs = iter(parts)
     arrays: list[TensorVariable] = []
     bounds: list[TensorVariable] = []
     for entry in entries:
         if isinstance(entry, Positions):
-            arrays.append(next(given))
+            arrays.append(next(inputs))
         elif isinstance(entry, Span):
-            bounds += [next(given) for b in (entry.start, entry.stop, entry.step) if isinstance(b, Symbolic)]
+            bounds += [next(inputs) for b in (entry.start, entry.stop, entry.step) if isinstance(b, Symbolic)]
     return arrays, bounds
 
 
@@ -189,7 +189,7 @@ def _gather(
     prepare = result.prepare or f"tr_alloc(v + {o}, {result.rank}, {size})"
     unit.line(f"if (!r) r = {prepare};")
     unit.line(f"for (int d = 0; d < {rest}; d++) rs[d] = v[{o}].s[d < {plan.place} ? d : d + {middle}];")
-    # The dimensions of the arrays lie one inside the other in a new array: they are one.
+    # A new array is contiguous, so the dimensions of the index arrays can be walked as one.
     unit.line(f"for (int d = {middle} - 1; d >= 0 && os == 0; d--) os = v[{o}].s[{plan.place} + d];")
     kernel = scatter or f"tr_move{size}"
     points = kernel.replace("tr_move", "tr_put" if scatter else "tr_pick").replace("tr_add_", "tr_add_points_")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @TABLE.register(CheckMask)
 def check_mask(op: CheckMask, node: TensorNode, unit: Unit) -> None:
-    """Write the comparison of lengths, and a view."""
+    """Write a check of the lengths, and a view."""
     del op
     mask, *wanted = node.inputs
     source, o = unit.slot(mask), unit.views(node.outputs[0], mask)
@@ -36,11 +36,11 @@ def nonzero(op: Nonzero, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(SearchSorted)
 def search_sorted(op: SearchSorted, node: TensorNode, unit: Unit) -> None:
-    """Write binary search."""
+    """Write a call of binary search, with the values searched for in C order."""
     x, v = node.inputs
     kind, rank = ctype(x), v.type.ndim
-    source, given, o, packed = unit.slot(x), unit.slot(v), unit.owns(node.outputs[0]), unit.scratch()
-    unit.line(f"const tr_var *values = v + {given};".replace("values", f"values{o}"))
+    source, searched, o, packed = unit.slot(x), unit.slot(v), unit.owns(node.outputs[0]), unit.scratch()
+    unit.line(f"const tr_var *values = v + {searched};".replace("values", f"values{o}"))
     unit.line(f"if (!tr_is_contiguous(values{o}, {rank}, {kind.size})) {{")
     unit.call(f"tr_copy(v + {packed}, values{o}, {rank}, {kind.size}, tr_move{kind.size})")
     unit.line(f"values{o} = v + {packed}; }}")
@@ -50,16 +50,16 @@ def search_sorted(op: SearchSorted, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(BinCount)
 def bin_count(op: BinCount, node: TensorNode, unit: Unit) -> None:
-    """Write the counting."""
+    """Write the call that counts."""
     x, least, *weights = node.inputs
     source, o = unit.slot(x), unit.owns(node.outputs[0])
-    given = f"v + {unit.slot(weights[0])}" if weights else "0"
-    unit.call(f"tr_bincount(v + {o}, v + {source}, {given}, {unit.integer(least)}, {int(op.bounded)})")
+    weighted = f"v + {unit.slot(weights[0])}" if weights else "0"
+    unit.call(f"tr_bincount(v + {o}, v + {source}, {weighted}, {unit.integer(least)}, {int(op.bounded)})")
 
 
 @TABLE.register(RowOrder)
 def row_order(op: RowOrder, node: TensorNode, unit: Unit) -> None:
-    """Write the sorting of rows."""
+    """Write the call that finds the sorted order of the rows."""
     del op
     (x,) = node.inputs
     source, o = unit.slot(x), unit.owns(node.outputs[0])

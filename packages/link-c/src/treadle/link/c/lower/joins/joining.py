@@ -21,7 +21,7 @@ TAKES_COMPLEX = True
 
 @TABLE.register(Join)
 def join(op: Join, node: TensorNode, unit: Unit) -> None:
-    """Write copies of the parts, one after another; parts that are joined themselves are written where they end up."""
+    """Write copies of the parts, one after another; parts that are joins themselves are written in place."""
     kind = node.outputs[0].type.dtype
     rank, size = node.outputs[0].type.ndim, CTYPES[kind].size
     if all(x.type.dtype == kind for x in node.inputs) and unit.postpone(node, Join):
@@ -39,7 +39,7 @@ def join(op: Join, node: TensorNode, unit: Unit) -> None:
 
 
 def _write_parts(unit: Unit, node: TensorNode, parts: Sequence[int], target: str, depth: int) -> None:
-    """Write the parts of a join to where a target begins."""
+    """Write copies of the parts of a join to the beginning of a target, which moves on with each part."""
     out, axis, to = node.outputs[0], cast("Join", node.op).axis, f"to{depth}"
     unit.line(f"{{ tr_var {to} = {target};")
     for x, at in zip(node.inputs, parts, strict=True):
@@ -53,7 +53,7 @@ def _write_parts(unit: Unit, node: TensorNode, parts: Sequence[int], target: str
 
 @TABLE.register(ARange)
 def arange(op: ARange, node: TensorNode, unit: Unit) -> None:
-    """Write the numbers: the first, then the first plus multiples of the second less the first."""
+    """Write the numbers: the first one plus multiples of the difference of the first two, as NumPy computes them."""
     o = unit.owns(node.outputs[0])
     ctype = CTYPES[op.dtype]
     unit.line("{")

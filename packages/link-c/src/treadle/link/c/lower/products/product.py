@@ -39,7 +39,7 @@ def matmul(op: MatMul, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(Gemm)
 def gemm(op: Gemm, node: TensorNode, unit: Unit) -> None:
-    """Write a call of BLAS that adds the product to the scaled matrix: to a copy, where it is needed later."""
+    """Write a call of BLAS that adds the product to the scaled matrix, or to a copy if the matrix is needed later."""
     del op
     short = ctype(node.outputs[0]).short
     c, alpha, a, b, beta = (unit.slot(x) for x in node.inputs)

@@ -31,12 +31,12 @@ def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:
     slots += [unit.owns(x) for x in node.outputs]
     unit.ask_operands(len(slots))
     unit.ask_rank(node.inputs[0].type.ndim)
-    made = [whole.dtype(value) for value in whole.outputs]
-    pairs = zip(op.reductions, made, strict=True)
+    dtypes = [whole.dtype(value) for value in whole.outputs]
+    pairs = zip(op.reductions, dtypes, strict=True)
     reducers = ["0" if r is None else f"&{reducer_name(r, dtype)}" for r, dtype in pairs]
     name = unit.kernel(kernel.text())
     places = unit.table("int", slots)
-    sizes = unit.table("unsigned char", [CTYPES[d].size for d in made])
+    sizes = unit.table("unsigned char", [CTYPES[d].size for d in dtypes])
     table = unit.table("tr_reducer *const", reducers)
     unit.call(
         f"tr_fused(v, {places}, {len(node.inputs)}, {len(node.outputs)}, {node.inputs[0].type.ndim}, "

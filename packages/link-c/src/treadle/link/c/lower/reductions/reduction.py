@@ -19,13 +19,13 @@ TAKES_COMPLEX = True
 
 
 def axes_mask(axes: Sequence[int]) -> str:
-    """Return the C number whose bits are the axes."""
+    """Return the axes as a C bit mask."""
     return f"UINT64_C({sum(1 << d for d in axes)})"
 
 
 def reducer_name(op: Reduction, source: str) -> str:
     """Return the name of the reducer for elements of a dtype."""
-    # NumPy adds float16 up in float32.
+    # NumPy accumulates float16 in float32.
     acc = "float32" if op.acc_dtype == "float16" else op.acc_dtype
     return f"tr_{op.kind}_{CTYPES[source].short}_{CTYPES[acc].short}_{CTYPES[op.dtype].short}"
 
@@ -44,7 +44,7 @@ def reduction(op: Reduction, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(ArgReduction)
 def arg_reduction(op: ArgReduction, node: TensorNode, unit: Unit) -> None:
-    """Write the search."""
+    """Write the call that finds the positions of extrema."""
     (x,) = node.inputs
     rank, mask = x.type.ndim, axes_mask(op.axes)
     source, o = unit.slot(x), unit.owns(node.outputs[0])

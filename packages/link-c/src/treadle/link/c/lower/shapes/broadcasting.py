@@ -33,12 +33,12 @@ def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(SumTo)
 def sum_to(op: SumTo, node: TensorNode, unit: Unit) -> None:
-    """Write a view where nothing is to be summed, else the sum over the broadcast dimensions."""
+    """Write the sum over the broadcast dimensions, or a view if there are none."""
     del op
     x, *wanted = node.inputs
     kind = x.type.dtype
     short = CTYPES[kind].short
-    # float16 is added up in float32, as NumPy does.
+    # float16 is accumulated in float32, as in NumPy.
     reducer = f"tr_sum_{short}_{CTYPES[kind].math}_{short}"
     source = unit.slot(x)
     unit.owns(node.outputs[0])

@@ -1,4 +1,4 @@
-"""DimShuffle: only lengths and strides change."""
+"""DimShuffle: a view with other lengths and strides."""
 
 from __future__ import annotations
 

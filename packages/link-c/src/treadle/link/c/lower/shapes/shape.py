@@ -37,7 +37,7 @@ def shape_i(op: ShapeI, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(Reshape)
 def reshape(op: Reshape, node: TensorNode, unit: Unit) -> None:
-    """Write a view where the elements lie in order, else a copy."""
+    """Write a view if the elements are contiguous in C order, otherwise a copy."""
     x, *wanted = node.inputs
     size = ctype(x).size
     source = unit.slot(x)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _result(node: TensorNode, unit: Unit) -> tuple[int, int]:
-    """Write the making of a result of the first input's lengths; return both positions."""
+    """Write the allocation of a result with the first input's lengths; return the positions of both."""
     (x, *_), (out,) = node.inputs, node.outputs
     source, o = unit.slot(x), unit.owns(out)
     unit.line(f"memcpy(v[{o}].n, v[{source}].n, sizeof v[{o}].n);")
@@ -23,7 +23,7 @@ def _result(node: TensorNode, unit: Unit) -> tuple[int, int]:
 
 @TABLE.register(Sort)
 def sort(op: Sort, node: TensorNode, unit: Unit) -> None:
-    """Write the sorting of each line."""
+    """Write the call that sorts each line."""
     source, o = _result(node, unit)
     (x,) = node.inputs
     rank, kind = x.type.ndim, ctype(x)
@@ -33,7 +33,7 @@ def sort(op: Sort, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(ArgSort)
 def argsort(op: ArgSort, node: TensorNode, unit: Unit) -> None:
-    """Write the search for the positions that sort each line."""
+    """Write the call that finds the positions that sort each line."""
     source, o = _result(node, unit)
     (x,) = node.inputs
     rank = x.type.ndim
@@ -43,7 +43,7 @@ def argsort(op: ArgSort, node: TensorNode, unit: Unit) -> None:
 
 @TABLE.register(OrderStatistics)
 def order_statistics(op: OrderStatistics, node: TensorNode, unit: Unit) -> None:
-    """Write the search for the wanted elements of each line."""
+    """Write the call that finds the wanted elements of each sorted line."""
     source, o = _result(node, unit)
     x, positions = node.inputs
     at, rank, kind = unit.slot(positions), x.type.ndim, ctype(x)

@@ -1,4 +1,4 @@
-"""C text of functions of complex numbers, as NumPy computes them; where C has the function too, C's is the same."""
+"""C text of functions of complex numbers as NumPy computes them, where C's own functions differ or are missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treadle.link.c.conventions.dtypes import CType
 
-# C's own * and / look after infinite operands, which takes several times the time and gives other results than NumPy's.
+# C's own * and / treat infinite operands specially, which takes several times as long and differs from NumPy.
 _FUNCTIONS = {
     "mul": """\
 static inline $Type tr_mul_$short($Type a, $Type b) {

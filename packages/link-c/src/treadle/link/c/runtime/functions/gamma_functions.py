@@ -1,4 +1,4 @@
-"""C text of log Γ and digamma on blocks of numbers, in double, as loops that compilers make vector code of.
+"""C text of log Γ and digamma on blocks of numbers, in double, as loops that compilers vectorize.
 
 From 6 on both are Stirling's series (DLMF 5.11.1 and 5.11.2), its tail fitted in 1 / x². Numbers below are moved to
 [1, 3] by the recurrence, where a factor that is exact at the function's zeros (1 and 2; 1.4616...) is split off and the
@@ -62,7 +62,7 @@ def _polynomial(name: str, coefficients: Sequence[float]) -> str:
 
 
 GAMMA_FUNCTIONS = {
-    # How many numbers are held at a time; loops over them run in the processor's cache.
+    # The number of elements in a block, so that loops over a block stay in the processor's cache.
     "tr_fma": """\
 #define TR_HELD 64
 #define TR_INLINE static inline __attribute__((always_inline))

@@ -1,4 +1,4 @@
-"""C text of scalar functions that C itself lacks, or defines otherwise than NumPy."""
+"""C text of scalar functions that C does not have, or defines differently from NumPy."""
 
 from __future__ import annotations
 
@@ -186,10 +186,10 @@ _SIZE = {"i": "({1})({0} < 0 ? 0 - ({1}){0} : ({1}){0})", "u": "{0}", "f": ""}
 
 def scalar_helpers() -> dict[str, str]:
     """Return the text of every scalar helper by name, for every dtype."""
-    made = dict(HALF)
+    helpers = dict(HALF)
     for ctype in CTYPES.values():
         if ctype.kind == "c":
-            made.update(complex_functions(ctype))
+            helpers.update(complex_functions(ctype))
         if ctype.kind in "bc" or ctype.short == "f16":
             continue
         families = {"f": _FLOAT, "i": {**_SIGNED, **_INTEGER}, "u": {**_UNSIGNED, **_INTEGER}}[ctype.kind]
@@ -204,5 +204,5 @@ def scalar_helpers() -> dict[str, str]:
             **{v: _SIZE[ctype.kind].format(w, f"uint{ctype.size * 8}_t") for v, w in (("x", "a"), ("y", "b"))},
         }
         for family, text in families.items():
-            made[f"tr_{family}_{ctype.short}"] = Template(text).substitute(words)
-    return made
+            helpers[f"tr_{family}_{ctype.short}"] = Template(text).substitute(words)
+    return helpers

@@ -1,4 +1,4 @@
-"""C text of special functions that SciPy does not offer to C, in double."""
+"""C text, in double, of special functions that SciPy does not publish for C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C text of NumPy's generators: their states as NumPy's samplers read them, and loops over what is drawn."""
+"""C text of NumPy's generators: their states as NumPy's samplers read them, and loops over draws."""
 
 from __future__ import annotations
 

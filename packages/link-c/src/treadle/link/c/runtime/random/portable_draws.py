@@ -1,4 +1,4 @@
-"""C text of Philox 4x32-10 on vectors, and of the draws made of it.
+"""C text of Philox 4x32-10 on vectors, and of draws from it.
 
 `treadle.tensor.random.generators.philox` defines both.
 
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treadle.link.c.conventions.dtypes import CType
 
-# How many elements a kernel's step stands for.
+# The number of elements in a step of a kernel.
 STEP = 1024
 
 
 def _order(start: int, lanes: int) -> str:
-    """Return the positions, in two vectors one after the other, that interleave halves of them."""
+    """Return the positions, in the concatenation of two vectors, that interleave halves of them."""
     return ", ".join(f"{start + k}, {start + lanes + k}" for k in range(lanes // 2))
 
 
 def _shuffles() -> str:
-    """Return the macros of interleaving for each length of vectors."""
+    """Return the macros that interleave vectors, for each length of vectors."""
     lines = []
     for bytes_ in (64, 32, 16):
         lines.append(f"{'#if' if bytes_ == 64 else '#elif'} TR_BYTES == {bytes_}")
@@ -275,7 +275,7 @@ TR_PART void tr_root_$short(tr_${short}s *x) {
 
 
 def polynomial(x: str, coefficients: str, suffix: str = "") -> str:
-    """Return the polynomial in x of ascending coefficients."""
+    """Return the expression of a polynomial in x; the coefficients are ascending."""
     first, *rest = coefficients.split()
     return f"({first}{suffix} + {x} * {polynomial(x, ' '.join(rest), suffix)})" if rest else first + suffix
 

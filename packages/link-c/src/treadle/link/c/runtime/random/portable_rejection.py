@@ -21,7 +21,7 @@ from treadle.link.c.runtime.random.portable_draws import STEP, polynomial
 if TYPE_CHECKING:
     from treadle.link.c.conventions.dtypes import CType
 
-# Elements that are drawn together: attempts after the first fill vectors with those rejected among them.
+# The number of elements that are drawn together: attempts after the first fill vectors with the rejected ones.
 BATCH = 512
 
 _MATH = """\
@@ -89,9 +89,9 @@ TR_PART void tr_round_down(tr_f64s *x) {
 
 
 class Rejection(NamedTuple):
-    """The text of a sampler: how many parameters, how many numbers `prepare` computes, and the three functions."""
+    """The text of a sampler: its number of parameters, how many numbers `prepare` computes, and the three functions."""
 
-    given: int
+    parameters: int
     prepared: int
     prepare: str
     attempt: str
@@ -99,10 +99,10 @@ class Rejection(NamedTuple):
 
 
 def _searched(p: str, ratio: str) -> str:
-    """Return the statements that search for draws where `few` says so, and return if all are made so.
+    """Return the statements that draw by search in the lanes of `few`, and return if those are all lanes.
 
-    They are the first k at which the probabilities of 0 to k sum to more than `whole`, or where k's own is negligible:
-    it is `p` for 0, and for k + 1 by `ratio` what it is for k.
+    A draw is the first k at which the probabilities of 0 to k sum to more than `whole`, or at which that of k is
+    negligible. The probability of 0 is `p`, and that of k + 1 is `ratio` times that of k.
     """
     return f"""\
   tr_u64s found = {{0}};
@@ -161,7 +161,7 @@ _GAMMA = Rejection(
 
 def _gamma(**values: str) -> Rejection:
     texts = (Template(text).substitute(values) for text in _GAMMA[2:])
-    return Rejection(_GAMMA.given, _GAMMA.prepared, *texts)
+    return Rejection(_GAMMA.parameters, _GAMMA.prepared, *texts)
 
 
 REJECTIONS = {
@@ -390,16 +390,16 @@ TR_PART void tr_attempt_$name(const tr_u64s *w, const $Q *q, tr_u64s *made, tr_u
 $attempt}
 ${finish}static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t m, $Type *o) {
   enum { W = TR_BYTES / 8 };
-  uint64_t given[$given][$batch], made[$batch];
+  uint64_t given[$parameters][$batch], made[$batch];
   int index[$batch + W], left = 0, kept;
-  tr_u64s p[$given], pair[2][4], w[4], x, rejected, offset;
+  tr_u64s p[$parameters], pair[2][4], w[4], x, rejected, offset;
   $Q q[$prepared];
   int fixed = 1;
-  for (int k = 0; k < $given; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
+  for (int k = 0; k < $parameters; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
   for (int64_t j = 0; j < m; j += W) {
     const int turn = j / W & 1;
     if (j == 0 || !fixed) {
-      for (int k = 0; k < $given; k++) memcpy(p + k, given[k] + j, sizeof *p);
+      for (int k = 0; k < $parameters; k++) memcpy(p + k, given[k] + j, sizeof *p);
       tr_prepare_$name(p, q);
     }
     if (!turn) tr_philox_pair(g, (uint64_t)(at + j), 1, pair);
@@ -418,7 +418,7 @@ ${finish}static void __attribute__((noinline)) ${name}_run(const tr_stream *g, i
       for (int l = 0; l < W; l++) {
         own[l] = index[j + (l < n ? l : 0)];
         offset[l] = (uint64_t)(at + own[l]);
-        if (!fixed) for (int k = 0; k < $given; k++) p[k][l] = given[k][own[l]];
+        if (!fixed) for (int k = 0; k < $parameters; k++) p[k][l] = given[k][own[l]];
       }
       if (!fixed) tr_prepare_$name(p, q);
       tr_philox_any(g, offset, TR_ALL((uint64_t)attempt), w);
@@ -452,7 +452,7 @@ $finish}
 """
 _FINISHED = """\
   for (int64_t j = 0; j < m; j += W) {
-    for (int k = 0; k < $given; k++) memcpy(p + k, given[k] + j, sizeof *p);
+    for (int k = 0; k < $parameters; k++) memcpy(p + k, given[k] + j, sizeof *p);
     memcpy(&x, made + j, sizeof x);
     tr_finish_$name(g, (uint64_t)(at + j), p, &x);
     memcpy(made + j, &x, sizeof x);
@@ -476,7 +476,7 @@ def rejection_kernel(sampler: str, ctype: CType) -> str:
     """Return the text of the kernel of a sampler that may reject."""
     text = REJECTIONS[sampler]
     values = {
-        "name": f"tr_draw_{sampler}_{ctype.short}", "Type": ctype.stored, "given": str(text.given),
+        "name": f"tr_draw_{sampler}_{ctype.short}", "Type": ctype.stored, "parameters": str(text.parameters),
         "Q": "tr_u64s" if sampler == "integers" else "tr_f64s", "prepared": str(text.prepared),
         "prepare": text.prepare, "attempt": text.attempt, "batch": str(BATCH), "step": str(STEP),
         "stored": _ROUNDED if ctype.size == 4 else _STORED,

@@ -107,7 +107,7 @@ _OF_COMPLEX = {"prod": "tr_mul_$short({a}, {y})"}
 
 
 def _walk(name: str, source: CType, result: CType, join: str, lines: str, more: dict[str, str]) -> str:
-    """Return the function that walks along an axis, with `join` in the lines that it runs."""
+    """Return the function that walks along an axis and combines elements by `join`."""
     own, target = _NAMES[source.short], _NAMES[result.short]
     half = target == "float16"
 

@@ -325,15 +325,15 @@ _JOIN_VECTORS = {
 def _expand_macro(text: str, name: str, by: str) -> str:
     """Replace ``NAME(a, x)`` or ``NAME(x)``, whose arguments hold no commas of their own, by an expression."""
     pieces = text.split(f"{name}(")
-    made = [pieces[0]]
+    expanded = [pieces[0]]
     for piece in pieces[1:]:
         depth, end = 1, 0
         while depth:
             depth += {"(": 1, ")": -1}.get(piece[end], 0)
             end += 1
         arguments = [part.strip() for part in piece[: end - 1].split(",")]
-        made.append(by.format(a=arguments[0], x=arguments[-1]) + piece[end:])
-    return "".join(made)
+        expanded.append(by.format(a=arguments[0], x=arguments[-1]) + piece[end:])
+    return "".join(expanded)
 
 
 def _start(kind: str, acc: CType) -> str:
@@ -351,14 +351,14 @@ def _start(kind: str, acc: CType) -> str:
 
 
 def _combining_kind(kind: str, acc: CType) -> str:
-    """Return the kind that a reduction of truth values amounts to: a sum of them is ``any``, a product ``all``."""
+    """Return the kind that a reduction of booleans is equal to: a sum is ``any``, a product ``all``."""
     return {"sum": "any", "max": "any", "prod": "all", "min": "all"}.get(kind, kind) if acc.kind == "b" else kind
 
 
 def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = False) -> str:
-    """Return the text of the reducer of a kind: for elements, accumulation and result of these types.
+    """Return the text of the reducer of a kind, for the types of elements, accumulator and result.
 
-    With `merged`, it has a function that combines accumulators.
+    With `merged`, the reducer has a function that combines accumulators.
     """
     how = _combining_kind(kind, acc)
     name = f"tr_{kind}_{source.short}_{acc.short}_{out.short}"
