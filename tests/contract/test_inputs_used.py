@@ -11,8 +11,6 @@ from treadle.tensor import DtypeError
 from treadle.testing import SAMPLES, Sample
 from treadle.testing.parts import as_tuple, variables
 
-FEW = ("arithmetic", "product", "moments")
-
 
 def check(sample: Sample) -> None:
     dtype = "float64" if "float64" in sample.dtypes else sample.dtypes[0]
@@ -33,14 +31,7 @@ def check(sample: Sample) -> None:
             assert specify(inputs, slope, on_unused_input="raise").inputs
 
 
-@pytest.mark.parametrize("family", FEW)
-def test_inputs_of_an_expression_are_those_of_its_gradient(family: str) -> None:
-    for sample in SAMPLES.of(family):
-        check(sample)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", [family for family in SAMPLES.families() if family not in FEW])
+@pytest.mark.parametrize("family", SAMPLES.families())
 def test_inputs_of_every_expression_are_those_of_its_gradient(family: str) -> None:
     for sample in SAMPLES.of(family):
         check(sample)
