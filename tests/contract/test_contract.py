@@ -1,11 +1,13 @@
 """Every backend keeps the contract: backends x op records x dtypes, and derivatives."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.contract.backends import BACKENDS
+from treadle.tensor.families import ROOMS
 from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check, run_failure
 
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
@@ -28,12 +30,6 @@ BY_KIND = {
 }
 
 # Graphs of linear algebra are large: the compilers that take longer check them in real double only.
-MATRICES = {
-    *("banded", "block_diagonal", "cholesky", "determinants", "eigenvalues", "inverse", "least_squares"),
-    *("linear_systems", "lu", "matrix_equations", "matrix_functions", "qr", "schur", "svd", "triangular"),
-}
-# XLA takes half a minute for one of these; special derivatives have tests of their own.
-SLOW_IN_XLA = {"gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma", "bessel_functions"}
 TRACING = {"jax", "numba", "pytorch"}
 
 
@@ -41,44 +37,53 @@ def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
     found = chosen.get(check.kind, chosen.get("other"))
-    if check.family in MATRICES and backend in TRACING:
+    if ROOMS.get(check.family) == "linalg.ops" and backend in TRACING:
         return {"float64"} if found is None else found & {"float64"}
     if backend == "jax" and check.kind == "first" and check.family.startswith("composed."):
         return NONE
-    if backend == "jax" and check.family in SLOW_IN_XLA:
-        quick = check.kind == "values" and check.family not in {"hypergeometric", "incomplete_beta"}
-        return found if quick else NONE
     return found
 
 
-def _with_marks(backend: str, parameter: Any) -> Any:
-    check = parameter.values[1]
+def _marked(parameter: Any, suffix: str, *marks: pytest.MarkDecorator, **changes: Any) -> Any:
+    """Return a parameter with more marks, and with changes to its check."""
+    backend, check, flags = parameter.values
+    changed = replace(check, **changes)
+    return pytest.param(backend, changed, flags, id=f"{parameter.id}{suffix}", marks=[*parameter.marks, *marks])
+
+
+def _costly_apart(parameter: Any) -> list[Any]:
+    """Return what checks the samples that are quick on a backend, and with -m slow what checks those that are not."""
+    backend, check, _ = parameter.values
+    samples = check.samples()
+    costly = tuple(s.name for s in samples if s.is_costly(backend, check.kind))
+    if not costly:
+        return [parameter]
+    quick = tuple(s.name for s in samples if s.name not in costly)
+    if not quick:
+        return [_marked(parameter, "", pytest.mark.slow)]
+    return [
+        _marked(parameter, "", without=(*check.without, *costly)),
+        _marked(parameter, "-costly", pytest.mark.slow, without=(*check.without, *quick)),
+    ]
+
+
+def _with_marks(parameter: Any) -> list[Any]:
+    backend, check, _ = parameter.values
     dtypes = _dtypes(backend, check)
     if dtypes is None or check.dtype in dtypes:
-        return parameter
-    return pytest.param(*parameter.values, id=parameter.id, marks=[*parameter.marks, pytest.mark.slow])
+        return _costly_apart(parameter)
+    return [_marked(parameter, "", pytest.mark.slow)]
 
 
 BREADTH = [
-    _with_marks(backend, parameter)
+    marked
     for backend in BACKENDS
     for parameter in contract(backend, KINDS, flags=EAGER if backend == "pytorch" else None)
+    for marked in _with_marks(parameter)
 ]
 # XLA's optimisations take half of its time: what is checked in breadth runs without them, rewritten graphs with them.
 XLA = contract("jax", [kind for kind in KINDS if kind != "rewritten"]) if "jax" in BACKENDS else []
 INDUCTOR = contract("pytorch", ("once",), flags={"torch__compile": True}) if "pytorch" in BACKENDS else []
-# Families that take PyTorch's compiler a quarter of a minute to two: with -m slow.
-SLOW_IN_INDUCTOR = {
-    *("accumulation", "bessel_functions", "gamma_functions", "hypergeometric", "incomplete_beta", "incomplete_gamma"),
-    *("banded", "cholesky", "determinants", "least_squares", "linear_systems", "lu", "matrix_equations"),
-    *("matrix_functions", "optimize", "qr", "searching", "sorting", "svd", "triangular", "indexing"),
-}
-
-
-def _slow_in_inductor(parameter: Any) -> Any:
-    if parameter.values[1].family not in SLOW_IN_INDUCTOR:
-        return parameter
-    return pytest.param(*parameter.values, id=parameter.id, marks=[*parameter.marks, pytest.mark.slow])
 
 
 @pytest.mark.parametrize(("backend", "check", "flags"), BREADTH)
@@ -96,7 +101,7 @@ def test_optimised_jax_keeps_the_contract(backend: str, check: Check, flags: Map
     run_check(backend, check, flags, may_refuse=())
 
 
-@pytest.mark.parametrize(("backend", "check", "flags"), [_slow_in_inductor(p) for p in INDUCTOR])
+@pytest.mark.parametrize(("backend", "check", "flags"), [q for p in INDUCTOR for q in _costly_apart(p)])
 def test_compiled_pytorch_keeps_the_contract(backend: str, check: Check, flags: Mapping[str, object] | None) -> None:
     run_check(backend, check, flags, may_refuse=())
 

@@ -1,5 +1,8 @@
 """Every distribution draws what it should, on every backend."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import pytest
 
 from tests.contract.backends import BACKENDS
@@ -14,13 +17,18 @@ EXACT = [name for name in BACKENDS if name in {"vm", "c", "numba"}]
 QUICK = [name for name in BACKENDS if name in {"vm", "c"}]
 # NumPy's generators, drawn from by these backends with keys of their own, are told of.
 COMPILED = [name for name in BACKENDS if name not in {"vm", "cvm"}]
-# XLA compiles these for a quarter of a minute and more: they are made of many draws.
-SLOW = {("jax", "counts"), ("jax", "categories"), ("jax", "gamma_family")}
-BOTH = [
-    pytest.param(backend, family, marks=[pytest.mark.slow] if (backend, family) in SLOW else [])
-    for backend in COMPILED
-    for family in FAMILIES
-]
+
+
+def _portable(backend: str, family: str) -> Iterator[Any]:
+    """Yield the checks of a family's portable draws: what takes a compiler long apart, with -m slow."""
+    for costly in (False, True):
+        records = [record for record in FAMILIES[family] if (backend in record.costly) is costly]
+        marks, suffix = ([pytest.mark.slow], "-costly") if costly else ([], "")
+        if records:
+            yield pytest.param(backend, records, id=f"{backend}-{family}{suffix}", marks=marks)
+
+
+PORTABLE = [check for backend in COMPILED for family in FAMILIES for check in _portable(backend, family)]
 CHOICES = [pytest.param(r, at, id=f"{r.name}-{at}") for r in RECORDS for at in range(len(r.parameters))]
 INVALID = [pytest.param(r, at, id=f"{r.name}-{at}") for r in RECORDS for at in range(len(r.invalid))]
 SMOOTH = [pytest.param(r, k, id=f"{r.name}-{k}") for r in RECORDS if r.oracle is not None for k in r.smooth]
@@ -32,9 +40,9 @@ def test_draws_are_those_of_numpys_generator_bit_for_bit(backend: str, family: s
     checks.check_numpy_draws(backend, FAMILIES[family])
 
 
-@pytest.mark.parametrize(("backend", "family"), BOTH)
-def test_portable_draws_are_the_same_on_every_backend(backend: str, family: str) -> None:
-    checks.check_portable_draws(backend, FAMILIES[family])
+@pytest.mark.parametrize(("backend", "records"), PORTABLE)
+def test_portable_draws_are_the_same_on_every_backend(backend: str, records: Sequence[Distribution]) -> None:
+    checks.check_portable_draws(backend, records)
 
 
 @pytest.mark.parametrize("generator", checks.GENERATORS)

@@ -14,17 +14,7 @@ from treadle.testing import SAMPLES, Sample, linked
 from treadle.testing.parts import as_tuple
 
 SHAPES = ("plain", "broadcast", "long", "empty")
-# What is built for one length and says so: graphs and functions as ops have types of their own, loops have rows of one
-# type, and the derivative of determinants of up to three rows is another formula.
-REFUSED = {
-    *(f"from_function.{name}" for name in ("square", "several")),
-    *(f"from_graph.{name}" for name in ("product", "inline", "nested", "with_choice")),
-    *(
-        f"loops.{name}"
-        for name in ("recurrent", "last", "bits", "nested", "backwards", "of_rows", "unchanged")
-    ),
-    "determinants.det",
-}  # fmt: skip
+# What errors say where what is built for some shapes refuses others.
 REFUSALS = ("SpecifyShape", "must be of type", "has other rows than")
 
 
@@ -103,7 +93,7 @@ def problems(sample: Sample) -> list[str]:
         run = linked("vm", inputs, again)
         wrong = {v: difference(outcome(run, arrays[v]), expected[v]) for v in shapes}
         found += [f"built for {source}, run on {v}: {text}" for v, text in wrong.items() if text is not None]
-    if str(sample) in REFUSED:
+    if sample.fixed_shapes:
         return [text for text in found if not any(part in text for part in REFUSALS)]
     return found
 

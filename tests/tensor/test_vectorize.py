@@ -13,55 +13,6 @@ from treadle.graph import Variable, VectorizeError, applys_between, variable_dep
 from treadle.testing import SAMPLES, Sample, linked
 from treadle.testing.parts import as_tuple
 
-# What is not the same for the whole batch, of these inputs, would make results of different shapes.
-RAGGED = {
-    "broadcasting.alloc_column": (1, 2),
-    "broadcasting.alloc_none": (1, 2),
-    "broadcasting.alloc_scalar": (1, 2),
-    "broadcasting.alloc_vector": (1, 2),
-    "broadcasting.zeros": (0,),
-    "indexing.between": (1, 2),
-    "indexing.between_clipped": (1, 2),
-    "indexing.inc_between": (2, 3),
-    "indexing.set_between": (2, 3),
-    "indexing.stepped": (1,),
-    "joined_axes.split": (1,),
-    "joining.arange_backwards": (0, 1, 2),
-    "joining.arange_down": (0, 1, 2),
-    "joining.arange_float32": (0, 1, 2),
-    "joining.arange_float64": (0, 1, 2),
-    "joining.arange_none": (0, 1, 2),
-    "joining.arange_slope": (0, 1),
-    "joining.arange_up": (0, 1, 2),
-    "joining.eye": (0,),
-    "repetition.each": (1,),
-    "repetition.each_of_vector": (1,),
-    "repetition.linspace_of_length": (0,),
-    "loops.ended": (0,),
-    "repetition.mgrid": (0,),
-    "repetition.tile": (1,),
-    "searching.bincount": (0,),
-    "searching.bincount_weighted": (0,),
-    "searching.columns_by_mask": (1,),
-    "searching.delete": (1,),
-    "searching.mask_beside_position": (1,),
-    "searching.nonzero": (0,),
-    "searching.nonzero_of_vector": (0,),
-    "searching.picked_by_mask": (1,),
-    "searching.place": (1,),
-    "searching.row_order": (0,),
-    "searching.rows_by_mask": (1,),
-    "searching.setxor1d": (0, 1),
-    "searching.trim_zeros": (0,),
-    "searching.union1d": (0, 1),
-    "searching.unique": (0,),
-    "searching.unique_rows": (0,),
-    "shape.reshape_to_lengths": (1, 2),
-    "shape_specification.symbolic": (1,),
-    "splitting.symbolic": (1,),
-}
-
-
 # What is put together of ops is batched as these are.
 OPS = [sample for sample in SAMPLES if not sample.family.startswith("composed.")]
 
@@ -100,8 +51,7 @@ def assert_same(found: Any, expected: Any, sample: Sample) -> None:
 
 def subsets(sample: Sample) -> list[list[int]]:
     """Return which inputs to give a batch: each alone, and all that may have one."""
-    ragged = RAGGED.get(str(sample), ())
-    free = [i for i in range(len(sample.operands)) if i not in ragged]
+    free = [i for i in range(len(sample.operands)) if i not in sample.ragged]
     alone = [[i] for i in free]
     return [*alone, free] if len(free) > 1 else alone
 
@@ -171,9 +121,8 @@ def test_empty_batch_gives_an_empty_result(sample: Sample) -> None:
         assert found.shape == ((0, *single.shape) if batched else single.shape)
 
 
-@pytest.mark.parametrize(("name", "at"), [(name, i) for name, places in RAGGED.items() for i in places])
-def test_lengths_that_vary_along_the_batch_are_refused(name: str, at: int) -> None:
-    (sample,) = (s for s in SAMPLES if str(s) == name)
+@pytest.mark.parametrize(("sample", "at"), [(sample, i) for sample in SAMPLES for i in sample.ragged], ids=str)
+def test_lengths_that_vary_along_the_batch_are_refused(sample: Sample, at: int) -> None:
     inputs = declared(sample, sets_of_inputs(sample, 1)[0])
     outputs = built(sample, inputs)
     with pytest.raises(VectorizeError, match=r"would differ along the batch.*Give it no batch dimensions, built at"):

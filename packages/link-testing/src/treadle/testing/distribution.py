@@ -47,6 +47,9 @@ class Distribution:
     make
         How a draw is made of the parameters, and of ``size``, ``rng`` and ``return_next_rng``; where some arguments of
         the distribution are no variables. None for the distribution of the name.
+    costly
+        Backends whose compilers take seconds for its draws, being made of many: treadle's own tests make these with
+        -m slow only.
     """
 
     name: str
@@ -60,3 +63,4 @@ class Distribution:
     smooth: Sequence[int] = ()
     exact: bool = False
     make: Callable[..., Any] | None = None
+    costly: Sequence[str] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -109,6 +110,10 @@ class Traits(Checked, total=False):
     variants: tuple[str, ...]
     optional: bool
     kinds: tuple[str, ...]
+    ragged: tuple[int, ...]
+    computed_shape: bool
+    fixed_shapes: bool
+    refuses_empty: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,19 @@ class Sample:
         Whether a backend may refuse it when linking, with an error that lists the nodes.
     kinds
         How it is checked: all of `KINDS`, or `COMPOSED`.
+    ragged
+        Positions of the inputs whose values decide the shape of the result, or of a step on the way to it: results for
+        a batch of these would be ragged, so that it must be refused.
+    computed_shape
+        Whether the shape of the result is found only by computing: from masks, counts and distinct values, by a choice
+        between results of two shapes, or by a loop whose state may change its shape.
+    fixed_shapes
+        Whether what is built for inputs of some static shapes refuses others.
+    refuses_empty
+        Whether its reference in NumPy refuses some arrays without elements, which a backend may take.
+    costly
+        Patterns (as in fnmatch) of ``backend-kind``, for checks whose compilation takes a quarter of a minute or more:
+        ``jax-first``, ``jax-*``. Treadle's own tests make these with -m slow only.
     """
 
     name: str
@@ -164,6 +182,11 @@ class Sample:
     any_rank: bool = False
     optional: bool = False
     kinds: tuple[str, ...] = KINDS
+    ragged: tuple[int, ...] = ()
+    computed_shape: bool = False
+    fixed_shapes: bool = False
+    refuses_empty: bool = False
+    costly: tuple[str, ...] = ()
 
     def arrays(self, dtype: str, variant: str) -> tuple[Array, ...]:
         """Return the inputs of a variant; those of ``plain`` where it makes no sense for this sample."""
@@ -185,9 +208,18 @@ class Sample:
         """Show as ``arithmetic.add``."""
         return f"{self.family}.{self.name}"
 
+    def is_costly(self, backend: str, kind: str) -> bool:
+        """Whether a kind of check takes a backend long, as `costly` says."""
+        return any(fnmatchcase(f"{backend}-{kind}", pattern) for pattern in self.costly)
+
     def tolerance(self, dtype: str) -> tuple[float, float]:
         """Return the (relative, absolute) error allowed for a result of a dtype."""
         return self.tolerances.get(dtype, TOLERANCES.get(dtype, (0.0, 0.0)))
+
+
+def costly(patterns: tuple[str, ...], *samples: Sample) -> tuple[Sample, ...]:
+    """Return samples of one family that are costly together, as `Sample.costly` describes it."""
+    return tuple(replace(sample, costly=patterns) for sample in samples)
 
 
 def laid_out(x: Array, layout: str) -> Array:

@@ -77,6 +77,7 @@ DISTRIBUTIONS = [
             ((3, [0.5, -0.5]), "pvals < 0, pvals > 1 or pvals contains NaNs"),
             ((3, [0.9, 0.9, 0.1]), "sum.pvals.:-1.. > 1.0"),
         ],
+        costly=("jax",),
     ),
     Distribution(
         "multivariate_hypergeometric",
@@ -93,6 +94,7 @@ DISTRIBUTIONS = [
             (([3, -4], 1), "colors must be"),
             (([3, 4], -1), "nsample must be nonnegative"),
         ],
+        costly=("jax",),
     ),
     Distribution(
         "dirichlet",
@@ -114,5 +116,6 @@ DISTRIBUTIONS = [
         numpy=lambda rng, n, a, size: rng.multinomial(n, rng.dirichlet(a, size)),
         extremes=[((0, [1.0, 2.0]), lambda x: bool((x == 0).all()))],
         invalid=[((-1, [1.0, 1.0]), "n < 0"), ((3, [1.0, -1.0]), "alpha < 0")],
+        costly=("jax",),
     ),
 ]

@@ -59,6 +59,7 @@ DISTRIBUTIONS = [
         stats.betanbinom,
         numpy=lambda rng, n, a, b, size: rng.negative_binomial(n, rng.beta(a, b, size), size),
         invalid=[((0, 1.0, 1.0), "n <= 0"), ((2, 0.0, 1.0), "a <= 0")],
+        costly=("jax",),
     ),
     Distribution(
         "discrete_uniform",
@@ -85,6 +86,7 @@ DISTRIBUTIONS = [
             ((1.0, 1e-12), lambda x: bool((x == 1).all())),
         ],
         invalid=[((1.5, 1.0), _PSI), ((0.5, -1.0), "mu < 0 or mu is NaN")],
+        costly=("jax",),
     ),
     Distribution(
         "ordered_logistic",
@@ -118,6 +120,7 @@ DISTRIBUTIONS = [
         numpy=lambda rng, mu1, mu2, size: rng.poisson(mu1, size) - rng.poisson(mu2, size),
         extremes=[((0.0, 0.0), lambda x: bool((x == 0).all()))],
         invalid=[((-1.0, 1.0), "lam < 0 or lam is NaN"), ((1.0, -1.0), "lam < 0 or lam is NaN")],
+        costly=("jax",),
     ),
     Distribution(
         "yulesimon",
@@ -135,12 +138,14 @@ DISTRIBUTIONS = [
             ((1.0, 10, 1.0), lambda x: bool((x == 10).all())),
         ],
         invalid=[((-0.1, 10, 0.3), _PSI), ((0.5, -1, 0.3), "n < 0")],
+        costly=("jax",),
     ),
     Distribution(
         "zero_inflated_negative_binomial",
         [(0.6, 3.0, 0.4)],
         _inflated(stats.nbinom),
         invalid=[((2.0, 3.0, 0.4), _PSI), ((0.5, 3.0, 0.0), "p <= 0, p > 1 or p contains NaNs")],
+        costly=("jax",),
     ),
     Distribution(
         "zero_inflated_poisson",
@@ -148,6 +153,7 @@ DISTRIBUTIONS = [
         _inflated(stats.poisson),
         extremes=[((0.0, 3.0), lambda x: bool((x == 0).all()))],
         invalid=[((float("nan"), 3.0), _PSI), ((0.5, -3.0), "lam < 0 or lam is NaN")],
+        costly=("jax",),
     ),
     Distribution(
         "zero_truncated_poisson",
@@ -158,5 +164,6 @@ DISTRIBUTIONS = [
             ((1e12,), lambda x: bool((abs(x - 1e12) < 1e8).all())),
         ],
         invalid=[((-1.0,), "mu < 0 or mu is NaN")],
+        costly=("jax",),
     ),
 ]

@@ -45,6 +45,7 @@ DISTRIBUTIONS = [
         numpy=lambda rng, dfnum, dfden, size: rng.f(dfnum, dfden, size),
         extremes=[((1e8, 1e8), lambda x: bool(np.allclose(x, 1, 1e-3)))],
         smooth=(0, 1),
+        costly=("jax",),
     ),
     Distribution("maxwell", [(1.0, 2.0)], stats.maxwell, smooth=(0, 1)),
     Distribution(
@@ -53,12 +54,14 @@ DISTRIBUTIONS = [
         stats.ncx2,
         numpy=lambda rng, df, nonc, size: rng.noncentral_chisquare(df, nonc, size),
         extremes=[((3.0, 0.0), lambda x: bool((x > 0).all()))],
+        costly=("jax",),
     ),
     Distribution(
         "noncentral_f",
         [(3.5, 7.5, 2.0)],
         stats.ncf,
         numpy=lambda rng, dfnum, dfden, nonc, size: rng.noncentral_f(dfnum, dfden, nonc, size),
+        costly=("jax",),
     ),
     Distribution("chisquare", [(3.5,)], stats.chi2, numpy=lambda rng, df, size: rng.chisquare(df, size), smooth=(0,)),
     Distribution(

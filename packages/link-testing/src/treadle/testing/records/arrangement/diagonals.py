@@ -40,7 +40,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("matrix_of_vector", F, lambda v: tt.diag(v, 1), lambda v: np.diag(v, 1), (_VECTOR,), wrt=(0,)),
     Sample("matrix_of_vector_below", F, lambda v: tt.diag(v, -2), lambda v: np.diag(v, -2), (_VECTOR,), wrt=(0,)),
     Sample("matrices_of_vectors", F, lambda v: tt.AllocDiag(-1)(v, 5, 4), lambda v: _put(v, 5, 4, -1),
-           (of_shape((2, 4), empty=(0, 4)),), wrt=(0,)),
+           (of_shape((2, 4), empty=(0, 4)),), wrt=(0,), refuses_empty=True),
     Sample("trace", F, tt.trace, np.trace, (of_shape((3, 4), empty=(0, 4), long=(11, 97)),), dtypes=("bool", *_FEW),
            wrt=(0,), kinds=COMPOSED),
     Sample("identity_like", F, tt.identity_like, lambda x: np.eye(x.shape[0], x.shape[1], dtype=x.dtype), (_MATRIX,),

@@ -29,7 +29,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("join_none", F, tt.JoinDims(1, 0), lambda x: x[:, None], (_CUBE,), wrt=(0,),
            variants=NO_SPECIAL, dtypes=("float64",), kinds=COMPOSED),
     Sample("split", F, lambda x, n: tt.split_dims(x, (n, -1), axis=2), lambda x, n: x.reshape(*x.shape[:2], int(n), 2),
-           (_CUBE, number(2)), wrt=(0,), variants=NO_SPECIAL),
+           (_CUBE, number(2)), wrt=(0,), variants=NO_SPECIAL, ragged=(1,)),
     Sample("pack", F, _there_and_back, lambda x, y: (np.concatenate([x.reshape(-1, 4), y]), x, y),
            (_CUBE, of_shape((3, 4))), wrt=(0, 1), variants=NO_SPECIAL, dtypes=("float64",), kinds=COMPOSED),
 )  # fmt: skip

@@ -48,16 +48,16 @@ def _chosen(c: Array, x: Array, y: Array) -> Array:
 
 SAMPLES: tuple[Sample, ...] = (
     Sample("first", F, _products, lambda c, x, y: _chosen(c, x * x, y * x), (number(2), _X, _Y), wrt=(1, 2),
-           variants=NO_SPECIAL),
+           variants=NO_SPECIAL, computed_shape=True),
     Sample("second", F, _products, lambda c, x, y: _chosen(c, x * x, y * x), (number(0), _X, _Y), wrt=(1, 2),
-           variants=NO_SPECIAL),
-    Sample("passed_on", F, _plain, _chosen, (number(1, "bool"), _WIDE, _WIDE), wrt=(1, 2)),
+           variants=NO_SPECIAL, computed_shape=True),
+    Sample("passed_on", F, _plain, _chosen, (number(1, "bool"), _WIDE, _WIDE), wrt=(1, 2), computed_shape=True),
     Sample("several", F, lambda c, x, y: tt.ifelse(c, (x, y, x * y), (y, x, x)),
            lambda c, x, y: (x, y, x * y) if c else (y, x, x), (number(0.0, "float64"), _X, _Y), wrt=(1, 2),
-           variants=NO_SPECIAL),
+           variants=NO_SPECIAL, computed_shape=True),
     *(
         Sample(f"nested_{name}", F, _nested, lambda c, x, y: _chosen(c > 1, x * y, _chosen(c > 0, x * x, y)),
-               (number(value), _X, _Y), wrt=(1, 2), variants=NO_SPECIAL)
+               (number(value), _X, _Y), wrt=(1, 2), variants=NO_SPECIAL, computed_shape=True)
         for name, value in (("outer", 2), ("inner", 1), ("neither", 0))
     ),
     Sample("of_scalars", F, _plain, _chosen, (of_shape(()), of_shape(()), of_shape(())), wrt=(1, 2),

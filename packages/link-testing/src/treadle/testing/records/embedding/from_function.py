@@ -60,6 +60,8 @@ def _turned(x: TensorVariable) -> object:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    Sample("square", F, _squared, lambda x: np.asarray(x * x), (_X,), wrt=(0,), variants=NO_SPECIAL, optional=True),
-    Sample("several", F, _turned, lambda x: (x[::-1], np.array(x.shape[0])), (_X,), variants=NO_SPECIAL, optional=True),
-)
+    Sample("square", F, _squared, lambda x: np.asarray(x * x), (_X,), wrt=(0,), variants=NO_SPECIAL, optional=True,
+           fixed_shapes=True),
+    Sample("several", F, _turned, lambda x: (x[::-1], np.array(x.shape[0])), (_X,), variants=NO_SPECIAL, optional=True,
+           fixed_shapes=True),
+)  # fmt: skip

@@ -51,9 +51,12 @@ def _chosen(x: Array) -> Array:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    Sample("product", F, _product, lambda x, y: np.asarray(x * y * x), (_X, _Y), wrt=(0, 1), variants=NO_SPECIAL),
-    Sample("inline", F, _inline, lambda x, y: (np.asarray(x * y), x), (_X, _Y), wrt=(0, 1), variants=NO_SPECIAL),
+    Sample("product", F, _product, lambda x, y: np.asarray(x * y * x), (_X, _Y), wrt=(0, 1), variants=NO_SPECIAL,
+           fixed_shapes=True),
+    Sample("inline", F, _inline, lambda x, y: (np.asarray(x * y), x), (_X, _Y), wrt=(0, 1), variants=NO_SPECIAL,
+           fixed_shapes=True),
     Sample("nested", F, _nested, in_dtype_of(lambda x: np.tanh(x) * np.tanh(x * x)), (_X,), dtypes=FLOATS, wrt=(0,),
-           variants=NO_SPECIAL),
-    Sample("with_choice", F, _with_choice, in_dtype_of(_chosen), (_X,), dtypes=FLOATS, wrt=(0,), variants=NO_SPECIAL),
+           variants=NO_SPECIAL, fixed_shapes=True),
+    Sample("with_choice", F, _with_choice, in_dtype_of(_chosen), (_X,), dtypes=FLOATS, wrt=(0,), variants=NO_SPECIAL,
+           fixed_shapes=True),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import SAME_SHAPE, number, of_shape, positions
-from treadle.testing.sample import MAJOR, REALS, Operand, Sample
+from treadle.testing.sample import MAJOR, REALS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +89,8 @@ class _Itself:
 
 _ITSELF = _Itself()
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _taking("row", lambda x: x[1], _LONG, variants=_TAKEN),
     _taking("last", lambda x: x[-1, -2], _X),
     _taking("tail", lambda x: x[1:], _LONG, variants=_TAKEN),
@@ -100,9 +101,9 @@ SAMPLES: tuple[Sample, ...] = (
     _taking("everything", lambda x: x[:], _X),
     _taking("at", lambda x, i, j: x[i, j], _X, number(2), number(-1)),
     _taking("at_uint8", lambda x, i: x[i], _X, number(3, "uint8")),
-    _taking("between", lambda x, i, j: x[i:j], _X, number(1), number(-1)),
-    _taking("between_clipped", lambda x, i, j: x[i:j, j:i], _X, number(-9), number(9)),
-    _taking("stepped", lambda x, i: x[::i], _X, number(-2)),
+    _taking("between", lambda x, i, j: x[i:j], _X, number(1), number(-1), ragged=(1, 2)),
+    _taking("between_clipped", lambda x, i, j: x[i:j, j:i], _X, number(-9), number(9), ragged=(1, 2)),
+    _taking("stepped", lambda x, i: x[::i], _X, number(-2), ragged=(1,)),
     _taking("view_of_view", lambda x: x[1:].T[::-1, 1], _X),
     _taking("picked_rows", lambda x, i: x[i], _LONG, positions(0, 4, -1, 0, 2), variants=_TAKEN),
     _taking("picked_columns", lambda x, i: x[:, i], _X, positions(3, -1, 0, 0, dtype="int32")),
@@ -126,7 +127,7 @@ SAMPLES: tuple[Sample, ...] = (
     *_writing("scalar", lambda x: x[::2, 1:], _X, of_shape(())),
     *_writing("turned", lambda x: x[::-2], _X, of_shape((3, 4))),
     *_writing("at", lambda x, i, j: x[i, j], _X, of_shape(()), number(2), number(-1)),
-    *_writing("between", lambda x, i, j: x[i:j], _X, of_shape(()), number(1), number(-1)),
+    *_writing("between", lambda x, i, j: x[i:j], _X, of_shape(()), number(1), number(-1), ragged=(2, 3)),
     *_writing("everything", lambda x: x[:2, :], _X, of_shape((2, 4))),
     *_writing("picked_rows", lambda x, i: x[i], _X, of_shape((3, 4)), positions(0, 4, -2)),
     *_writing("picked_columns", lambda x, i: x[:, i], _X, of_shape((5, 2)), positions(-1, 0, dtype="int32")),

@@ -9,13 +9,14 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
 from treadle.testing.records.structured import SAME_SHAPE, of_shape, positions
-from treadle.testing.sample import COMPOSED, MAJOR, NUMBERS, REALS, Operand, Sample
+from treadle.testing.sample import COMPOSED, MAJOR, NUMBERS, REALS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Unpack
 
     from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+    from treadle.testing.sample import Function, Traits
 
 F = "searching"
 # Masks are boolean, bins count int64, whatever else a group is of.
@@ -41,14 +42,18 @@ _WHOLE = _mask((5, 4), empty=(0, 4), long=(11, 97))
 
 def _picked(name: str, take: Callable[..., object], *masks: Operand) -> Sample:
     """Return the record of an index with masks."""
-    return Sample(name, F, take, take, (_X, *masks), MAJOR, (0,), variants=SAME_SHAPE, optional=True)
-
-
-def _composed(name: str, build: Function, oracle: Function, *operands: Operand, wrt: tuple[int, ...] = ()) -> Sample:
-    """Return the record of a function that is built of other ops."""
     return Sample(
-        name, F, build, oracle, operands, ("float64",), wrt, 1, variants=("plain",), kinds=COMPOSED, optional=True
-    )
+        name, F, take, take, (_X, *masks), MAJOR, (0,), variants=SAME_SHAPE, optional=True, ragged=(1,),
+        computed_shape=True,
+    )  # fmt: skip
+
+
+def _composed(name: str, build: Function, oracle: Function, *operands: Operand, **traits: Unpack[Traits]) -> Sample:
+    """Return the record of a function that is built of other ops."""
+    given: Traits = {
+        "dtypes": ("float64",), "order": 1, "variants": ("plain",), "kinds": COMPOSED, "optional": True, **traits,
+    }  # fmt: skip
+    return Sample(name, F, build, oracle, operands, **given)
 
 
 def _changed(x: Array, mask: Array, values: object, add: bool) -> Array:
@@ -83,10 +88,12 @@ def _four(x: Array) -> Array:
 # Every element more than once.
 _TWICE = Operand({"plain": (4, 2)}, values=lambda *_: [[1, 2], [0, 2], [1, 2], [0, 1]])
 
-SAMPLES: tuple[Sample, ...] = (
-    Sample("nonzero", F, tt.nonzero, np.nonzero, (_WHOLE,), ("bool",), variants=_LAYOUTS, optional=True),
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
+    Sample("nonzero", F, tt.nonzero, np.nonzero, (_WHOLE,), ("bool",), variants=_LAYOUTS, optional=True,
+           ragged=(0,), computed_shape=True),
     Sample("nonzero_of_vector", F, tt.flatnonzero, np.flatnonzero, (_TALL,), ("bool",), variants=SAME_SHAPE,
-           optional=True),
+           optional=True, ragged=(0,), computed_shape=True),
     _picked("picked_by_mask", lambda x, m: x[m], _mask((5, 4))),
     _picked("rows_by_mask", lambda x, m: x[m], _TALL),
     _picked("columns_by_mask", lambda x, m: x[:, m], _mask((4,))),
@@ -104,10 +111,10 @@ SAMPLES: tuple[Sample, ...] = (
         for side in ("left", "right")
     ),
     Sample("bincount", F, tt.bincount, np.bincount, (positions(3, 0, 3, 7, 1, 0),), ("int64",),
-           variants=("plain", "strided", "reversed"), optional=True),
+           variants=("plain", "strided", "reversed"), optional=True, ragged=(0,), computed_shape=True),
     Sample("bincount_weighted", F, tt.bincount, np.bincount,
            (positions(3, 0, 3, 7, 1, 0), of_shape((6,), dtype="float64")), ("int64", "float64"), (1,),
-           variants=("plain", "strided", "reversed"), optional=True),
+           variants=("plain", "strided", "reversed"), optional=True, ragged=(0,), computed_shape=True),
     Sample("bincount_bounded", F, lambda x, w: tt.bincount(x, w, length=5),
            lambda x, w: np.bincount(x[x < 5], w[x < 5], minlength=5),
            (positions(3, 0, 3, 7, 1, 0), of_shape((6,), dtype="float64")), ("int64", "float64"), (1,),
@@ -116,23 +123,27 @@ SAMPLES: tuple[Sample, ...] = (
            ("bool",), variants=SAME_SHAPE),
     Sample("row_order", F, tt.RowOrder(), lambda x: np.lexsort(x.T[::-1]),
            (Operand({"plain": (9, 2), "empty": (0, 3), "long": (97, 3)}, values=lambda rng, n: rng.integers(0, 3, n)),),
-           variants=("plain", "empty", "long", "fortran", "strided", "reversed")),
-    _composed("unique", lambda x: tt.unique(x, True, True, True), lambda x: np.unique(x, True, True, True), _TWICE),
+           variants=("plain", "empty", "long", "fortran", "strided", "reversed"), ragged=(0,)),
+    _composed("unique", lambda x: tt.unique(x, True, True, True), lambda x: np.unique(x, True, True, True), _TWICE,
+              ragged=(0,), computed_shape=True),
     _composed("unique_rows", lambda x: tt.unique(x, True, True, True, axis=0),
-              lambda x: np.unique(x, True, True, True, axis=0), _TWICE),
+              lambda x: np.unique(x, True, True, True, axis=0), _TWICE, ragged=(0,), computed_shape=True),
     _composed("unique_bounded", lambda x: tt.unique(x, size=4, fill_value=9.0), _four, _TWICE),
     _composed("isin", tt.isin, np.isin, _X, of_shape((3,), domain=WIDE)),
-    _composed("setxor1d", tt.setxor1d, np.setxor1d, _TWICE, positions(7, 2, 2)),
-    _composed("union1d", tt.union1d, np.union1d, of_shape((4, 2)), of_shape((3,)), wrt=(0, 1)),
+    _composed("setxor1d", tt.setxor1d, np.setxor1d, _TWICE, positions(7, 2, 2), ragged=(0, 1),
+              computed_shape=True),
+    _composed("union1d", tt.union1d, np.union1d, of_shape((4, 2)), of_shape((3,)), wrt=(0, 1), ragged=(0, 1),
+              computed_shape=True),
     _composed("unravel_index", lambda i: tt.unravel_index(i, (3, 4)), lambda i: np.unravel_index(i, (3, 4)),
               positions(11, 0, 7)),
     _composed("ravel_multi_index", lambda i, j: tt.ravel_multi_index((i, j), (3, 4), "wrap"),
               lambda i, j: np.ravel_multi_index((i, j), (3, 4), "wrap"), positions(5, 0, -7), positions(5, 0, -7)),
     _composed("delete", lambda x, i: tt.delete(x, i, 0), lambda x, i: np.delete(x, i, 0), _X, positions(3, -1),
-              wrt=(0,)),
+              wrt=(0,), ragged=(1,), computed_shape=True),
     _composed("insert", lambda x, i, v: tt.insert(x, i, v, 0), lambda x, i, v: np.insert(x, i, v, 0), _X,
               positions(3, -1, 3), of_shape((3, 4)), wrt=(0, 2)),
-    _composed("trim_zeros", tt.trim_zeros, np.trim_zeros, positions(0, 0, 1, 0, 2, 0)),
+    _composed("trim_zeros", tt.trim_zeros, np.trim_zeros, positions(0, 0, 1, 0, 2, 0), ragged=(0,),
+              computed_shape=True),
     _composed("take_along_axis", tt.take_along_axis, np.take_along_axis, _X, positions(3, -1, 0, 0, 1, shape=(5, 1)),
               wrt=(0,)),
     _composed("take_wrapped", lambda x, i: tt.take(x, i, 0, "wrap"), lambda x, i: np.take(x, i, 0, mode="wrap"), _X,
@@ -143,7 +154,7 @@ SAMPLES: tuple[Sample, ...] = (
               _put(lambda x, i, v: np.put_along_axis(x, i, v, 1)), _X, positions(3, -1, 0, 0, 1, shape=(5, 1)),
               of_shape((5, 1)), wrt=(0, 2)),
     _composed("put", tt.put, _put(np.put), _X, positions(3, -1, 7), of_shape((2,)), wrt=(0, 2)),
-    _composed("place", tt.place, _put(np.place), _X, _mask((5, 4)), of_shape((3,)), wrt=(0, 2)),
+    _composed("place", tt.place, _put(np.place), _X, _mask((5, 4)), of_shape((3,)), wrt=(0, 2), ragged=(1,)),
     _composed("putmask", tt.putmask, _put(np.putmask), _X, _mask((5, 4)), of_shape((3,)), wrt=(0, 2)),
     _composed("choose", lambda a, x, y: tt.choose(a, [x, y]), lambda a, x, y: np.choose(a, [x, y]),
               positions(0, 1, 1, 0), _X, of_shape((4,)), wrt=(1, 2)),

@@ -35,21 +35,22 @@ SAMPLES: tuple[Sample, ...] = (
            lambda x: np.concatenate([x, np.ones((1, 4), "bool")]), (of_shape((3, 4)),), wrt=(0,)),
     *(
         Sample(f"arange_{name}", F, tt.arange, np.arange, (number(start), number(stop), number(step)),
-               dtypes=("int64",))
+               dtypes=("int64",), ragged=(0, 1, 2))
         for name, start, stop, step in (
             ("up", 2, 11, 3), ("down", 5, -4, -2), ("none", 3, 3, 1), ("backwards", 3, 0, 1),
         )
     ),
     *(
         Sample(f"arange_{dtype}", F, tt.arange, np.arange,
-               (number(0.5, dtype), number(3.0, dtype), number(0.5, dtype)), dtypes=(dtype,))
+               (number(0.5, dtype), number(3.0, dtype), number(0.5, dtype)), dtypes=(dtype,),
+               ragged=(0, 1, 2))
         for dtype in ("float32", "float64")
     ),
     Sample("arange_slope", F, lambda a, b: tt.arange(a, 2.8, b) ** 2, lambda a, b: np.arange(a, 2.8, b) ** 2,
-           (number(0.5, "float64"), number(0.5, "float64")), dtypes=("float64",), wrt=(0, 1)),
+           (number(0.5, "float64"), number(0.5, "float64")), dtypes=("float64",), wrt=(0, 1), ragged=(0, 1)),
     Sample("arange_of_length", F, lambda x: tt.arange(x.shape[0]), lambda x: np.arange(x.shape[0]), (_FIRST,)),
     Sample("arange_constant", F, lambda x: tt.arange(5) * x, lambda x: np.arange(5) * x, (of_shape(()),),
            dtypes=("int64", "float64")),
     Sample("eye", F, lambda n: tt.eye(n, 4, k=1, dtype="float32"), lambda n: np.eye(int(n), 4, k=1, dtype="float32"),
-           (number(3),), dtypes=("int64",)),
+           (number(3),), dtypes=("int64",), ragged=(0,)),
 )  # fmt: skip

@@ -17,7 +17,8 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("constant", F, lambda x: tuple(tt.split(x, [2, 0, 4], axis=1)), lambda x: tuple(np.split(x, [2, 2], axis=1)),
            (_WIDE,), wrt=(0,), variants=NO_SPECIAL),
     Sample("symbolic", F, lambda x, n: tuple(tt.split(x, [n, 2], axis=-1)),
-           lambda x, n: tuple(np.split(x, [n], axis=1)), (_WIDE, number(4)), wrt=(0,), variants=NO_SPECIAL),
+           lambda x, n: tuple(np.split(x, [n], axis=1)), (_WIDE, number(4)), wrt=(0,), variants=NO_SPECIAL,
+           ragged=(1,)),
     Sample("nearly_equal", F, lambda x: tuple(tt.array_split(x, 4)), lambda x: tuple(np.array_split(x, 4)), (_WIDE,),
            wrt=(0,), dtypes=("int64", "float64"), variants=NO_SPECIAL, kinds=COMPOSED),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from treadle.testing.matrix_domains import (
     Diagonals,
 )
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, Sample
+from treadle.testing.sample import DISCRETE, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -81,7 +81,8 @@ def _factors(x: Array) -> tuple[Array, ...]:
     return tuple(np.array(part) for part in zip(*made, strict=True))
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _of("solve_banded", partial(linalg.solve_banded, (2, 1)), partial(_solved, above=1), _diagonals(4, 1), _SIDES),
     _of("solve_banded_that_raises", partial(linalg.solve_banded, (0, 2), on_error="raise", check_finite=False),
         partial(_solved, above=2), _diagonals(3, 2), _SIDES, **_FEW),

@@ -18,7 +18,7 @@ from treadle.testing.matrix_domains import (
     POSITIVE_DEFINITE,
 )
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -68,7 +68,8 @@ def _pulled_back(factor: Array, ct: Array, lower: bool) -> Array:
     return result.astype(factor.dtype)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _of("cholesky_lower", linalg.cholesky, np.linalg.cholesky, _MATRICES),
     _of("cholesky_upper", partial(linalg.cholesky, upper=True, check_finite=False),
         partial(np.linalg.cholesky, upper=True), _MATRICES, order=1),

@@ -9,7 +9,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -43,8 +43,10 @@ def _cofactors(x: Array) -> Array:
     return made.astype(x.dtype)
 
 
-SAMPLES: tuple[Sample, ...] = (
-    _determinant("det", tt.linalg.det, np.linalg.det),
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
+    # The derivative has another formula for up to three rows.
+    _determinant("det", tt.linalg.det, np.linalg.det, fixed_shapes=True),
     _determinant("slogdet", lambda x: tuple(tt.linalg.slogdet(x + _SIGNS)), _slogdet, variants=("plain", "fortran")),
     # Those of singular matrices are tested on their own.
     _determinant("cofactors", tt.SingularCofactors(), _cofactors),

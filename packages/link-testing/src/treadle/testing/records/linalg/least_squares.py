@@ -9,7 +9,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -47,7 +47,8 @@ def _solutions(a: np.ndarray, b: np.ndarray) -> tuple[Any, ...]:
     )
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _sample("lstsq", lambda a, b: tt.linalg.lstsq(a + _TALL, b), _solutions,
             of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT),
             of_shape((2, 4, 2), empty=(0, 4, 2), domain=UNIT), wrt=(0, 1)),

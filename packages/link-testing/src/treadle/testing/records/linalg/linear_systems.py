@@ -9,7 +9,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -63,7 +63,8 @@ def _solve(name: str, *operands: Operand, assume_a: str = "gen", **record: Unpac
     return Sample(name, F, build, oracle, operands or (_STACK, _RIGHT), **given)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _solve("solve"),
     _solve("solve_of_one", _MATRIX, _VECTOR, order=1),
     _solve("solve_symmetric", assume_a="sym", variants=("plain", "fortran")),

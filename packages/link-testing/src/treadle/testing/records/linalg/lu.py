@@ -11,7 +11,7 @@ from scipy import linalg as scipy_linalg
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape, positions
-from treadle.testing.sample import DISCRETE, FLOATS, NUMBERS, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, NUMBERS, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -65,7 +65,8 @@ def _solve(name: str, trans: int, **record: Unpack[Traits]) -> Sample:
     return _sample(name, build, lambda x, b: _solved(_regular(x), b, trans), *operands, **record)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _sample("lu", tt.linalg.lu, scipy_linalg.lu, _STACK, order=1),
     _sample("lu_of_wide", partial(tt.linalg.lu, p_indices=True), partial(scipy_linalg.lu, p_indices=True), _WIDE,
             order=1),

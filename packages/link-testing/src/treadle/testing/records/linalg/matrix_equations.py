@@ -10,7 +10,7 @@ from scipy import linalg
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -59,7 +59,8 @@ _SYSTEM = (
     Operand({"plain": (1, 3, 3), "empty": (1, 0, 0)}, values=_above_zero),
     Operand({"plain": (2, 2, 2)}, values=_above_zero),
 )  # fmt: skip
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _equation(
         "sylvester", tt.linalg.solve_sylvester, _of_batch(linalg.solve_sylvester),
         Operand({"plain": (2, 3, 3), "empty": (2, 0, 0)}, values=_above_zero),

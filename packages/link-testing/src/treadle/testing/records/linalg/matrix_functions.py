@@ -10,7 +10,7 @@ from scipy import linalg
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample
+from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -45,7 +45,8 @@ def _in_dtype(function: Function) -> Function:
 
 
 _PRINCIPAL = Operand({"plain": (2, 3, 3)}, values=_far_from_zero)
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _function("expm", tt.linalg.expm, linalg.expm, _MATRICES),
     _function("expm_of_one", tt.linalg.expm, linalg.expm, of_shape((4, 4), empty=(0, 0)), order=1),
     _function(

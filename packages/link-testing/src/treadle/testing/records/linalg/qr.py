@@ -10,7 +10,7 @@ import scipy.linalg
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -64,7 +64,8 @@ def _product(a: np.ndarray, tau: np.ndarray) -> np.ndarray:
     return found.astype(a.dtype)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _sample("tall", lambda x: tt.linalg.qr(x + _apart(4, 3), mode="economic"),
             lambda x: tuple(np.linalg.qr(x + _apart(4, 3))),
             of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT)),

@@ -10,7 +10,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -54,7 +54,8 @@ def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **reco
     return Sample(name, F, build, partial(_decomposed, np.linalg, m, n, **options), (operand,), **given)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _sample("thin", 4, 3, of_shape((2, 4, 3), broadcast=(1, 4, 3), empty=(0, 4, 3), domain=UNIT)),
     _sample("wide", 2, 3, of_shape((2, 3), static=(2, 3), domain=UNIT), {"on_error": "raise"}, order=2),
     Sample("polar_factor", F, lambda x: tt.PolarFactor()(x + _apart(4, 3)), lambda x: _polar_factor(x + _apart(4, 3)),

@@ -11,7 +11,7 @@ from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.matrix_domains import DOMINANT, FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import DISCRETE, Sample
+from treadle.testing.sample import DISCRETE, Sample, costly
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -39,7 +39,8 @@ def _solved(a: Array, b: Array, lower: bool, unit: bool = False) -> Array:
     return np.linalg.solve(read + np.eye(a.shape[-1], dtype=a.dtype) if unit else read, b)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     _of("solve_triangular_upper", _solve, partial(_solved, lower=False), _MATRICES, _SIDES),
     _of("solve_triangular_lower", partial(_solve, lower=True, check_finite=False), partial(_solved, lower=True),
         _MATRICES, _SIDES, order=1),

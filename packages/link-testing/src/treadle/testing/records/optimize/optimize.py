@@ -7,7 +7,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
 from treadle.testing.records.structured import of_shape
-from treadle.testing.sample import REALS, Sample
+from treadle.testing.sample import REALS, Sample, costly
 
 F = "optimize"
 optimize = tt.optimize
@@ -16,7 +16,8 @@ LEFT_OUT = {optimize.Optimum: _OTHERS, optimize.FixedPoint: _OTHERS}
 _ANY = Domain(0.5, 2.0, special=False)
 _SEARCHED = {"float64": (1e-4, 1e-4)}
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     Sample("minimize", F, lambda x, a: optimize.minimize(((x - a) ** 2).sum(), x), lambda x, a: (a + 0 * x, np.True_),
            (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)), dtypes=("float64",), optional=True,
            tolerances=_SEARCHED, variants=("plain", "strided", "reversed", "readonly")),
@@ -31,5 +32,5 @@ SAMPLES: tuple[Sample, ...] = (
            tolerances=_SEARCHED, variants=("plain",)),
     Sample("fixed_point", F, lambda x, a: optimize.fixed_point(lambda y: (y + a / y) / 2, x),
            lambda x, a: (np.sqrt(a) + 0 * x, np.True_), (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)),
-           dtypes=("float64",), optional=True, tolerances=_SEARCHED, variants=("plain",)),
+           dtypes=("float64",), optional=True, tolerances=_SEARCHED, variants=("plain",), computed_shape=True),
 )  # fmt: skip

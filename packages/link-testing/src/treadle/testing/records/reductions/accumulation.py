@@ -10,7 +10,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, SMALL, UNIT, WIDE, Domain
 from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
-from treadle.testing.sample import COMPOSED, DISCRETE, FLOATS, KINDS, MAJOR, REALS, VARIANTS, Sample
+from treadle.testing.sample import COMPOSED, DISCRETE, FLOATS, KINDS, MAJOR, REALS, VARIANTS, Sample, costly
 
 if TYPE_CHECKING:
     from treadle.testing.domain import Array
@@ -40,7 +40,8 @@ def _recurrence(decay: Array, x: Array) -> Array:
 
 _MATRIX = (of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97)),)
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     *(
         Sample(f"{name}_{place}", F, partial(build, axis=axis), partial(oracle, axis=axis),
                (of_shape((3, 4), broadcast=(1, 4), empty=(3, 0), long=(11, 97), domain=domain),),

@@ -40,10 +40,13 @@ def _like(value: float) -> Function:
 _LOSSY = {"float32": (1e-4, 1e-3), "float64": (1e-11, 1e-10)}
 
 SAMPLES: tuple[Sample, ...] = (
-    Sample("alloc_scalar", F, tt.alloc, _filled, (of_shape(()), number(3), number(4)), wrt=(0,)),
-    Sample("alloc_none", F, tt.alloc, _filled, (of_shape(()), number(0), number(4))),
-    Sample("alloc_vector", F, tt.alloc, _filled, (of_shape((4,), broadcast=(1,)), number(3), number(4)), wrt=(0,)),
-    Sample("alloc_column", F, tt.alloc, _filled, (of_shape((3, 1)), number(3), number(4)), wrt=(0,)),
+    Sample("alloc_scalar", F, tt.alloc, _filled, (of_shape(()), number(3), number(4)), wrt=(0,),
+           ragged=(1, 2)),
+    Sample("alloc_none", F, tt.alloc, _filled, (of_shape(()), number(0), number(4)), ragged=(1, 2)),
+    Sample("alloc_vector", F, tt.alloc, _filled, (of_shape((4,), broadcast=(1,)), number(3), number(4)), wrt=(0,),
+           ragged=(1, 2)),
+    Sample("alloc_column", F, tt.alloc, _filled, (of_shape((3, 1)), number(3), number(4)), wrt=(0,),
+           ragged=(1, 2)),
     Sample(
         "broadcast_to", F, lambda x: tt.broadcast_to(x, (2, 3, 4)), lambda x: np.array(np.broadcast_to(x, (2, 3, 4))),
         (of_shape((3, 4), broadcast=(1, 4)),), wrt=(0,),
@@ -55,7 +58,7 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample(
         "zeros", F, lambda n: tt.zeros((n, 2), dtype="int16"), lambda n: np.zeros((int(n), 2), "int16"), (number(3),),
-        dtypes=("int64",),
+        dtypes=("int64",), ragged=(0,),
     ),
     Sample(
         "sum_to_matrix", F, tt.sum_to, _summed,

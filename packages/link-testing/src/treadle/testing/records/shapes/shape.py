@@ -43,7 +43,7 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample(
         "reshape_to_lengths", F, lambda x, n, m: x.reshape((n, m)), lambda x, n, m: x.reshape(int(n), int(m)),
-        (of_shape((3, 4)), number(6), number(-1)), wrt=(0,),
+        (of_shape((3, 4)), number(6), number(-1)), wrt=(0,), ragged=(1, 2),
     ),
     Sample(
         "reshape_view", F, lambda x: x.T.reshape((2, 6)), lambda x: x.T.reshape(2, 6), (of_shape((3, 4)),), wrt=(0,)

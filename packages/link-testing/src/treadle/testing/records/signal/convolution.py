@@ -72,7 +72,8 @@ def _means(x: Array) -> Array:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    _conv("line", (2, 2, 7), (3, 2, 3), (1,), ((0, 0),), (1,), 1, dtypes=("int32", "int64", *FLOATS)),
+    _conv("line", (2, 2, 7), (3, 2, 3), (1,), ((0, 0),), (1,), 1, dtypes=("int32", "int64", *FLOATS),
+          refuses_empty=True),
     _conv("image", (2, 4, 5, 6), (6, 2, 2, 3), (2, 1), ((1, 2), (0, 1)), (1, 2), 2),
     _conv("volume", (1, 2, 3, 4, 3), (2, 2, 2, 2, 1), (1, 2, 1), ((0, 0), (1, 1), (0, 0)), (1, 1, 1), 1, order=1),
     _pool("max_pool", lambda x: tt.max_pool2d(x, 2, ceil_mode=True),

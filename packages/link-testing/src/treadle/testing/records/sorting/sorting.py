@@ -10,7 +10,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, REAL
 from treadle.testing.records.structured import SAME_SHAPE, of_shape, positions
-from treadle.testing.sample import COMPOSED, MAJOR, Sample
+from treadle.testing.sample import COMPOSED, MAJOR, Sample, costly
 
 if TYPE_CHECKING:
     from treadle.testing.domain import Array
@@ -29,7 +29,8 @@ def _largest(x: Array) -> tuple[Array, Array]:
     return np.take_along_axis(x, found, 0), found
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("pytorch-once",),
     Sample("sort_last", F, tt.sort, np.sort, _VALUES, wrt=(0,)),
     Sample("sort_first", F, partial(tt.sort, axis=0), partial(np.sort, axis=0), _VALUES, dtypes=MAJOR,
            kinds=("values",)),

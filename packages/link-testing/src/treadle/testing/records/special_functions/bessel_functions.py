@@ -9,7 +9,7 @@ from scipy import special
 from treadle import tensor as tt
 from treadle.testing.domain import POSITIVE, REAL, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import COMPOSED, FLOATS, Sample
+from treadle.testing.sample import COMPOSED, FLOATS, Sample, costly
 
 F = "bessel_functions"
 _ORDER = Domain(0.2, 3.0, special=False)
@@ -19,7 +19,8 @@ _PLAIN = Domain(0.3, 4.0, special=False)
 _OWN = {"float64": (1e-8, 1e-9)}
 _record = partial(elementwise, F, dtypes=("float64",), takes_all=False, kinds=COMPOSED)
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("jax-first",),
     _record("j0", tt.j0, special.j0, POSITIVE, wrt=(0,), tolerances=_OWN, dtypes=("int64", *FLOATS)),
     _record("j1", tt.j1, special.j1, POSITIVE, wrt=(0,), tolerances=_OWN),
     _record("y0", tt.y0, special.y0, POSITIVE, wrt=(0,), tolerances=_OWN),

@@ -10,7 +10,7 @@ from scipy import special
 from treadle import tensor as tt
 from treadle.testing.domain import POSITIVE, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import FLOATS, Sample
+from treadle.testing.sample import FLOATS, Sample, costly
 
 if TYPE_CHECKING:
     from treadle.testing.domain import Array
@@ -33,7 +33,8 @@ def _orders(x: Array) -> tuple[Array, ...]:
     return tuple(special.polygamma(n, x) for n in (1, 2, 5))
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("jax-first", "pytorch-once"),
     elementwise(F, "gamma", tt.gamma, special.gamma, POSITIVE, wrt=(0,)),
     elementwise(F, "gammaln", tt.gammaln, special.gammaln, POSITIVE, wrt=(0,), tolerances=_SINGLE),
     elementwise(F, "digamma", tt.digamma, special.psi, POSITIVE, wrt=(0,), tolerances=_SINGLE),

@@ -11,7 +11,7 @@ from scipy import special
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import Sample
+from treadle.testing.sample import Sample, costly
 from treadle.testing.slopes import DIFFERENCES, scalar_op, slope
 
 F = "hypergeometric"
@@ -25,7 +25,8 @@ def _series_slope(by: float, *operands: Any) -> Any:
     return scalar_op("hyp2f1_series_slope")(by, *operands, 1 - operands[-1])
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("jax-*",),
     replace(
         elementwise(
             F, "hyp2f1", tt.hyp2f1, special.hyp2f1, _PARAMETER, _PARAMETER, _PARAMETER, _ARGUMENT,

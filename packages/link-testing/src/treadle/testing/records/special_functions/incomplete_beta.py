@@ -12,7 +12,7 @@ from scipy import special
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import FLOATS, Sample
+from treadle.testing.sample import FLOATS, Sample, costly
 from treadle.testing.slopes import DIFFERENCES, integral, scalar_op, slope
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def _moment(a: Array, b: Array, x: Array) -> Array:
     return integral(integrand, 60, parts=60)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("jax-*",),
     elementwise(
         F, "betainc", tt.betainc, special.betainc, _SHAPE, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1, 2),
         takes_all=False, kinds=("values", "first", "second"),

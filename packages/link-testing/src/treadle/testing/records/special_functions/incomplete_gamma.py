@@ -11,7 +11,7 @@ from scipy import special
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import FLOATS, Sample
+from treadle.testing.sample import FLOATS, Sample, costly
 from treadle.testing.slopes import DIFFERENCES, integral, scalar_op, slope
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def _moments(a: Array, x: Array) -> tuple[Array, ...]:
     return tuple(integral(partial(integrand, order=order), 60, parts=60) for order in _ORDERS)
 
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[Sample, ...] = costly(
+    ("jax-first",),
     elementwise(
         F, "gammainc", tt.gammainc, special.gammainc, _SHAPE, _ARGUMENT, dtypes=FLOATS, wrt=(0, 1), takes_all=False,
         kinds=("values", "first", "second"),
