@@ -172,8 +172,8 @@ def eigvalsh(
     Parameters are those of `eigh`.
     """
     check_flags("eigvalsh", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
-    given = (lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, False)
-    return _solved("eigvalsh", a, b, *given)[0]
+    arguments = (lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, False)
+    return _solved("eigvalsh", a, b, *arguments)[0]
 
 
 @overload

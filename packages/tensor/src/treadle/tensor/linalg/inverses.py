@@ -150,7 +150,7 @@ def matrix_power(M: TensorLike, n: int) -> TensorVariable:
     Raises
     ------
     TensorTypeError
-        If the exponent is no known integer.
+        If the exponent is not a known integer.
     MatrixShapeError
         If the matrices are known not to be square.
 

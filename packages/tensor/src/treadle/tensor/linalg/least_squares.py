@@ -199,10 +199,10 @@ def pinvh(
     if atol is not None:
         least = least + cast(as_tensor_variable(atol), kind)
     relative = switch(gt(largest, 0), true_div(least, largest), np.zeros((), kind))
-    found = _pinv(whole, relative, True, choice)
+    inverse = _pinv(whole, relative, True, choice)
     if not as_flag("pinvh: return_rank", return_rank):
-        return found
-    return found, sum_(gt(sizes, expand_dims(least, -1)), axis=-1, dtype="int64")
+        return inverse
+    return inverse, sum_(gt(sizes, expand_dims(least, -1)), axis=-1, dtype="int64")
 
 
 @composed
@@ -265,9 +265,9 @@ def cond(x: TensorLike, p: Order = None) -> TensorVariable:
         raise MatrixShapeError(msg)
     if p is None or known_integer(p) in {2, -2}:
         s = SVD(compute_uv=False)(a)
-        found = true_div(s[..., -1], s[..., 0]) if p == -2 else true_div(s[..., 0], s[..., -1])
+        condition = true_div(s[..., -1], s[..., 0]) if p == -2 else true_div(s[..., 0], s[..., -1])
     else:
-        found = mul(matrix_norm(a, ord=p), matrix_norm(MatrixInverse()(a), ord=p))
+        condition = mul(matrix_norm(a, ord=p), matrix_norm(MatrixInverse()(a), ord=p))
     # A singular matrix that holds no NaN itself.
-    singular = bitwise_and(isnan(found), invert(any_(isnan(a), axis=(-2, -1))))
-    return switch(singular, np.array(np.inf, found.dtype), found)
+    singular = bitwise_and(isnan(condition), invert(any_(isnan(a), axis=(-2, -1))))
+    return switch(singular, np.array(np.inf, condition.dtype), condition)

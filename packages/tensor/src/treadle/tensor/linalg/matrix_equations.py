@@ -206,16 +206,16 @@ def _riccati(what: str, time: str, matrices: Sequence[TensorLike | None], on_err
     *_, e, s = matrices
     # Only the last two may be left out.
     needed = [as_tensor_variable(x) for x in matrices[:_NEEDED]]  # type: ignore[arg-type]  # refuses None
-    given = as_matrices(what, *needed, *(x for x in (e, s) if x is not None))
-    a, b, q, r = given[:4]
+    operands = as_matrices(what, *needed, *(x for x in (e, s) if x is not None))
+    a, b, q, r = operands[:4]
     q, r = ((x + adjoint(x)) / 2 for x in (q, r))
     solve = Solve()
     if e is not None:
-        turned = adjoint(given[4])
-        a = adjoint(solve(turned, adjoint(a)))
-        q = adjoint(solve(turned, adjoint(solve(turned, q))))
+        e_adjoint = adjoint(operands[4])
+        a = adjoint(solve(e_adjoint, adjoint(a)))
+        q = adjoint(solve(e_adjoint, adjoint(solve(e_adjoint, q))))
     if s is not None:
-        mixed = solve(adjoint(given[4]), given[-1]) if e is not None else given[-1]
+        mixed = solve(adjoint(operands[4]), operands[-1]) if e is not None else operands[-1]
         share = solve(r, adjoint(mixed))
         a, q = a - b @ share, q - mixed @ share
     result: TensorVariable = Riccati(time, on_error)(a, b, q, r)

@@ -66,7 +66,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> TensorConstant:
     Raises
     ------
     ArgumentError
-        If n is no power of 2.
+        If n is not a power of 2.
     """
     size = _size("hadamard", n, 1)
     if size & (size - 1):
@@ -137,13 +137,13 @@ def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstan
 def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstant:
     """Return the inverse of Pascal's matrix (as scipy.linalg.invpascal), int64 if `exact`; see `pascal`."""
     as_choice("invpascal: kind", kind, _KINDS)
-    made = linalg.invpascal(_size("invpascal", n, most=_MOST_COEFFICIENTS), kind, as_flag("invpascal: exact", exact))
-    return _integers("invpascal", made)
+    matrix = linalg.invpascal(_size("invpascal", n, most=_MOST_COEFFICIENTS), kind, as_flag("invpascal: exact", exact))
+    return _integers("invpascal", matrix)
 
 
-def _integers(what: str, made: np.ndarray) -> TensorConstant:
+def _integers(what: str, matrix: np.ndarray) -> TensorConstant:
     """Return a constant, unless SciPy needed integers of Python."""
-    if made.dtype == object:
-        msg = f"{what}: integers of 64 bits cannot hold a matrix of size {made.shape[0]}. Pass exact=False."
+    if matrix.dtype == object:
+        msg = f"{what}: integers of 64 bits cannot hold a matrix of size {matrix.shape[0]}. Pass exact=False."
         raise ArgumentError(msg)
-    return constant(made)
+    return constant(matrix)

@@ -74,16 +74,16 @@ def _of_matrices(x: TensorVariable, order: Order, axes: Sequence[int], keepdims:
     if order in {None, "fro", "f"}:
         return _of_vectors(x, 2, axes, keepdims)
     if order in {2, -2, "nuc"}:
-        found = _of_singular_values(moveaxis(x, axes, (-2, -1)), order)
+        norms = _of_singular_values(moveaxis(x, axes, (-2, -1)), order)
     elif order in {1, -1, np.inf, -np.inf}:
         added, chosen = (rows, columns) if order in {1, -1} else (columns, rows)
         sums = sum_(abs_(x), axis=added, keepdims=True)
         over = (added, chosen)
-        found = max_(sums, axis=over, initial=0) if order in {1, np.inf} else min_(sums, axis=over)
+        norms = max_(sums, axis=over, initial=0) if order in {1, np.inf} else min_(sums, axis=over)
     else:
         msg = f"norm: Invalid norm order for matrices, got {order!r}. Take 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."
         raise ArgumentError(msg)
-    return expanded(found, tuple(sorted(axes)), x.ndim) if keepdims else found
+    return expanded(norms, tuple(sorted(axes)), x.ndim) if keepdims else norms
 
 
 def _of_singular_values(x: TensorVariable, order: Order) -> TensorVariable:

@@ -90,12 +90,12 @@ def qr(
     kind = as_choice("qr: mode", mode, ("full", "economic", "r", "raw", "complete", "reduced"))
     (a,) = as_matrices("qr", A)
     op = QR(_MODES.get(kind, kind), as_flag("qr: pivoting", pivoting), as_on_error("qr", on_error))
-    found = tensors(op(a, return_list=True))
+    factors = tensors(op(a, return_list=True))
     if op.mode == "raw":
-        return (tuple(found[:2]), *found[2:])
-    if len(found) == 1:
-        return found[0]
-    return tuple(found) if op.pivoting else QRResult(*found)
+        return (tuple(factors[:2]), *factors[2:])
+    if len(factors) == 1:
+        return factors[0]
+    return tuple(factors) if op.pivoting else QRResult(*factors)
 
 
 @composed
@@ -178,8 +178,8 @@ def svd(
     choice = as_on_error("svd", on_error)
     if as_flag("svd: hermitian", hermitian):
         return _of_hermitian(x, has_vectors, choice)
-    found = SVD(is_full, has_vectors, choice)(x)
-    return SVDResult(*found) if has_vectors else found
+    factors = SVD(is_full, has_vectors, choice)(x)
+    return SVDResult(*factors) if has_vectors else factors
 
 
 def _of_hermitian(x: TensorVariable, has_vectors: bool, on_error: str) -> TensorVariable | SVDResult:
@@ -231,9 +231,9 @@ def polar(a: TensorLike, side: str = "right", *, on_error: str = "nan") -> tuple
     return u, mul(p + adjoint(p), np.array(0.5, REAL_OF[x.dtype]))
 
 
-def _matrix(what: str, given: TensorLike) -> TensorVariable:
+def _matrix(what: str, values: TensorLike) -> TensorVariable:
     """Return one matrix: results of several would differ in length."""
-    (x,) = as_matrices(what, given)
+    (x,) = as_matrices(what, values)
     if x.ndim != 2:
         msg = f"{what}: one matrix is needed, got {x} of type {x.type}: of a stack, results may differ in length."
         raise MatrixShapeError(msg)

@@ -69,10 +69,10 @@ def cholesky(
             raise ArgumentError(msg)
         is_lower = not upper
     a = as_square_matrices("cholesky", x)
-    made: TensorVariable = Cholesky(
+    factors: TensorVariable = Cholesky(
         is_lower, as_flag("cholesky: check_finite", check_finite), as_on_error("cholesky", on_error)
     )(a)
-    return made
+    return factors
 
 
 def cho_factor(

@@ -106,8 +106,8 @@ def rsf2csf(T: TensorLike, Z: TensorLike, check_finite: bool = True, *, on_error
     """
     check_flags("rsf2csf", check_finite=check_finite)
     pair = as_matrices("rsf2csf", as_square_matrices("rsf2csf", T), as_square_matrices("rsf2csf", Z))
-    made, turned = RealToComplexSchur(as_on_error("rsf2csf", on_error))(*pair)
-    return made, turned
+    triangular, turned = RealToComplexSchur(as_on_error("rsf2csf", on_error))(*pair)
+    return triangular, turned
 
 
 @overload

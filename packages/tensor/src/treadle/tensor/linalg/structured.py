@@ -52,11 +52,11 @@ def block_diag(*arrs: TensorLike) -> TensorVariable:
            [3, 4, 0],
            [0, 0, 5]])
     """
-    given = [as_tensor_variable(x) for x in arrs] or [constant(np.zeros((1, 0)))]
-    dtype = np.result_type(*(x.type.numpy_dtype for x in given))
-    ndim = max(2, *(x.ndim for x in given))
-    made: TensorVariable = BlockDiagonal(len(given))(*(shape_padleft(cast(x, dtype), ndim - x.ndim) for x in given))
-    return made
+    blocks = [as_tensor_variable(x) for x in arrs] or [constant(np.zeros((1, 0)))]
+    dtype = np.result_type(*(x.type.numpy_dtype for x in blocks))
+    ndim = max(2, *(x.ndim for x in blocks))
+    matrix: TensorVariable = BlockDiagonal(len(blocks))(*(shape_padleft(cast(x, dtype), ndim - x.ndim) for x in blocks))
+    return matrix
 
 
 def _grid(rows: TensorLike, columns: TensorLike) -> tuple[TensorVariable, TensorVariable]:
@@ -71,13 +71,13 @@ def _at(x: TensorVariable, place: TensorVariable) -> TensorVariable:
 
 def _vectors(what: str, *values: TensorLike) -> list[TensorVariable]:
     """Return vectors, or stacks of them, of one dtype."""
-    given = [as_tensor_variable(x) for x in values]
-    for x in given:
+    vectors = [as_tensor_variable(x) for x in values]
+    for x in vectors:
         if x.ndim == 0:
             msg = f"{what}: a vector is needed, got the scalar {x} of type {x.type}. Give it a dimension."
             raise ShapeError(msg)
-    dtype = np.result_type(*(x.type.numpy_dtype for x in given))
-    return [cast(x, dtype) for x in given]
+    dtype = np.result_type(*(x.type.numpy_dtype for x in vectors))
+    return [cast(x, dtype) for x in vectors]
 
 
 @composed
@@ -101,8 +101,8 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> TensorVariable:
     column = atleast_1d(c)
     column, row = _vectors("toeplitz", column, column.conj() if r is None else atleast_1d(r))
     i, j = _grid(shape_i(column, -1), shape_i(row, -1))
-    made: TensorVariable = switch(ge(i, j), _at(column, sub(i, j)), _at(row, sub(j, i)))
-    return made
+    matrix: TensorVariable = switch(ge(i, j), _at(column, sub(i, j)), _at(row, sub(j, i)))
+    return matrix
 
 
 @composed
@@ -148,8 +148,8 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> TensorVariable:
     column, row = _vectors("hankel", c, as_tensor_variable(c).zeros_like() if r is None else r)
     n = shape_i(column, -1)
     i, j = _grid(n, shape_i(row, -1))
-    made: TensorVariable = switch(lt(add(i, j), n), _at(column, add(i, j)), _at(row, add(sub(add(i, j), n), 1)))
-    return made
+    matrix: TensorVariable = switch(lt(add(i, j), n), _at(column, add(i, j)), _at(row, add(sub(add(i, j), n), 1)))
+    return matrix
 
 
 @composed
@@ -181,8 +181,8 @@ def companion(a: TensorLike) -> TensorVariable:
     n = shape_i(first, -1)
     i, j = _grid(n, n)
     one = constant(1, dtype=first.dtype)
-    made: TensorVariable = switch(eq(i, 0), expand_dims(first, -2), switch(eq(i, add(j, 1)), one, 0 * one))
-    return made
+    matrix: TensorVariable = switch(eq(i, 0), expand_dims(first, -2), switch(eq(i, add(j, 1)), one, 0 * one))
+    return matrix
 
 
 @composed
@@ -202,8 +202,8 @@ def fiedler(a: TensorLike) -> TensorVariable:
            [5, 2, 0]])
     """
     x = atleast_1d(a)
-    made: TensorVariable = abs_(sub(expand_dims(x, -1), expand_dims(x, -2)))
-    return made
+    distances: TensorVariable = abs_(sub(expand_dims(x, -1), expand_dims(x, -2)))
+    return distances
 
 
 @composed
@@ -235,8 +235,8 @@ def fiedler_companion(a: TensorLike) -> TensorVariable:
         is_even, eq(j, add(i, 2)), bitwise_and(ge(i, 3), eq(j, sub(i, 2))) | bitwise_and(eq(i, 1), eq(j, 0))
     )
     one = constant(1, dtype=scaled.dtype)
-    made: TensorVariable = switch(is_taken, neg(_at(scaled, at)), switch(is_one, one, 0 * one))
-    return made
+    matrix: TensorVariable = switch(is_taken, neg(_at(scaled, at)), switch(is_one, one, 0 * one))
+    return matrix
 
 
 @composed
@@ -269,8 +269,8 @@ def leslie(f: TensorLike, s: TensorLike) -> TensorVariable:
         raise ShapeError(msg)
     i, j = _grid(shape_i(row, -1), shape_i(row, -1))
     zero = constant(0, dtype=row.dtype)
-    made: TensorVariable = switch(eq(i, 0), expand_dims(row, -2), switch(eq(i, add(j, 1)), _at(below, j), zero))
-    return made
+    matrix: TensorVariable = switch(eq(i, 0), expand_dims(row, -2), switch(eq(i, add(j, 1)), _at(below, j), zero))
+    return matrix
 
 
 @composed
@@ -308,5 +308,5 @@ def convolution_matrix(a: TensorLike, n: int, mode: str = "full") -> TensorVaria
     trimmed: Number = {"full": 0, "same": cut, "valid": plus(cut, cut)}[mode]
     i, j = _grid(minus(plus(m, columns - 1), trimmed), columns)
     at = sub(add(i, before), j)
-    made: TensorVariable = switch(bitwise_and(ge(at, 0), lt(at, m)), _at(x, at), constant(0, dtype=x.dtype))
-    return made
+    matrix: TensorVariable = switch(bitwise_and(ge(at, 0), lt(at, m)), _at(x, at), constant(0, dtype=x.dtype))
+    return matrix

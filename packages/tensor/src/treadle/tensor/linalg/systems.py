@@ -143,8 +143,8 @@ def _solved(
         is_regular = neq(entries, 0)
         if check_finite:
             is_regular = bitwise_and(is_regular, bitwise_and(isfinite(entries), all_(isfinite(b), axis=-1)))
-        found = expand_dims(all_(is_regular, axis=-1), (-2, -1))
-        return switch(found, true_div(b, expand_dims(entries, -1)), np.full((), np.nan, b.dtype))
+        is_solvable = expand_dims(all_(is_regular, axis=-1), (-2, -1))
+        return switch(is_solvable, true_div(b, expand_dims(entries, -1)), np.full((), np.nan, b.dtype))
     op: MatrixOp
     if kind.endswith("triangular"):
         op = SolveTriangular(kind.startswith("lower"), False, check_finite, on_error)
@@ -241,7 +241,7 @@ def lu_solve(
     ArgumentError
         If `trans` is something else.
     TensorTypeError
-        If the pivots are no integers, or not one for each row.
+        If the pivots are not integers, or not one for each row.
 
     Examples
     --------
@@ -335,7 +335,7 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> TensorVariable
     Raises
     ------
     TensorTypeError
-        If the pivots are no integers.
+        If the pivots are not integers.
 
     Examples
     --------

@@ -111,13 +111,14 @@ class DrawOp(TensorOp):
         if not self.storage.is_super(state.type):
             msg = f"{self}: a state of type {self.storage} is needed, got {state} of type {state.type}."
             raise TensorTypeError(msg)
-        given, made = self.cores
-        if len(parameters) != len(given) or len(lengths) != self.ndim:
-            msg = f"{self}: {self.ndim} lengths and {len(given)} parameters are needed, got {len(inputs) - 1} inputs."
+        input_cores, output_cores = self.cores
+        n_parameters = len(input_cores)
+        if len(parameters) != n_parameters or len(lengths) != self.ndim:
+            msg = f"{self}: {self.ndim} lengths and {n_parameters} parameters are needed, got {len(inputs) - 1} inputs."
             raise TensorTypeError(msg)
         batch = static_lengths(lengths)
         known: dict[str, int | None] = {}
-        for p, core in zip(parameters, given, strict=True):
+        for p, core in zip(parameters, input_cores, strict=True):
             rank = p.type.ndim - len(core)
             if not 0 <= rank <= self.ndim:
                 msg = f"{self}: a parameter of rank {len(core)} to {len(core) + self.ndim} is needed, got {p.type}."
@@ -125,7 +126,7 @@ class DrawOp(TensorOp):
             broadcast_static(str(self), [batch, (1,) * (self.ndim - rank) + p.type.shape[:rank]])
             for name, n in zip(core, p.type.shape[rank:], strict=True):
                 known[name] = n if known.get(name) is None else known[name]
-        draw = TensorType(self.dtype, (*batch, *(known[name] for name in made[0])))
+        draw = TensorType(self.dtype, (*batch, *(known[name] for name in output_cores[0])))
         outputs = [kind.make_variable() for kind in self.made_types(state.type, draw)]
         return Apply(self, [state, *lengths, *parameters], outputs)
 
@@ -142,28 +143,28 @@ class DrawOp(TensorOp):
         if min(batch, default=0) < 0:
             msg = f"negative dimensions are not allowed, got the size {batch}"
             raise ShapeError(msg)
-        given, _ = self.cores
-        made = []
-        for p, core in zip(parameters, given, strict=True):
+        input_cores, _ = self.cores
+        flattened = []
+        for p, core in zip(parameters, input_cores, strict=True):
             rank = p.ndim - len(core)
             try:
-                made.append(np.broadcast_to(p, (*batch, *p.shape[rank:])))
+                flattened.append(np.broadcast_to(p, (*batch, *p.shape[rank:])))
             except ValueError as error:
                 msg = f"a parameter of shape {p.shape} does not broadcast to the size {batch}"
                 raise ShapeError(msg) from error
-        return batch, made
+        return batch, flattened
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the batch's lengths, then those of the core; the state's own length of a new state."""
         state, lengths, parameters = self.parts(node.inputs)
         if out is not node.outputs[-1]:
             return list(shapes.of(state))
-        given, made = self.cores
+        input_cores, output_cores = self.cores
         known: dict[str, Length] = {}
-        for p, core in zip(parameters, given, strict=True):
+        for p, core in zip(parameters, input_cores, strict=True):
             own = shapes.of(p)
             known.update(zip(core, own[len(own) - len(core) :], strict=True))
-        return [*(shapes.given(n) for n in lengths), *(known[name] for name in made[0])]
+        return [*(shapes.given(n) for n in lengths), *(known[name] for name in output_cores[0])]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Draw for each value of the batch, independently: the lengths of the batch stand before the others.

@@ -38,9 +38,9 @@ def distribution(name: str, of: object, module: ModuleType | None = None) -> Dis
     AttributeError
         If there is none.
     """
-    found = _find(name, module)
-    if found is not None:
-        return found
+    attribute = _find(name, module)
+    if attribute is not None:
+        return attribute
     near = [] if name.startswith("_") else difflib.get_close_matches(name, distribution_names(module), n=3)
     advice = f" Did you mean {' or '.join(near)}?" if near else ""
     msg = f"{of}: there is no attribute or distribution {name!r}.{advice}"
@@ -55,8 +55,8 @@ def distribution_names(module: ModuleType | None = None) -> list[str]:
 def _find(name: str, module: ModuleType | None) -> Distribution | None:
     if name.startswith("_") or name not in _public_names(module):
         return None
-    found = getattr(upward.function("random") if module is None else module, name, None)
-    return found if _draws(found) else None
+    attribute = getattr(upward.function("random") if module is None else module, name, None)
+    return attribute if _draws(attribute) else None
 
 
 def _public_names(module: ModuleType | None) -> set[str]:
@@ -65,11 +65,11 @@ def _public_names(module: ModuleType | None) -> set[str]:
     return {name for names in RANDOM.values() for name in names.split()}
 
 
-def _draws(found: object) -> bool:
+def _draws(attribute: object) -> bool:
     """Whether something can be called with a generator for a draw."""
-    if isinstance(found, Op):
-        return isinstance(found, upward.function("random").RNGConsumerOp)
-    if isinstance(found, type) or not callable(found):
+    if isinstance(attribute, Op):
+        return isinstance(attribute, upward.function("random").RNGConsumerOp)
+    if isinstance(attribute, type) or not callable(attribute):
         return False
-    known = inspect.signature(found).parameters
+    known = inspect.signature(attribute).parameters
     return "return_next_rng" in known or any(p.kind is p.VAR_KEYWORD for p in known.values())

@@ -168,24 +168,24 @@ class RandomVariable(RNGConsumerOp):
         if self.parameters is not None:
             args, size = self._bound(args, kwargs, size)
             kwargs = {}
-        made = Op.__call__(
+        results = Op.__call__(
             self.with_dtype(dtype or self.dtype), rng, size, *args, name=name, return_list=True, **kwargs
         )
-        node: Apply = made[0].owner  # type: ignore[assignment]  # a result
-        return tuple(node.outputs) if as_flag(f"{self.name}: return_next_rng", return_next_rng) else made[0]
+        node: Apply = results[0].owner  # type: ignore[assignment]  # a result
+        return tuple(node.outputs) if as_flag(f"{self.name}: return_next_rng", return_next_rng) else results[0]
 
-    def _bound(self, args: tuple[Any, ...], given: Mapping[str, Any], size: Any) -> tuple[tuple[Any, ...], Any]:
+    def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any], size: Any) -> tuple[tuple[Any, ...], Any]:
         """Return the values of all parameters, and the size."""
         names = list(self.parameters or {})
         if len(args) == len(names) + 1 and size is None:
             *args, size = args  # type: ignore[assignment]  # a list will do
         values = dict(zip(names, args, strict=False))
-        unknown = [key for key in given if key not in names or key in values]
-        values = {**self.parameters, **values, **given}  # type: ignore[dict-item]  # not None here
+        unknown = [key for key in named if key not in names or key in values]
+        values = {**self.parameters, **values, **named}  # type: ignore[dict-item]  # not None here
         missing = [key for key in names if values[key] is REQUIRED]
         if len(args) > len(names) or unknown or missing:
             shown = f"{self._text()}({', '.join(names)}, size=None, ...)"
-            what = f"got {len(args)} by position" + (f" and {', '.join(given)} by name" if given else "")
+            what = f"got {len(args)} by position" + (f" and {', '.join(named)} by name" if named else "")
             msg = f"{self._text()}: the parameters do not fit, {what}. Call it as {shown}."
             raise ArgumentError(msg)
         return tuple(values[key] for key in names), size
@@ -216,14 +216,14 @@ class RandomVariable(RNGConsumerOp):
             if p.ndim < rank:
                 msg = f"{self._text()}: a parameter of rank {rank} or more is needed, got {p} of type {p.type}."
                 raise ShapeError(msg)
-        given, size = size, normalize_size_param(size)
+        size_as_written, size = size, normalize_size_param(size)
         batch = self._static_batch(size, parameters)
         op = self.with_dtype(self.dtype or "floatX")
         kind = TensorType(op.dtype, (*batch, *self._static_core(parameters)))
-        made = Apply(op, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
-        if isinstance(given, Variable) and isinstance(given.type, NoneTypeT):
-            made.outputs[1].written_with = (given,)
-        return made
+        node = Apply(op, [rng, size, *parameters], [rng.type.make_variable(), kind.make_variable()])
+        if isinstance(size_as_written, Variable) and isinstance(size_as_written.type, NoneTypeT):
+            node.outputs[1].written_with = (size_as_written,)
+        return node
 
     def _text(self) -> str:
         return str(self.name)
@@ -297,7 +297,7 @@ class RandomVariable(RNGConsumerOp):
         return {node.inputs[0]: node.outputs[0]}
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
-        """Refuse: draws are no constants."""
+        """Refuse: draws are not constants."""
         return False
 
     # Drawing
@@ -436,8 +436,8 @@ class RandomVariable(RNGConsumerOp):
         pairs: list[tuple[Any, Any]] = list(zip(self.dist_params(node), parameters, strict=True))
         batch = batching.batch_lengths(pairs)
         if not isinstance(size.type, NoneTypeT):
-            given: Any = node.inputs[1]
-            refuse_batched([(given, size)], f"{self._text()}: sizes")
+            old_size: Any = node.inputs[1]
+            refuse_batched([(old_size, size)], f"{self._text()}: sizes")
             size = [*batch, *joined_lengths(size)]
         drawn: Any = node.outputs[1]
         own = drawn.ndim - self.ndim_supp
@@ -467,8 +467,12 @@ class RandomVariable(RNGConsumerOp):
         """Say which parameters a draw of a discrete distribution has no derivative by."""
         if not self.is_discrete:
             return None
-        given = node.inputs[2:]
-        return [[None, None], [None, None], *([None, self._no_derivative(i, node.where())] for i in range(len(given)))]
+        parameters = node.inputs[2:]
+        return [
+            [None, None],
+            [None, None],
+            *([None, self._no_derivative(i, node.where())] for i in range(len(parameters))),
+        ]
 
     def _no_derivative(self, index: int, where: str) -> str:
         """Return why a draw of a discrete distribution has no derivative by a parameter."""
@@ -488,7 +492,7 @@ class RandomVariable(RNGConsumerOp):
         Raises
         ------
         NotImplementedError
-            If a draw is no smooth function of the parameters, or no derivatives are known.
+            If a draw is not a smooth function of the parameters, or no derivatives are known.
         """
         raise NotImplementedError
 
@@ -505,18 +509,18 @@ class RandomVariable(RNGConsumerOp):
             terms = self.derivatives(outputs[1], cotangents[1], *parameters)
         except NotImplementedError:
             terms = self._by_definition(inputs, cotangents[1]) or [NotImplemented] * len(parameters)
-        found: list[Variable | None] = [None, None]
+        derivatives: list[Variable | None] = [None, None]
         for p, term in zip(parameters, terms, strict=True):
             node = outputs[1].owner
             where = "" if node is None else node.where()
             if term is NotImplemented and self.is_discrete:
-                found.append(NullType(self._no_derivative(len(found) - 2, where))())
+                derivatives.append(NullType(self._no_derivative(len(derivatives) - 2, where))())
             elif term is NotImplemented:
                 why = f"a draw of {self._text()} has no derivative by this parameter{where}"
-                found.append(grad_not_implemented(self, len(found), p, why))
+                derivatives.append(grad_not_implemented(self, len(derivatives), p, why))
             else:
-                found.append(term if term is None or isinstance(term.type, NullType) else sum_to(term, p))
-        return found
+                derivatives.append(term if term is None or isinstance(term.type, NullType) else sum_to(term, p))
+        return derivatives
 
     def _by_definition(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Any] | None:
         if self.is_discrete or type(self).definition is RandomVariable.definition:
@@ -557,5 +561,5 @@ def _signature_of(ndim_supp: int, ndims_params: Sequence[int]) -> str:
     """Return a signature for ranks; no two dimensions are the same."""
     count = iter(range(1000))
     cores = [f"({','.join(f'i{next(count)}' for _ in range(rank))})" for rank in ndims_params]
-    made = f"({','.join(f'o{k}' for k in range(ndim_supp))})"
-    return f"{','.join(cores)}->{made}"
+    output_core = f"({','.join(f'o{k}' for k in range(ndim_supp))})"
+    return f"{','.join(cores)}->{output_core}"

@@ -61,8 +61,8 @@ def params_broadcast_shapes(
         Whether lengths may be symbolic; otherwise all are integers.
     """
     what = "params_broadcast_shapes: param_shapes"
-    given = [tuple(as_items(what, s)) for s in as_items(what, param_shapes)]
-    shapes = [(s, len(s) - rank) for s, rank in _paired("params_broadcast_shapes: ndims_params", given, ndims_params)]
+    listed = [tuple(as_items(what, s)) for s in as_items(what, param_shapes)]
+    shapes = [(s, len(s) - rank) for s, rank in _paired("params_broadcast_shapes: ndims_params", listed, ndims_params)]
     batches = [s[:at] for s, at in shapes]
     batch: Lengths = (
         broadcast_shape(*batches, arrays_are_shapes=True) if use_pytensor else np.broadcast_shapes(*batches)
@@ -103,8 +103,8 @@ def explicit_expand_dims(
     size_length
         How many batch dimensions they are to have; as many as the parameter with most of them if None.
     """
-    given = as_items("explicit_expand_dims: params", params)
-    ranked = _paired("explicit_expand_dims: ndim_params", given, ndim_params)
+    listed = as_items("explicit_expand_dims: params", params)
+    ranked = _paired("explicit_expand_dims: ndim_params", listed, ndim_params)
     pairs = [(as_tensor_variable(p), rank) for p, rank in ranked]
     own = [p.ndim - rank for p, rank in pairs]
     wanted = max(own, default=0) if size_length is None else size_length
@@ -113,8 +113,8 @@ def explicit_expand_dims(
 
 def compute_batch_shape(params: Sequence[TensorLike], ndims_params: Sequence[int]) -> TensorVariable:
     """Return the shape that the batches of parameters broadcast to, a vector of int64."""
-    given = as_items("compute_batch_shape: params", params)
-    ranked = _paired("compute_batch_shape: ndims_params", given, ndims_params)
+    listed = as_items("compute_batch_shape: params", params)
+    ranked = _paired("compute_batch_shape: ndims_params", listed, ndims_params)
     pairs = [(as_tensor_variable(p), rank) for p, rank in ranked]
     return normalize_size_param(batch_lengths(NoneConst, pairs))  # type: ignore[no-any-return]  # a vector
 
@@ -145,14 +145,14 @@ def supp_shape_from_ref_param_shape(
         If the rank is not 1 or more, or the parameter has fewer dimensions.
     """
     what = "supp_shape_from_ref_param_shape"
-    given: list[Any] = as_items(f"{what}: dist_params", dist_params)
+    listed: list[Any] = as_items(f"{what}: dist_params", dist_params)
     if param_shapes is not None:
-        given = as_items(f"{what}: param_shapes", param_shapes)
+        listed = as_items(f"{what}: param_shapes", param_shapes)
     at = as_integer(f"{what}: ref_param_idx", ref_param_idx)
-    if not -len(given) <= at < len(given):
-        msg = f"{what}: ref_param_idx must be the position of a parameter, got {at} of {len(given)}. Pass another."
+    if not -len(listed) <= at < len(listed):
+        msg = f"{what}: ref_param_idx must be the position of a parameter, got {at} of {len(listed)}. Pass another."
         raise ArgumentError(msg)
-    shape = given[at]
+    shape = listed[at]
     lengths = shape_tuple(as_tensor_variable(shape)) if param_shapes is None else tuple(as_items(what, shape))
     if not 0 < as_integer(f"{what}: ndim_supp", ndim_supp) <= len(lengths):
         msg = (

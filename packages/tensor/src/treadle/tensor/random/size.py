@@ -46,14 +46,14 @@ def normalize_size_param(shape: Any) -> Any:
     plain = (shape,) if type(shape) is int else shape
     if type(plain) in {tuple, list} and all(type(n) is int and 0 <= n < _TOO_LONG for n in plain):
         return constant(np.array(plain, "int64"))
-    made = as_lengths("size", shape)
-    known = static_lengths(made)
+    dims = as_lengths("size", shape)
+    known = static_lengths(dims)
     if any(n is not None and n < 0 for n in known):
         msg = f"size: negative dimensions are not allowed, got {text_of(shape)}. Lengths are 0 or more."
         raise ShapeError(msg)
-    if all(isinstance(n, Constant) for n in made):
+    if all(isinstance(n, Constant) for n in dims):
         return constant(np.array(known, "int64"))
-    return stack(made)
+    return stack(dims)
 
 
 def size_lengths(size: Variable) -> list[TensorVariable]:
@@ -69,14 +69,14 @@ def size_lengths(size: Variable) -> list[TensorVariable]:
 def joined_lengths(size: Variable) -> list[TensorVariable]:
     """Return the same, where the vector was joined of scalars these: what depends on them needs no vector."""
     parts = size.owner.inputs if size.owner is not None and isinstance(size.owner.op, Join) else [size]
-    found: list[TensorVariable] = []
+    scalars: list[TensorVariable] = []
     for part in tensors(parts):
         node = part.owner
         if node is not None and isinstance(node.op, DimShuffle) and node.op.ndim == 0:
-            found.append(node.inputs[0])
+            scalars.append(node.inputs[0])
         else:
-            found += size_lengths(part)
-    return found
+            scalars += size_lengths(part)
+    return scalars
 
 
 def static_batch(size: Variable) -> tuple[int | None, ...]:
@@ -99,12 +99,12 @@ def batch_lengths(size: Variable, parameters: Sequence[tuple[Any, int]]) -> list
     if not isinstance(size.type, NoneTypeT):
         return size_lengths(size)
     ndim = max((p.ndim - rank for p, rank in parameters), default=0)
-    found: list[TensorVariable] = []
+    result: list[TensorVariable] = []
     for back in range(ndim, 0, -1):
         of = []
         for p, rank in parameters:
             at = p.ndim - rank - back
             if at >= 0:
                 of.append(lengths(p)[at])
-        found.append(broadcast_length(of))
-    return found
+        result.append(broadcast_length(of))
+    return result

@@ -85,10 +85,10 @@ def _blank(old: BitGenerator) -> BitGenerator:
     base = _numpys_class(kind)
     if kind is base:
         return kind(_blank_seeds())  # type: ignore[no-any-return]  # of that class
-    made: BitGenerator = kind.__new__(kind)
-    base.__init__(made, _blank_seeds())
-    vars(made).update(vars(old))
-    return made
+    bit_generator: BitGenerator = kind.__new__(kind)
+    base.__init__(bit_generator, _blank_seeds())
+    vars(bit_generator).update(vars(old))
+    return bit_generator
 
 
 def like(rng: np.random.Generator, held: BitGenerator) -> np.random.Generator:

@@ -281,9 +281,9 @@ class SolveLUFactorTridiagonal(MatrixOp):
             expand_dims(eq(pivots, add(place, 1)), -2),
         )
         rows = min_(switch(stays, place, sub(n, 1)), axis=-1, initial=n)
-        found = switch(eq(expand_dims(place, 1), expand_dims(rows, -2)), expand_dims(low, -2), np.zeros((), low.dtype))
+        chosen = switch(eq(expand_dims(place, 1), expand_dims(rows, -2)), expand_dims(low, -2), np.zeros((), low.dtype))
         last = zeros_like(b[..., :1])
-        below = concatenate([found, broadcast_to(last, [*lengths(found)[:-1], 1])], axis=-1)[..., :n]
+        below = concatenate([chosen, broadcast_to(last, [*lengths(chosen)[:-1], 1])], axis=-1)[..., :n]
         factor = add(below, AllocDiag(0)(up, n, n), AllocDiag(1)(up1, n, n), AllocDiag(2)(up2, n, n))
         solve = LUSolve(self.transposed, self.check_finite, self.on_error)
         return [solve(factor.conj() if self.transposed else factor, sub(pivots, 1), b)]
@@ -325,9 +325,9 @@ def _taken(x: TensorVariable, row: TensorVariable, column: TensorVariable) -> Te
     """Return the elements of matrices at positions, zero where these lie outside."""
     n, m = shape_i(x, -2), shape_i(x, -1)
     inside = bitwise_and(bitwise_and(ge(row, 0), lt(row, n)), bitwise_and(ge(column, 0), lt(column, m)))
-    found = x[..., minimum(maximum(row, 0), n - 1), minimum(maximum(column, 0), m - 1)]
-    made: TensorVariable = switch(inside, found, np.zeros((), x.dtype))
-    return made
+    nearest = x[..., minimum(maximum(row, 0), n - 1), minimum(maximum(column, 0), m - 1)]
+    elements: TensorVariable = switch(inside, nearest, np.zeros((), x.dtype))
+    return elements
 
 
 def _whole(ab: TensorVariable, above: TensorLike) -> TensorVariable:
@@ -342,7 +342,7 @@ def _products(w: TensorVariable, x: TensorVariable, ab: TensorVariable, above: T
     k, column = _rows_and_columns(ab)
     row = sub(add(column, k), above)
     m = shape_i(ab, -1)
-    found = w[..., minimum(maximum(row, 0), m - 1), :]
-    summed = sum_(mul(found, expand_dims(x.conj(), -3)), axis=-1)
-    made: TensorVariable = switch(bitwise_and(ge(row, 0), lt(row, m)), summed, np.zeros((), summed.dtype))
-    return made
+    rows = w[..., minimum(maximum(row, 0), m - 1), :]
+    summed = sum_(mul(rows, expand_dims(x.conj(), -3)), axis=-1)
+    diagonals: TensorVariable = switch(bitwise_and(ge(row, 0), lt(row, m)), summed, np.zeros((), summed.dtype))
+    return diagonals

@@ -56,8 +56,8 @@ class BlockDiagonal(MatrixOp):
     def signature(self) -> str:  # type: ignore[override]  # depends on the number of inputs
         """Two lengths for each input, and their sums."""
         each = range(self.n_inputs)
-        made = ",".join("+".join(f"{name}{k}" for k in each) for name in "mn")
-        return f"{','.join(f'(m{k},n{k})' for k in each)}->({made})"
+        lengths = ",".join("+".join(f"{name}{k}" for k in each) for name in "mn")
+        return f"{','.join(f'(m{k},n{k})' for k in each)}->({lengths})"
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Write them into zeros."""
@@ -66,13 +66,13 @@ class BlockDiagonal(MatrixOp):
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Write them into zeros."""
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in stacks))
-        made = np.zeros((*batch, *(sum(x.shape[d] for x in stacks) for d in (-2, -1))), stacks[0].dtype)
+        whole = np.zeros((*batch, *(sum(x.shape[d] for x in stacks) for d in (-2, -1))), stacks[0].dtype)
         row = column = 0
         for x in stacks:
             n, m = x.shape[-2:]
-            made[..., row : row + n, column : column + m] = x
+            whole[..., row : row + n, column : column + m] = x
             row, column = row + n, column + m
-        return (made,)
+        return (whole,)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return zeros with the matrices written into them."""
@@ -80,10 +80,10 @@ class BlockDiagonal(MatrixOp):
         own = [lengths(x) for x in blocks]
         batch = [broadcast_length([n[d] for n in own]) for d in range(blocks[0].ndim - 2)]
         places, rows, columns = _places(blocks)
-        made = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
+        whole = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
         for x, place in zip(blocks, places, strict=True):
-            made = set_subtensor(made[place], x)
-        return [made]
+            whole = set_subtensor(whole[place], x)
+        return [whole]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -112,11 +112,11 @@ class CholeskyPullback(MatrixOp):
         DtypeError
             If they are not real.
         """
-        found = super().infer(*types)
+        outputs = super().infer(*types)
         if types[0].numpy_dtype.kind != "f":  # type: ignore[attr-defined]  # a tensor's, now
             msg = f"{self}: real factors are needed, got {types[0]}. Differentiate a Cholesky factor in their place."
             raise DtypeError(msg)
-        return found
+        return outputs
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Solve two triangular systems, by SciPy."""
@@ -127,9 +127,9 @@ class CholeskyPullback(MatrixOp):
         np.fill_diagonal(half, half.diagonal() / 2)
         (trtrs,) = lapack.get_lapack_funcs(("trtrs",), (factor,))
         once = trtrs(factor, half + half.T, lower=True, trans=1)[0]
-        found = np.tril(trtrs(factor, once.T, lower=True, trans=1)[0])
-        np.fill_diagonal(found, found.diagonal() / 2)
-        return (found if self.lower else found.T,)
+        gradient = np.tril(trtrs(factor, once.T, lower=True, trans=1)[0])
+        np.fill_diagonal(gradient, gradient.diagonal() / 2)
+        return (gradient if self.lower else gradient.T,)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the gradients by solutions of triangular systems."""
@@ -153,16 +153,16 @@ def _pulled_back(factor: TensorVariable, ct: TensorVariable, lower: bool) -> Ten
     half = _half_lower(matmul(turned, ct))
     # The factor has no zero on its diagonal, or is NaN.
     solve = SolveTriangular(lower=False, check_finite=False)
-    found = _half_lower(solve(turned, adjoint(solve(turned, add(half, adjoint(half))))))
-    return found if lower else adjoint(found)
+    gradient = _half_lower(solve(turned, adjoint(solve(turned, add(half, adjoint(half))))))
+    return gradient if lower else adjoint(gradient)
 
 
 def _half_lower(x: TensorVariable) -> TensorVariable:
     """Return the lower triangle with half the diagonal."""
     dtype = REAL_OF[x.dtype]
     weights = switch(eye(shape_i(x, -1), dtype="bool"), constant(0.5, dtype=dtype), constant(1, dtype=dtype))
-    made: TensorVariable = mul(tril(x), weights)
-    return made
+    half: TensorVariable = mul(tril(x), weights)
+    return half
 
 
 @static_op

@@ -70,7 +70,7 @@ class Det(MatrixOp):
         (value,) = tensors(outputs)
         regular = mul(shape_padright(mul(ct, value.conj()), 2), adjoint(MatrixInverse()(a)))
         singular = mul(shape_padright(ct, 2), SingularCofactors()(a).conj())
-        # NaN, the inverse of a singular matrix, is no condition number below the bound. The inverse here is another
+        # NaN, the inverse of a singular matrix, is not a condition number below the bound. The inverse here is another
         # variable, which rewriting merges: what is needed in a branch only is differentiated there only.
         inverse = MatrixInverse()(a)
         bound = float(np.finfo(REAL_OF[a.dtype]).eps ** -0.5)
@@ -118,8 +118,8 @@ class SingularCofactors(MatrixOp):
             products[..., i] = np.prod(np.delete(s, i, -1), axis=-1)
         with np.errstate(all="ignore"):
             sign = np.linalg.det(u) * np.linalg.det(vh)
-        made = sign[..., None, None] * ((u.conj() * products[..., None, :]) @ vh.conj())
-        return (np.where(finite[..., None, None], made, np.nan).astype(a.dtype),)
+        cofactors = sign[..., None, None] * ((u.conj() * products[..., None, :]) @ vh.conj())
+        return (np.where(finite[..., None, None], cofactors, np.nan).astype(a.dtype),)
 
     of_matrices = of_stacks
 

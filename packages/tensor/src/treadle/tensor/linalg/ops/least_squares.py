@@ -60,8 +60,8 @@ class MatrixPinv(MatrixOp):
         a, size = matrices
         require_finite(a)
         batch = np.broadcast_shapes(a.shape[:-2], size.shape)
-        found = np.linalg.pinv(np.broadcast_to(a, (*batch, *a.shape[-2:])), size.real, self.hermitian)
-        return (found.astype(a.dtype, copy=False),)
+        inverses = np.linalg.pinv(np.broadcast_to(a, (*batch, *a.shape[-2:])), size.real, self.hermitian)
+        return (inverses.astype(a.dtype, copy=False),)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the inverses of singular values between the vectors."""
@@ -89,8 +89,8 @@ class MatrixPinv(MatrixOp):
         (a, _), (p,), (ct,) = tensors(inputs), tensors(outputs), tensors(cotangents)
         turned, back = adjoint(p), adjoint(ct)
         left, right = matmul(matmul(back, p), turned), matmul(turned, matmul(p, back))
-        found = left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a)
-        return [stacked_term(found - matmul(matmul(turned, ct), turned), a), None]
+        gradient = left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a)
+        return [stacked_term(gradient - matmul(matmul(turned, ct), turned), a), None]
 
     def connection_pattern(self, node: object) -> list[list[bool]]:
         """Say that the size of what counts as zero does not matter smoothly."""

@@ -111,10 +111,10 @@ class Riccati(MatrixOp):
         solve = scipy.linalg.solve_discrete_are if self.time == "discrete" else scipy.linalg.solve_continuous_are
         dtype = matrices[0].dtype
         try:
-            found = solve(*(x.astype("complex128" if dtype.kind == "c" else "float64") for x in matrices))
+            solution = solve(*(x.astype("complex128" if dtype.kind == "c" else "float64") for x in matrices))
         except ValueError as error:
             raise np.linalg.LinAlgError(str(error).rstrip(".")) from error
-        return (found.astype(dtype),)
+        return (solution.astype(dtype),)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return X from the sign of a matrix (Roberts 1980), which tells its stable subspace from the other one."""
@@ -131,8 +131,8 @@ class Riccati(MatrixOp):
         sign = MatrixSign(self.on_error)(whole)
         # [[I], [X]] spans what the sign maps to its negative.
         orthogonal, triangle = QR("economic")(concatenate([sign[..., :n, n:], sign[..., n:, n:] + one], axis=-2))
-        given = concatenate([sign[..., :n, :n] + one, sign[..., n:, :n]], axis=-2)
-        x = Solve(on_error=self.on_error)(triangle, -(adjoint(orthogonal) @ given))
+        right_side = concatenate([sign[..., :n, :n] + one, sign[..., n:, :n]], axis=-2)
+        x = Solve(on_error=self.on_error)(triangle, -(adjoint(orthogonal) @ right_side))
         return [of_output_type(self, inputs, (x + adjoint(x)) / 2)]
 
     def pullback(

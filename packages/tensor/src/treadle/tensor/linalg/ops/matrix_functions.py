@@ -83,8 +83,8 @@ class Sqrtm(MatrixOp):
         """Compute with SciPy, by a Schur form."""
         (a,) = matrices
         _require_principal(a)
-        found = scipy.linalg.sqrtm(a) if a.size else a
-        return (found if a.dtype.kind == "c" else np.asarray(found).real.astype(a.dtype),)
+        root = scipy.linalg.sqrtm(a) if a.size else a
+        return (root if a.dtype.kind == "c" else np.asarray(root).real.astype(a.dtype),)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return a block of a sign: that of [[0, A], [I, 0]] is [[0, R], [R**-1, 0]] (Higham 2008, chapter 5)."""
@@ -129,8 +129,8 @@ class Logm(MatrixOp):
         with _FILTERS, warnings.catch_warnings():
             # It warns where it finds its result not to be good to 13 digits.
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = scipy.linalg.logm(a.astype("complex128" if a.dtype.kind == "c" else "float64")) if a.size else a
-        return (np.asarray(found if a.dtype.kind == "c" else found.real).astype(a.dtype),)
+            logarithm = scipy.linalg.logm(a.astype("complex128" if a.dtype.kind == "c" else "float64")) if a.size else a
+        return (np.asarray(logarithm if a.dtype.kind == "c" else logarithm.real).astype(a.dtype),)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the logarithm of a root that is near the identity, by quadrature, times the root's order.

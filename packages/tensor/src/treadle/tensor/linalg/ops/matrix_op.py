@@ -48,8 +48,8 @@ def cores_of(signature: str) -> tuple[Cores, Cores]:
     >>> cores_of("(m,n)->(m,min(m,n)),(n)")
     ((('m', 'n'),), (('m', 'min(m,n)'), ('n',)))
     """
-    given, _, made = signature.partition("->")
-    return _cores(given), _cores(made)
+    inputs, _, outputs = signature.partition("->")
+    return _cores(inputs), _cores(outputs)
 
 
 def _cores(text: str) -> Cores:
@@ -137,17 +137,17 @@ class MatrixOp(TensorOp):
         Raises
         ------
         TensorTypeError
-            If an input is no tensor of that many dimensions.
+            If an input is not a tensor of that many dimensions.
         DtypeError
             If the inputs are not of one dtype, or of one that is not computed with.
         ShapeError
             If known lengths do not fit.
         """
-        given, made = cores_of(self.signature)
+        input_cores, output_cores = cores_of(self.signature)
         kinds = [t for t in types if isinstance(t, TensorType)]
         shown = ", ".join(map(str, types))
-        stacked = {t.ndim - len(core) for t, core in zip(kinds, given, strict=False)}
-        if len(kinds) != len(given) or len(types) != len(given) or len(stacked) != 1 or min(stacked) < 0:
+        stacked = {t.ndim - len(core) for t, core in zip(kinds, input_cores, strict=False)}
+        if len(kinds) != len(input_cores) or len(types) != len(input_cores) or len(stacked) != 1 or min(stacked) < 0:
             msg = f"{self}: stacks of one rank with the dimensions {self.signature} are needed, got {shown}."
             raise TensorTypeError(msg)
         dtypes = {t.dtype for i, t in enumerate(kinds) if i not in self.positions}
@@ -161,14 +161,14 @@ class MatrixOp(TensorOp):
         batch_ndim = stacked.pop()
         batch = broadcast_static(str(self), [t.shape[:batch_ndim] for t in kinds])
         lengths: dict[str, int | None] = {}
-        for kind, core in zip(kinds, given, strict=True):
+        for kind, core in zip(kinds, input_cores, strict=True):
             for name, n in zip(core, kind.shape[batch_ndim:], strict=True):
                 known = int(name) if name.isdigit() else lengths.get(name)
                 if known is not None and n is not None and known != n:
                     msg = f"{self}: the lengths {name} of {self.signature} must be equal, got {known} and {n}: {shown}."
                     raise ShapeError(msg)
                 lengths[name] = n if known is None else known
-        shapes = [(*batch, *(_static(dim, lengths) for dim in core)) for core in made]
+        shapes = [(*batch, *(_static(dim, lengths) for dim in core)) for core in output_cores]
         dtypes_out = self.output_dtypes(dtypes.pop())
         return [TensorType(dtype, shape) for dtype, shape in zip(dtypes_out, shapes, strict=True)]
 
@@ -182,8 +182,8 @@ class MatrixOp(TensorOp):
         MatrixError
             If there is no result for a matrix, and the op is to raise.
         """
-        given, made = cores_of(self.signature)
-        batch_ndim = inputs[0].ndim - len(given[0]) if given else 0
+        input_cores, output_cores = cores_of(self.signature)
+        batch_ndim = inputs[0].ndim - len(input_cores[0]) if input_cores else 0
         lengths = self.measured(inputs, batch_ndim)
         try:
             whole = self.of_stacks(*inputs)
@@ -196,21 +196,21 @@ class MatrixOp(TensorOp):
         batch = np.broadcast_shapes(*(x.shape[:batch_ndim] for x in inputs))
         stacks = [np.broadcast_to(x, (*batch, *x.shape[batch_ndim:])) for x in inputs]
         kinds = [out.type.numpy_dtype for out in node.outputs]  # type: ignore[attr-defined]  # tensors
-        shapes = [tuple(_static(dim, lengths) or 0 for dim in core) for core in made]
+        shapes = [tuple(_static(dim, lengths) or 0 for dim in core) for core in output_cores]
         results = [np.empty((*batch, *shape), kind) for shape, kind in zip(shapes, kinds, strict=True)]
         for at in np.ndindex(*batch):
             try:
-                found = self.of_matrices(*(x[at] for x in stacks))
+                values = self.of_matrices(*(x[at] for x in stacks))
             except np.linalg.LinAlgError as error:
                 if self.on_error == "raise":
                     where = f"matrix {list(at)} of the batch: " if at else ""
                     msg = f"{where}{error}. Pass on_error='nan' to get NaN in its place."
                     raise MatrixError(msg) from error
-                found = tuple(
+                values = tuple(
                     np.full(shape, np.nan if kind.kind in "fc" else 0, kind)
                     for shape, kind in zip(shapes, kinds, strict=True)
                 )
-            for result, value in zip(results, found, strict=True):
+            for result, value in zip(results, values, strict=True):
                 result[at] = value
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
@@ -234,16 +234,16 @@ class MatrixOp(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the batch's lengths, broadcast together, then those of the core."""
-        given, made = cores_of(self.signature)
+        input_cores, output_cores = cores_of(self.signature)
         of = [shapes.of(x) for x in node.inputs]
-        batch_ndim = len(of[0]) - len(given[0])
+        batch_ndim = len(of[0]) - len(input_cores[0])
         batch = [shapes.broadcast(lengths) for lengths in zip(*(own[:batch_ndim] for own in of), strict=True)]
         known: dict[str, Length] = {}
-        for own, core in zip(of, given, strict=True):
+        for own, core in zip(of, input_cores, strict=True):
             for name, length in zip(core, own[batch_ndim:], strict=True):
                 if name not in known or shapes.value(length) is not None:
                     known[name] = length
-        core = made[node.outputs.index(out)]
+        core = output_cores[node.outputs.index(out)]
         return [*batch, *(_symbolic(dim, known, shapes) for dim in core)]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
@@ -369,7 +369,7 @@ def as_system(
     b_ndim
         1 if b is a vector or a stack of vectors, 2 if it is one of matrices; None takes one dimension for a vector.
     core
-        How many dimensions of `a` are no batch.
+        How many dimensions of `a` are not a batch.
 
     Raises
     ------
@@ -408,8 +408,8 @@ def pullback_of_parts(
         Positions of the inputs.
     """
     own = [x.type.make_variable() for x in inputs]
-    made = (op.decompose(*own) or [])[: len(cotangents)]
+    outputs = (op.decompose(*own) or [])[: len(cotangents)]
     flowing = [x.type.make_variable() for x in cotangents]
-    found = pullback(made, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
-    given = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
-    return list(graph_replace(found, given, strict=False))
+    gradients = pullback(outputs, [own[i] for i in wrt], flowing, disconnected_inputs="ignore")
+    replacements = dict(zip([*own, *flowing], [*inputs, *cotangents], strict=True))
+    return list(graph_replace(gradients, replacements, strict=False))

@@ -121,16 +121,16 @@ class QR(MatrixOp):
         With W = Q^H dQ - dR R^H it is ``(dQ - Q (triu(W, 1) + triu(W, 1)^H + Re diag(W))) R^-H`` for a matrix that is
         not wide. Further columns are linear in the first ones: ``A = [X Y]``, ``R = [U V]``, ``Y = Q V``.
         """
-        (a,), made, given = tensors(inputs), tensors(outputs), tensors(cotangents)
-        if self.mode == "raw" and not all(map(is_zeros, given[:2])):
+        (a,), factors, of_factors = tensors(inputs), tensors(outputs), tensors(cotangents)
+        if self.mode == "raw" and not all(map(is_zeros, of_factors[:2])):
             return [grad_undefined(self, 0, a, "Householder vectors are not differentiated; take Q by another mode")]
         if self.mode in {"r", "raw"}:
-            of_r = given[0 if self.mode == "r" else 2]
+            of_r = of_factors[0 if self.mode == "r" else 2]
             q, r, *order = QR("economic", self.pivoting, self.on_error)(a)
             of_q = None
         else:
-            q, r, *order = made
-            of_q, of_r = None if is_zeros(given[0]) else given[0], given[1]
+            q, r, *order = factors
+            of_q, of_r = None if is_zeros(of_factors[0]) else of_factors[0], of_factors[1]
         m, n = a.type.shape[-2:]
         k = min(m, n) if m is not None and n is not None else minimum(shape_i(a, a.ndim - 2), shape_i(a, a.ndim - 1))
         is_tall = m is None or n is None or m > n
@@ -158,12 +158,12 @@ class QR(MatrixOp):
         if of_q is not None:
             of_x = of_x + of_q
         # X R^-H is the adjoint of R^-1 X^H.
-        found = adjoint(SolveTriangular(lower=False)(r, adjoint(of_x)))
+        gradient = adjoint(SolveTriangular(lower=False)(r, adjoint(of_x)))
         if is_wide:
-            found = concatenate([found, matmul(q, of_v)], axis=-1)
+            gradient = concatenate([gradient, matmul(q, of_v)], axis=-1)
         if order:
-            found = take_along_axis(found, expand_dims(argsort(order[0]), -2), -1)
-        return [cotangent_of(a, found)]
+            gradient = take_along_axis(gradient, expand_dims(argsort(order[0]), -2), -1)
+        return [cotangent_of(a, gradient)]
 
 
 @static_op

@@ -80,10 +80,10 @@ class Schur(_SchurForm):
         """Return SciPy's form."""
         (a,) = matrices
         require_finite(a)
-        found: tuple[np.ndarray, ...] = scipy_linalg.schur(
+        form: tuple[np.ndarray, ...] = scipy_linalg.schur(
             a, "real" if a.dtype.kind == "f" else "complex", sort=self.sort
         )
-        return found
+        return form
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise that Z is orthogonal, and that a complex T is triangular."""
@@ -193,5 +193,5 @@ class RealToComplexSchur(_SchurForm):
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return what SciPy makes of them."""
         require_finite(*matrices)
-        found: tuple[np.ndarray, ...] = scipy_linalg.rsf2csf(*matrices)
-        return found
+        form: tuple[np.ndarray, ...] = scipy_linalg.rsf2csf(*matrices)
+        return form

@@ -104,14 +104,14 @@ class SVD(MatrixOp):
         both is Giles's ``F = 1 / (s_j^2 - s_i^2)``, without differences of squares.
         """
         (a,) = tensors(inputs)
-        given = tensors(cotangents)
+        of_factors = tensors(cotangents)
         if not self.compute_uv:
             u, s, vh = SVD(full_matrices=False, on_error=self.on_error)(a)
-            of_u, of_s, of_vh = None, given[0], None
+            of_u, of_s, of_vh = None, of_factors[0], None
         else:
             u, s, vh = tensors(outputs)
-            of_u, of_vh = (None if is_zeros(g) else g for g in (given[0], given[2]))
-            of_s = given[1]
+            of_u, of_vh = (None if is_zeros(g) else g for g in (of_factors[0], of_factors[2]))
+            of_s = of_factors[1]
         m, n = a.type.shape[-2:]
         if self.full_matrices and (m is None or m != n):
             k = shape_i(s, s.ndim - 1)
@@ -121,24 +121,24 @@ class SVD(MatrixOp):
             v, of_v = adjoint(vh), None if of_vh is None else adjoint(of_vh)
         vh = adjoint(v)
         column, row = expand_dims(s, -2), expand_dims(s, -1)
-        found = matmul(mul(u, expand_dims(of_s, -2)), vh)
+        gradient = matmul(mul(u, expand_dims(of_s, -2)), vh)
         both = apart = None
         if of_u is not None:
             both = apart = matmul(adjoint(u), of_u)
             if m is None or n is None or m > n:
-                found = found + matmul(_quotient(of_u - matmul(u, both), column), vh)
+                gradient = gradient + matmul(_quotient(of_u - matmul(u, both), column), vh)
         if of_v is not None:
             of_l = matmul(adjoint(v), of_v)
             both, apart = (of_l, -of_l) if both is None or apart is None else (both + of_l, apart - of_l)
             if m is None or n is None or m < n:
-                found = found + matmul(u, adjoint(_quotient(of_v - matmul(v, of_l), column)))
+                gradient = gradient + matmul(u, adjoint(_quotient(of_v - matmul(v, of_l), column)))
         if both is not None and apart is not None:
             # Nothing moves along a vector itself: those terms are 0 over 0.
             itself = eye(shape_i(s, s.ndim - 1), dtype="bool")
             between = _quotient(switch(itself, np.zeros((), a.dtype), both - adjoint(both)), column - row)
             between = mul(between + _quotient(apart - adjoint(apart), column + row), np.array(0.5, REAL_OF[a.dtype]))
-            found = found + matmul(matmul(u, between), vh)
-        return [cotangent_of(a, found)]
+            gradient = gradient + matmul(matmul(u, between), vh)
+        return [cotangent_of(a, gradient)]
 
 
 def _first_columns(
@@ -200,10 +200,10 @@ class PolarFactor(MatrixOp):
         column, row = expand_dims(s, -2), expand_dims(s, -1)
         right, left = matmul(ct, adjoint(vh)), matmul(adjoint(u), ct)
         inner = matmul(adjoint(u), right)
-        found = matmul(matmul(u, _quotient(inner - adjoint(inner), column + row)), vh)
+        gradient = matmul(matmul(u, _quotient(inner - adjoint(inner), column + row)), vh)
         m, n = a.type.shape[-2:]
         if m is None or n is None or m > n:
-            found = found + matmul(_quotient(right - matmul(u, inner), column), vh)
+            gradient = gradient + matmul(_quotient(right - matmul(u, inner), column), vh)
         if m is None or n is None or m < n:
-            found = found + matmul(u, _quotient(left - matmul(inner, vh), row))
-        return [cotangent_of(a, found)]
+            gradient = gradient + matmul(u, _quotient(left - matmul(inner, vh), row))
+        return [cotangent_of(a, gradient)]

@@ -137,9 +137,9 @@ class IntegersRV(RandomVariable):
     parameters: ClassVar = {"low": REQUIRED, "high": None}
     _print_name = ("integers", "\\operatorname{integers}")
 
-    def _bound(self, args: tuple[Any, ...], given: Any, size: Any) -> tuple[tuple[Any, ...], Any]:
+    def _bound(self, args: tuple[Any, ...], named: Any, size: Any) -> tuple[tuple[Any, ...], Any]:
         """Return the limits and the size."""
-        (low, high), size = super()._bound(args, given, size)
+        (low, high), size = super()._bound(args, named, size)
         return ((0, low) if high is None else (low, high)), size
 
     def definition(self, rng: Generator, low: Operand, high: Operand, *, size: Size) -> Operand:

@@ -55,8 +55,8 @@ class WishartRV(RandomVariable):
     def definition(self, rng: Generator, df: Operand, scale: Operand, *, size: Size) -> Operand:
         """Draw."""
         a, factor = self.factors(rng, df, scale, size)
-        made = factor @ a
-        return made @ np.swapaxes(made, -1, -2)
+        root = factor @ a
+        return root @ np.swapaxes(root, -1, -2)
 
     def factors(self, rng: Generator, df: Operand, scale: Operand, size: Any) -> tuple[Operand, Operand]:
         """Return Bartlett's matrices, and the Cholesky factors of the scales."""
@@ -91,12 +91,12 @@ class InverseWishartRV(WishartRV):
         """Draw."""
         a, factor = self.factors(rng, df, scale, size)
         right = np.swapaxes(factor, -1, -2)
-        made: Operand
+        solution: Operand
         if isinstance(a, Variable):
-            made = solve_triangular(a, right, lower=True, b_ndim=2)
+            solution = solve_triangular(a, right, lower=True, b_ndim=2)
         else:
-            made = np.linalg.solve(a, right)
-        return np.swapaxes(made, -1, -2) @ made
+            solution = np.linalg.solve(a, right)
+        return np.swapaxes(solution, -1, -2) @ solution
 
 
 class _SizedRV(RandomVariable):
@@ -210,7 +210,7 @@ def lkj_cholesky(
     Raises
     ------
     TensorTypeError, ArgumentError
-        If `n` is no integer of 1 or more.
+        If `n` is not an integer of 1 or more.
     """
     return LKJCholeskyRV(n=n)(eta, size=size, rng=rng, return_next_rng=return_next_rng, dtype=dtype)
 
@@ -233,7 +233,7 @@ def lkj_corr(
     Raises
     ------
     TensorTypeError, ArgumentError
-        If `n` is no integer of 1 or more.
+        If `n` is not an integer of 1 or more.
     """
     return LKJCorrRV(n=n)(eta, size=size, rng=rng, return_next_rng=return_next_rng, dtype=dtype)
 
@@ -260,7 +260,7 @@ def stick_breaking(
     Raises
     ------
     TensorTypeError, ArgumentError
-        If `K` is no integer of 0 or more.
+        If `K` is not an integer of 0 or more.
     """
     op = StickBreakingRV(n=as_integer("stick_breaking: K", K, 0) + 1)
     return op(alpha, size=size, rng=rng, return_next_rng=return_next_rng, dtype=dtype)

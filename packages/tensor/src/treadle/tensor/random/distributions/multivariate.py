@@ -65,9 +65,9 @@ def factor_of(cov: Operand, method: str) -> Operand:
         s = np.abs(require(s >= -bound, s, text, MatrixError))
     else:
         u, s, vh = np.linalg.svd(cov)
-        made = (np.swapaxes(vh, -1, -2) * s[..., None, :]) @ vh
+        product = (np.swapaxes(vh, -1, -2) * s[..., None, :]) @ vh
         bound = tolerance * np.maximum(1, np.max(s, -1, initial=0))
-        s = require(np.abs(made - cov) <= bound[..., None, None], s, text, MatrixError)
+        s = require(np.abs(product - cov) <= bound[..., None, None], s, text, MatrixError)
     return u * np.sqrt(s)[..., None, :]
 
 

@@ -110,17 +110,17 @@ class ChoiceWithoutReplacement(RandomVariable):
 
     def definition(self, rng: Generator, *parameters: Operand, size: Size) -> Operand:
         """Draw."""
-        a, *given, shape = parameters
+        a, *weights, shape = parameters
         batch: Any = size
         rank = self.ndims_params[0]
         if shape.ndim > 1:
             shape = shape.reshape((-1, shape.shape[-1]))[0]
         lengths: Any = size_lengths(shape) if isinstance(shape, Variable) else [int(n) for n in shape]
         if isinstance(rng, np.random.Generator):
-            return self._chosen(rng, a, given, lengths, batch)
+            return self._chosen(rng, a, weights, lengths, batch)
         count: Any = math.prod(lengths)
         n = a.shape[a.ndim - rank] if rank else _first(a)
-        at = rng.chosen_positions(n, count, given[0] if given else None, batch)
+        at = rng.chosen_positions(n, count, weights[0] if weights else None, batch)
         drawn = _taken(_batched(a, rank, batch), rank, at) if rank else at
         return drawn.reshape((*batch, *lengths, *(drawn.shape[k] for k in range(len(batch) + 1, drawn.ndim))))
 
@@ -128,7 +128,7 @@ class ChoiceWithoutReplacement(RandomVariable):
         self,
         rng: np.random.Generator,
         a: np.ndarray,
-        given: Sequence[np.ndarray],
+        weights: Sequence[np.ndarray],
         lengths: list[int],
         batch: tuple[int, ...],
     ) -> np.ndarray:
@@ -136,13 +136,13 @@ class ChoiceWithoutReplacement(RandomVariable):
         rank = self.ndims_params[0]
         inner = a.shape[a.ndim - rank :][1:]
         whole = np.broadcast_to(a, (*batch, *a.shape[a.ndim - rank :]))
-        weights = [np.broadcast_to(p, (*batch, p.shape[-1])) for p in given]
-        made = np.empty((*batch, *lengths, *inner), a.dtype)
+        broadcast_weights = [np.broadcast_to(p, (*batch, p.shape[-1])) for p in weights]
+        chosen = np.empty((*batch, *lengths, *inner), a.dtype)
         for at in np.ndindex(*batch):
             among = whole[at] if rank else int(whole[at])
-            p = weights[0][at] if weights else None
-            made[at] = rng.choice(among, lengths, replace=False, p=p, shuffle=self.shuffle)
-        return made
+            p = broadcast_weights[0][at] if broadcast_weights else None
+            chosen[at] = rng.choice(among, lengths, replace=False, p=p, shuffle=self.shuffle)
+        return chosen
 
 
 def choice(
@@ -180,7 +180,7 @@ def choice(
     Raises
     ------
     ShapeError, ArgumentError
-        If `p` is no vector, or `a` is a float scalar.
+        If `p` is not a vector, or `a` is a float scalar.
     """
     among = _elements("choice", a)
     if among.ndim:
@@ -197,21 +197,21 @@ def choice(
     if as_flag("choice: replace", replace) or size is None:
         drawn = categorical(*weights, size=size, rng=rng) if weights else integers(0, n, size=size, rng=rng)
         following = drawn.owner.outputs[0]
-        found = among[drawn] if among.ndim else drawn.astype(among.dtype)
+        elements = among[drawn] if among.ndim else drawn.astype(among.dtype)
         rank = drawn.ndim
     else:
         shape = normalize_size_param(size)
         rank = len(size_lengths(shape))
         names = [f"a{k}" for k in range(among.ndim)]
         cores = [",".join(names), *(names[:1] or ["a"] if weights else []), str(rank)]
-        made = ",".join([*(f"s{k}" for k in range(rank)), *names[1:]])
-        signature = f"({'),('.join(cores)})->({made})"
+        output_core = ",".join([*(f"s{k}" for k in range(rank)), *names[1:]])
+        signature = f"({'),('.join(cores)})->({output_core})"
         op = ChoiceWithoutReplacement(signature=signature, dtype=among.dtype, shuffle=is_ordered)
-        following, found = op(among, *weights, shape, rng=rng, return_next_rng=True)
+        following, elements = op(among, *weights, shape, rng=rng, return_next_rng=True)
     if among.ndim and axis:
         at = normalize_axis("choice: axis", axis, among.ndim)
-        found = moveaxis(found, list(range(rank)), list(range(at, at + rank)))
-    return (following, found) if as_flag("choice: return_next_rng", return_next_rng) else found
+        elements = moveaxis(elements, list(range(rank)), list(range(at, at + rank)))
+    return (following, elements) if as_flag("choice: return_next_rng", return_next_rng) else elements
 
 
 def permutation(
@@ -241,9 +241,9 @@ def permutation(
     names = ",".join(f"x{k}" for k in range(x.ndim))
     op = PermutationRV(signature=f"({names})->({names or 'x'})", dtype=x.dtype)
     at = normalize_axis("permutation: axis", axis, x.ndim) if x.ndim else 0
-    following, made = op(moveaxis(x, at, 0) if at else x, size=size, rng=rng, return_next_rng=True)
-    made = moveaxis(made, made.ndim - x.ndim, made.ndim - x.ndim + at) if at else made
-    return (following, made) if as_flag("permutation: return_next_rng", return_next_rng) else made
+    following, elements = op(moveaxis(x, at, 0) if at else x, size=size, rng=rng, return_next_rng=True)
+    elements = moveaxis(elements, elements.ndim - x.ndim, elements.ndim - x.ndim + at) if at else elements
+    return (following, elements) if as_flag("permutation: return_next_rng", return_next_rng) else elements
 
 
 def shuffle(x: TensorLike, axis: int = 0, size: Any = None, rng: Any = None, return_next_rng: bool = False) -> Any:
@@ -288,22 +288,22 @@ def permuted(x: TensorLike, axis: int | None = None, rng: Any = None, return_nex
     x = _array("permuted", x)
     at = None if axis is None else normalize_axis("permuted: axis", axis, x.ndim)
     vectors = x.flatten() if at is None else moveaxis(x, at, -1)
-    following, made = PermutationRV(signature="(x0)->(x0)", dtype=x.dtype)(vectors, rng=rng, return_next_rng=True)
-    made = made.reshape(x.shape) if at is None else moveaxis(made, -1, at)
-    return (following, made) if as_flag("permuted: return_next_rng", return_next_rng) else made
+    following, elements = PermutationRV(signature="(x0)->(x0)", dtype=x.dtype)(vectors, rng=rng, return_next_rng=True)
+    elements = elements.reshape(x.shape) if at is None else moveaxis(elements, -1, at)
+    return (following, elements) if as_flag("permuted: return_next_rng", return_next_rng) else elements
 
 
-def _elements(what: str, given: TensorLike) -> TensorVariable:
+def _elements(what: str, values: TensorLike) -> TensorVariable:
     """Return an array of elements, or the number of integers."""
-    x = as_tensor_variable(given)
+    x = as_tensor_variable(values)
     if x.ndim == 0 and x.type.numpy_dtype.kind not in "iu":
         msg = f"{what}: an array or an integer is needed, got {x} of type {x.type}. Pass the elements as a vector."
         raise ArgumentError(msg)
     return x
 
 
-def _array(what: str, given: TensorLike) -> TensorVariable:
-    x = as_tensor_variable(given)
+def _array(what: str, values: TensorLike) -> TensorVariable:
+    x = as_tensor_variable(values)
     if x.ndim == 0:
         msg = f"{what}: an array of rank 1 or more is needed, got {x} of type {x.type}. Use permutation for integers."
         raise ShapeError(msg)

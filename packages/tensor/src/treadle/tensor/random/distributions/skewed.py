@@ -137,8 +137,8 @@ class SkewNormalRV(LocationScaleRV):
         norm = np.hypot(1.0, a)
         cosine, sine = 1 / norm, np.where(np.isinf(a), np.sign(a), a / norm)
         first, second = rng.standard_normal(size), rng.standard_normal(size)
-        made = sine * first + cosine * second
-        return np.where(first >= 0, made, -made)
+        draw = sine * first + cosine * second
+        return np.where(first >= 0, draw, -draw)
 
     def by_shapes(self, z: Operand, a: Operand) -> Sequence[Operand]:
         """Return the derivative of the quantile; F is Phi(z) - 2 T(z, a), T being Owen's function."""

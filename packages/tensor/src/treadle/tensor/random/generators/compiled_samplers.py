@@ -168,11 +168,11 @@ def sampler_address(name: str) -> int:
     """
     module = import_module("numpy.random._generator")
     try:
-        found = ctypes.cast(ctypes.CDLL(str(module.__file__))[name], ctypes.c_void_p).value
+        address = ctypes.cast(ctypes.CDLL(str(module.__file__))[name], ctypes.c_void_p).value
     except (AttributeError, OSError) as error:
         msg = f"NumPy {np.__version__} exports no C function {name}. Use another version or build of it, or mode VM."
         raise CompiledSamplerError(msg) from error
-    return int(found or 0)
+    return int(address or 0)
 
 
 class _Functions:
@@ -185,8 +185,8 @@ class _Functions:
     def address(self) -> int:
         with self._lock:
             if self._table is None:
-                found = [pointer for kind in KINDS for pointer in _functions_of(kind)]
-                self._table = (ctypes.c_void_p * len(found))(*found)
+                pointers = [pointer for kind in KINDS for pointer in _functions_of(kind)]
+                self._table = (ctypes.c_void_p * len(pointers))(*pointers)
             return ctypes.addressof(self._table)
 
 
@@ -211,26 +211,26 @@ def _functions_of(kind: str) -> tuple[int | None, ...]:
     get_pointer: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
-    found = _Bitgen.from_address(get_pointer(rng.bit_generator.capsule, b"BitGenerator"))
+    bitgen = _Bitgen.from_address(get_pointer(rng.bit_generator.capsule, b"BitGenerator"))
     for draw in (None, lambda: rng.integers(9, dtype="uint32"), rng.random, rng.standard_normal):
         if draw is not None:
             draw()
-        if _words_in_memory(kind, found, rng) != words_of(rng).tolist():
+        if _words_in_memory(kind, bitgen, rng) != words_of(rng).tolist():
             msg = (
                 f"NumPy {np.__version__} keeps the state of {kind} in an unknown way. Use another version of it, or "
                 "mode VM."
             )
             raise CompiledSamplerError(msg)
-    return found.next_uint64, found.next_uint32, found.next_double, found.next_raw
+    return bitgen.next_uint64, bitgen.next_uint32, bitgen.next_double, bitgen.next_raw
 
 
-def _words_in_memory(kind: str, found: _Bitgen, rng: np.random.Generator) -> list[int]:
+def _words_in_memory(kind: str, bitgen: _Bitgen, rng: np.random.Generator) -> list[int]:
     """Return the words of a state as they lie in memory; none if it is not within its generator's object."""
     held = rng.bit_generator
     first, end = id(held), id(held) + type(held).__basicsize__
     layouts: dict[str, type[_Sfc64 | _Philox | _Twister]] = {"SFC64": _Sfc64, "Philox": _Philox, "MT19937": _Twister}
     layout = layouts.get(kind, _Pcg64)
-    at = found.state or 0
+    at = bitgen.state or 0
     if not first <= at <= end - ctypes.sizeof(layout):
         return []
     state = layout.from_address(at)

@@ -95,9 +95,9 @@ class GeneratorDraws(DrawOp):
     @classmethod
     def parameter_dtypes(cls, sampler: str) -> list[str]:
         """Return the dtype of each parameter of a method."""
-        given, _ = cores_of(GENERATOR_SAMPLERS[sampler][0])
+        input_cores, _ = cores_of(GENERATOR_SAMPLERS[sampler][0])
         integers = INTEGER_PARAMETERS.get(sampler, ())
-        return ["int64" if k in integers else "float64" for k in range(len(given))]
+        return ["int64" if k in integers else "float64" for k in range(len(input_cores))]
 
     @property
     def signature(self) -> str:
@@ -114,17 +114,17 @@ class GeneratorDraws(DrawOp):
         kind = getattr(np.random, KINDS[int(inputs[0][0])])
         rng = with_words(np.random.Generator(kind(0)), inputs[0])
         method = getattr(rng, self.sampler)
-        given = inputs[self.ndim + 1 :]
-        one = all(p.ndim == len(core) for p, core in zip(given, self.cores[0], strict=True))
+        values = inputs[self.ndim + 1 :]
+        one = all(p.ndim == len(core) for p, core in zip(values, self.cores[0], strict=True))
         if self.sampler == "permutation" or (self.sampler in _OF_VECTORS and not one):
-            made = of_each(method, self.dtype, batch, parameters)
+            draws = of_each(method, self.dtype, batch, parameters)
         else:
             # Parameters of rank 0 are numbers: NumPy draws integers in another way if a bound is an array.
-            values = [p if p.ndim else p[()] for p in given]
+            arguments = [p if p.ndim else p[()] for p in values]
             typed = {"dtype": self.dtype} if self.sampler in _TYPED else {}
-            made = method(*values, size=batch, **typed)
+            draws = method(*arguments, size=batch, **typed)
         output_storage[0][0] = words_of(rng)
-        output_storage[1][0] = np.asarray(made, self.dtype)
+        output_storage[1][0] = np.asarray(draws, self.dtype)
 
 
 def of_each(
@@ -132,8 +132,8 @@ def of_each(
 ) -> np.ndarray:
     """Return the draws of a method whose parameters are vectors: each is drawn by itself, in C order."""
     length = next(p.shape[-1] for p in parameters if p.ndim > len(batch))
-    made = np.empty((*batch, length), dtype)
+    draws = np.empty((*batch, length), dtype)
     for at in np.ndindex(*batch):
         # Copies: Generator.permutation of an array without elements wants to write into it.
-        made[at] = method(*(np.array(p[at]) for p in parameters))
-    return made
+        draws[at] = method(*(np.array(p[at]) for p in parameters))
+    return draws

@@ -71,19 +71,18 @@ class DrawLanes(ABC):
     def number(self, value: float) -> Array:
         """Return a float64 as an array without dimensions."""
 
-    def attempts(self, attempt: Attempt, todo: Array, made: Array, first: int = 1, last: int = ATTEMPTS) -> Array:
+    def attempts(self, attempt: Attempt, todo: Array, draws: Array, first: int = 1, last: int = ATTEMPTS) -> Array:
         """Return draws for the lanes `todo`, each by its first attempt that is not rejected, or its last one."""
         xp = self.xp
 
-        def proceeds(k: Array, made: Array, todo: Array) -> Array:
-            del made
+        def proceeds(k: Array, _draws: Array, todo: Array) -> Array:
             return todo.any() & (k <= last)
 
-        def body(k: Array, made: Array, todo: Array) -> tuple[Array, ...]:
-            found, rejected = attempt(self.blocks(k))
-            return k + 1.0, xp.where(todo, found, made), todo & rejected
+        def body(k: Array, draws: Array, todo: Array) -> tuple[Array, ...]:
+            candidates, rejected = attempt(self.blocks(k))
+            return k + 1.0, xp.where(todo, candidates, draws), todo & rejected
 
-        return self.loop(proceeds, body, self.number(first), made, todo)[1]
+        return self.loop(proceeds, body, self.number(first), draws, todo)[1]
 
     def search(self, u: Array, p: Array, ratio: Callable[[Array], Array], todo: Array) -> Array:
         """Return the first k at which the probabilities of 0 to k sum to more than u; 0 for lanes not `todo`."""
@@ -91,8 +90,7 @@ class DrawLanes(ABC):
         def later(p: Array, total: Array) -> Array:
             return todo & (u >= total) & (p > NEGLIGIBLE)
 
-        def proceeds(step: Array, k: Array, p: Array, total: Array) -> Array:
-            del step, k
+        def proceeds(_step: Array, _k: Array, p: Array, total: Array) -> Array:
             return later(p, total).any()
 
         def body(step: Array, k: Array, p: Array, total: Array) -> tuple[Array, ...]:
@@ -138,10 +136,10 @@ def standard_gamma(lanes: DrawLanes, alpha: Array, *, log: bool = False) -> Arra
         w0, w1, _, _ = words
         return xp.clip(-xp.log(1.0 - lanes.unit(w0, w1)) / alpha, max=_LARGEST), small
 
-    made = lanes.attempts(attempt, xp.ones_like(d) > 0.0, xp.zeros_like(d))
+    draws = lanes.attempts(attempt, xp.ones_like(d) > 0.0, xp.zeros_like(d))
     less = lanes.attempts(boost, small, xp.zeros_like(d), 0, 0)
-    made = made - less if log else xp.where(small, made * xp.exp(-less), made)
-    return xp.where(alpha == 0.0, -math.inf if log else 0.0, made)
+    draws = draws - less if log else xp.where(small, draws * xp.exp(-less), draws)
+    return xp.where(alpha == 0.0, -math.inf if log else 0.0, draws)
 
 
 def log_standard_gamma(lanes: DrawLanes, alpha: Array) -> Array:
@@ -171,8 +169,8 @@ def poisson(lanes: DrawLanes, lam: Array) -> Array:
         return k, (k < 0.0) | (~quick & slow)
 
     w0, w1, _, _ = lanes.blocks(1)
-    made = lanes.search(lanes.unit(w0, w1), none, lambda k: lam / (k + 1.0), few)
-    return lanes.as_integer(lanes.attempts(attempt, ~few, made))
+    draws = lanes.search(lanes.unit(w0, w1), none, lambda k: lam / (k + 1.0), few)
+    return lanes.as_integer(lanes.attempts(attempt, ~few, draws))
 
 
 def binomial(lanes: DrawLanes, trials: Array, p: Array) -> Array:
@@ -203,9 +201,9 @@ def binomial(lanes: DrawLanes, trials: Array, p: Array) -> Array:
         return k, (k < 0.0) | (k > n) | (~quick & slow)
 
     w0, w1, _, _ = lanes.blocks(1)
-    found = lanes.search(lanes.unit(w0, w1), none, lambda k: (n - k) / (k + 1.0) * odds, few)
-    made = lanes.as_integer(lanes.attempts(attempt, ~few, xp.minimum(found, n)))
-    return xp.where(flipped, trials - made, made)
+    counted = lanes.search(lanes.unit(w0, w1), none, lambda k: (n - k) / (k + 1.0) * odds, few)
+    successes = lanes.as_integer(lanes.attempts(attempt, ~few, xp.minimum(counted, n)))
+    return xp.where(flipped, trials - successes, successes)
 
 
 def hypergeometric(lanes: DrawLanes, good: Array, bad: Array, sample: Array) -> Array:
@@ -238,10 +236,10 @@ def hypergeometric(lanes: DrawLanes, good: Array, bad: Array, sample: Array) -> 
         return k, (k < 0.0) | (k > x) | (2.0 * xp.log(u) > ratio)
 
     w0, w1, _, _ = lanes.blocks(1)
-    found = lanes.search(lanes.unit(w0, w1), none, lambda k: (x - k) / (k + 1.0) * ((y - k) / (w + k + 1.0)), few)
-    made = lanes.as_integer(lanes.attempts(attempt, ~few, xp.minimum(found, x)))
-    made = xp.where(mirrored, count - made, made)
-    return xp.where(left, good - made, made)
+    counted = lanes.search(lanes.unit(w0, w1), none, lambda k: (x - k) / (k + 1.0) * ((y - k) / (w + k + 1.0)), few)
+    successes = lanes.as_integer(lanes.attempts(attempt, ~few, xp.minimum(counted, x)))
+    successes = xp.where(mirrored, count - successes, successes)
+    return xp.where(left, good - successes, successes)
 
 
 def vonmises(lanes: DrawLanes, kappa: Array) -> Array:

@@ -54,23 +54,23 @@ def philox(counter: Sequence[Words], key: tuple[Words, Words]) -> list[np.ndarra
 
 def blocks(state: State, offsets: np.ndarray, attempt: int = 0) -> np.ndarray:
     """Return the four numbers of each of some blocks, counted from the state's position (modulo 2**64)."""
-    made = np.empty((4, offsets.size), "uint64")
+    words = np.empty((4, offsets.size), "uint64")
     stream, last = np.uint64(state.stream), np.uint64(attempt)
     key = np.uint64(state.key) & _MASK, np.uint64(state.key) >> _HALF
     with np.errstate(over="ignore"):
         for start in range(0, offsets.size, _PART):
             part = slice(start, start + _PART)
             at = np.uint64(state.position) + offsets[part].astype("uint64")
-            for word, found in zip(made, philox([at & _MASK, at >> _HALF, stream, last], key), strict=True):
-                word[part] = found
-    return made
+            for word, numbers in zip(words, philox([at & _MASK, at >> _HALF, stream, last], key), strict=True):
+                word[part] = numbers
+    return words
 
 
 def bits32(state: State, n: int) -> np.ndarray:
     """Return n numbers of 32 bits, four from each block."""
-    found = blocks(state, np.arange(-(-n // 4)))
-    made: np.ndarray = found.T.reshape(-1)[:n].astype("uint32")
-    return made
+    words = blocks(state, np.arange(-(-n // 4)))
+    numbers: np.ndarray = words.T.reshape(-1)[:n].astype("uint32")
+    return numbers
 
 
 def bits64(state: State, n: int) -> np.ndarray:

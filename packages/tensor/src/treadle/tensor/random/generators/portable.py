@@ -120,18 +120,18 @@ class PortableGenerator(ArrayMethods):
 
     def draw(self, sampler: str, shape: Sequence[int], dtype: str, *parameters: np.ndarray) -> np.ndarray:
         """Return an array of draws (see `treadle.tensor.random.generators.samplers.SAMPLERS`), and move on."""
-        found = SAMPLERS[sampler]
+        entry = SAMPLERS[sampler]
         n = math.prod(shape)
         with self._lock:
             state = self._state
-            used = -(-n // found.per_block.get(dtype, 1))
+            used = -(-n // entry.per_block.get(dtype, 1))
             self._state = state._replace(position=(state.position + used) % _WORD)
         flat = []
-        for p, core, kind in zip(parameters, cores_of(found.signature)[0], found.parameters, strict=True):
+        for p, core, kind in zip(parameters, cores_of(entry.signature)[0], entry.parameters, strict=True):
             own = np.shape(p)[np.ndim(p) - len(core) :]
             flat.append(np.broadcast_to(np.asarray(p, kind), (*shape, *own)).reshape(n, *own))
-        made = found.reference(state, n, dtype, *flat)
-        return made.reshape((*shape, *made.shape[1:]))[() if made.ndim == 1 else ...]
+        draws = entry.reference(state, n, dtype, *flat)
+        return draws.reshape((*shape, *draws.shape[1:]))[() if draws.ndim == 1 else ...]
 
     def __eq__(self, other: object) -> bool:
         """Whether both are in the same state."""

@@ -62,5 +62,5 @@ class PortableDraws(DrawOp):
         for length in batch:
             n *= length
         values = [p.reshape(n, *p.shape[len(batch) :]) for p in parameters]
-        made = SAMPLERS[self.sampler].reference(State(key, stream, position), n, self.dtype, *values)
-        output_storage[0][0] = made.reshape((*batch, *made.shape[1:]))
+        draws = SAMPLERS[self.sampler].reference(State(key, stream, position), n, self.dtype, *values)
+        output_storage[0][0] = draws.reshape((*batch, *draws.shape[1:]))

@@ -67,7 +67,7 @@ class PortableKey(Op):
         return [KeyedGenerator()(source.state), concatenate([cast(words, "int64"), constant(np.zeros(1, "int64"))])]
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
-        """Refuse: generators are no numbers."""
+        """Refuse: generators are not numbers."""
         return False
 
 

@@ -50,25 +50,25 @@ STIRLING_Q = (
 
 def unit(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return a number in [0, 1), a multiple of 2**-53, for the two halves of 64 bits."""
-    made: np.ndarray = ((low | high << np.uint64(32)) >> np.uint64(11)).astype("float64") * 2.0**-53
-    return made
+    number: np.ndarray = ((low | high << np.uint64(32)) >> np.uint64(11)).astype("float64") * 2.0**-53
+    return number
 
 
 @np.errstate(all="ignore")
 def attempts(state: State, offsets: np.ndarray, attempt: Attempt, *parameters: np.ndarray) -> np.ndarray:
     """Return the draws at some offsets by ``attempt(words, *parameters)``, as often as it takes."""
     todo = np.arange(offsets.size)
-    made = np.empty(0)
+    draws = np.empty(0)
     for k in range(1, ATTEMPTS + 1):
-        found, rejected = attempt(blocks(state, offsets[todo], k), *(p[todo] for p in parameters))
+        candidates, rejected = attempt(blocks(state, offsets[todo], k), *(p[todo] for p in parameters))
         if k == 1:
-            made = found
+            draws = candidates
         else:
-            made[todo] = found
+            draws[todo] = candidates
         todo = todo[rejected]
         if not todo.size:
             break
-    return made
+    return draws
 
 
 def search(u: np.ndarray, p: np.ndarray, ratio: Callable[[int], np.ndarray]) -> np.ndarray:
@@ -105,8 +105,8 @@ def stirling(z: np.ndarray) -> np.ndarray:
 
 def gamma_shift(z: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Return log Gamma(z + d) - log Gamma(z) - d log z for z and z + d of 1 or more, precise for a small d / z."""
-    made: np.ndarray = (z + d - 0.5) * np.log1p(d / z) - d + (stirling(z + d) - stirling(z))
-    return made
+    difference: np.ndarray = (z + d - 0.5) * np.log1p(d / z) - d + (stirling(z + d) - stirling(z))
+    return difference
 
 
 def integers(state: State, n: int, dtype: str, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -158,14 +158,14 @@ def _gamma(state: State, n: int, dtype: str, alpha: np.ndarray, log: bool) -> np
     alpha = np.asarray(alpha, "float64")
     at = np.arange(n)
     small = alpha < 1.0
-    made = attempts(state, at, attempt, np.where(small, alpha + 1.0, alpha) - 1.0 / 3.0)
+    draws = attempts(state, at, attempt, np.where(small, alpha + 1.0, alpha) - 1.0 / 3.0)
     w0, w1, _, _ = blocks(state, at[small])
     with np.errstate(all="ignore"):
         boost = -np.log(1.0 - unit(w0, w1)) / alpha[small]
-        made[small] = made[small] - boost if log else made[small] * np.exp(-boost)
-        made = np.maximum(made, np.finfo("float64").min)
-        made[alpha == 0.0] = -np.inf if log else 0.0
-        result: np.ndarray = made.astype(dtype, copy=False)
+        draws[small] = draws[small] - boost if log else draws[small] * np.exp(-boost)
+        draws = np.maximum(draws, np.finfo("float64").min)
+        draws[alpha == 0.0] = -np.inf if log else 0.0
+        result: np.ndarray = draws.astype(dtype, copy=False)
     return result
 
 
@@ -224,13 +224,13 @@ def poisson(state: State, n: int, dtype: str, lam: np.ndarray) -> np.ndarray:
 
     lam = np.asarray(lam, "float64")
     at = np.arange(n)
-    made = np.empty(n, "int64")
+    draws = np.empty(n, "int64")
     few = lam < SEARCHED
     mean = lam[few]
     w0, w1, _, _ = blocks(state, at[few], 1)
-    made[few] = search(unit(w0, w1), np.exp(-mean), lambda k: mean / (k + 1))
-    made[~few] = attempts(state, at[~few], attempt, lam[~few]).astype("int64")
-    return made
+    draws[few] = search(unit(w0, w1), np.exp(-mean), lambda k: mean / (k + 1))
+    draws[~few] = attempts(state, at[~few], attempt, lam[~few]).astype("int64")
+    return draws
 
 
 def binomial(state: State, n: int, dtype: str, trials: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -271,14 +271,14 @@ def binomial(state: State, n: int, dtype: str, trials: np.ndarray, p: np.ndarray
     q = np.where(flipped, 1.0 - p, p)
     count = trials.astype("float64")
     at = np.arange(n)
-    made = np.empty(n, "int64")
+    draws = np.empty(n, "int64")
     few = ~(count * q >= SEARCHED)
     c, odds = count[few], q[few] / (1.0 - q[few])
     w0, w1, _, _ = blocks(state, at[few], 1)
-    found = search(unit(w0, w1), np.exp(c * np.log1p(-q[few])), lambda k: (c - k) / (k + 1) * odds)
-    made[few] = np.minimum(found, trials[few])
-    made[~few] = attempts(state, at[~few], attempt, count[~few], q[~few]).astype("int64")
-    return np.where(flipped, trials - made, made)
+    successes = search(unit(w0, w1), np.exp(c * np.log1p(-q[few])), lambda k: (c - k) / (k + 1) * odds)
+    draws[few] = np.minimum(successes, trials[few])
+    draws[~few] = attempts(state, at[~few], attempt, count[~few], q[~few]).astype("int64")
+    return np.where(flipped, trials - draws, draws)
 
 
 def hypergeometric(
@@ -324,17 +324,17 @@ def hypergeometric(
     count = np.minimum(sample, total - sample)
     g, h, c = (x.astype("float64") for x in (np.minimum(good, bad), np.maximum(good, bad), count))
     at = np.arange(n)
-    made = np.empty(n, "int64")
+    draws = np.empty(n, "int64")
     few = ~(c * (g / np.maximum(g + h, 1.0)) >= SEARCHED)
     x, y, w = np.minimum(g, c)[few], np.maximum(g, c)[few], (h - c)[few]
     z = (g + h)[few] + 1.0
     none = np.exp(x * np.log1p(-y / z) + gamma_shift(z, -x) - gamma_shift(z - y, -x))
     w0, w1, _, _ = blocks(state, at[few], 1)
-    found = search(unit(w0, w1), none, lambda k: (x - k) / (k + 1) * ((y - k) / (w + k + 1)))
-    made[few] = np.minimum(found, x.astype("int64"))
-    made[~few] = attempts(state, at[~few], attempt, g[~few], c[~few], h[~few]).astype("int64")
-    made = np.where(good > bad, count - made, made)
-    return np.where(sample > count, good - made, made)
+    drawn_good = search(unit(w0, w1), none, lambda k: (x - k) / (k + 1) * ((y - k) / (w + k + 1)))
+    draws[few] = np.minimum(drawn_good, x.astype("int64"))
+    draws[~few] = attempts(state, at[~few], attempt, g[~few], c[~few], h[~few]).astype("int64")
+    draws = np.where(good > bad, count - draws, draws)
+    return np.where(sample > count, good - draws, draws)
 
 
 def vonmises(state: State, n: int, dtype: str, kappa: np.ndarray) -> np.ndarray:
@@ -363,7 +363,7 @@ def zipf(state: State, n: int, dtype: str, a: np.ndarray) -> np.ndarray:
 
     By Devroye, *Non-uniform random variate generation*, 1986, X.6. With u = unit(w0, w1), v = unit(w2, w3) and
     b = a - 1, the draw is k = floor((1 - u (1 - 2**(-63 b)))**(-1 / b)), the power by exp and log; the draw is rejected
-    where it is no int64, and where, with x = log1p(1 / k), v k expm1(b x) / expm1(b log 2) is more than
+    where it is not an int64, and where, with x = log1p(1 / k), v k expm1(b x) / expm1(b log 2) is more than
     exp(b (x - log 2)).
     """
     del dtype

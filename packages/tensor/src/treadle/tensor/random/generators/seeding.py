@@ -36,7 +36,7 @@ class _GeneratorOp(Op):
     on_host: ClassVar[bool] = True
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
-        """Refuse: generators are no numbers."""
+        """Refuse: generators are not numbers."""
         return False
 
 
@@ -68,14 +68,14 @@ class DefaultGeneratorMakerOp(_GeneratorOp):
         if isinstance(seed, int) and seed >= 2**63:
             # As `numpy.random.SeedSequence` reads large integers.
             seed = [seed >> k & 0xFFFFFFFF for k in range(0, seed.bit_length(), 32)]
-        made = as_tensor_variable(seed)
-        if made.type.numpy_dtype.kind not in "iu" or made.type.ndim > 1:
+        seeds = as_tensor_variable(seed)
+        if seeds.type.numpy_dtype.kind not in "iu" or seeds.type.ndim > 1:
             msg = (
                 f"{self}: a seed must be an integer, a vector of integers or None, got {text_of(seed)} of type "
-                f"{made.type}."
+                f"{seeds.type}."
             )
             raise TensorTypeError(msg)
-        return Apply(self, [made], [self.kind.make_variable()])
+        return Apply(self, [seeds], [self.kind.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Make the generator."""
@@ -101,8 +101,8 @@ class Spawn(_GeneratorOp):
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Spawn."""
         after, children = generator_type(self, node.inputs[0]).spawned(inputs[0], self.count)
-        for cell, made in zip(output_storage, [after, *children], strict=True):
-            cell[0] = made
+        for cell, generator in zip(output_storage, [after, *children], strict=True):
+            cell[0] = generator
 
 
 @static_op

@@ -48,7 +48,7 @@ class GeneratorState(Op):
         return [node.inputs[1]] if node is not None and isinstance(node.op, GeneratorInState) else None
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
-        """Refuse: generators are no numbers."""
+        """Refuse: generators are not numbers."""
         return False
 
 
@@ -70,7 +70,7 @@ class GeneratorInState(Op):
         output_storage[0][0] = generator_type(self, node.inputs[0]).with_state(like, state)
 
     def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
-        """Refuse: generators are no numbers."""
+        """Refuse: generators are not numbers."""
         return False
 
 
@@ -109,6 +109,6 @@ def choice_of_states(node: Apply) -> list[Variable] | None:
             return None
         origins[i] = origin_of(a)
         first[i], second[i] = state_of(a), state_of(b)
-    made = op.make_node(node.inputs[0], *first, *second)
-    made.user_line = node.user_line
-    return [GeneratorInState()(origins[i], out) if i in origins else out for i, out in enumerate(made.outputs)]
+    choice = op.make_node(node.inputs[0], *first, *second)
+    choice.user_line = node.user_line
+    return [GeneratorInState()(origins[i], out) if i in origins else out for i, out in enumerate(choice.outputs)]

@@ -49,7 +49,9 @@ def _seeds(what: str, seed: Any) -> np.random.SeedSequence:
     try:
         return np.random.SeedSequence(seed)
     except (TypeError, ValueError) as error:
-        msg = f"{what}: seed: {text_of(seed)} is no seed ({error}). Pass an integer of 0 or more, or a list of these."
+        msg = (
+            f"{what}: seed: {text_of(seed)} is not a seed ({error}). Pass an integer of 0 or more, or a list of these."
+        )
         raise ArgumentError(msg) from error
 
 
@@ -79,7 +81,7 @@ def shared_rng(
     ArgumentError
         If there are both a generator and a seed.
     TensorTypeError
-        If the value is no generator; it is a TypeError too.
+        If the value is not a generator; it is a TypeError too.
 
     >>> rng = shared_rng(seed=5)
     >>> next_rng, x = rng.normal(size=3)
@@ -92,19 +94,21 @@ def shared_rng(
         except TreadleError:
             raise
         except (TypeError, ValueError) as error:
-            msg = f"shared_rng: seed: {text_of(seed)} is no seed ({error}). Pass an integer of 0 or more, or none."
+            msg = f"shared_rng: seed: {text_of(seed)} is not a seed ({error}). Pass an integer of 0 or more, or none."
             raise ArgumentError(msg) from error
         borrow = True
     elif seed is not UNSEEDED:
         msg = "shared_rng: either a generator or a seed is needed, got both. Leave one of them out."
         raise ArgumentError(msg)
-    given: object = value
-    if not isinstance(given, np.random.Generator | PortableGenerator):
-        advice = "Pass a seed by name: shared_rng(seed=...)." if isinstance(given, int) else "Pass a generator."
-        msg = f"shared_rng: a numpy.random.Generator or a PortableGenerator is needed, got {text_of(given)}. {advice}"
+    received: object = value
+    if not isinstance(received, np.random.Generator | PortableGenerator):
+        advice = "Pass a seed by name: shared_rng(seed=...)." if isinstance(received, int) else "Pass a generator."
+        msg = (
+            f"shared_rng: a numpy.random.Generator or a PortableGenerator is needed, got {text_of(received)}. {advice}"
+        )
         raise TensorTypeError(msg)
-    made: RandomGeneratorSharedVariable = shared(value, name, borrow=borrow)
-    return made
+    variable: RandomGeneratorSharedVariable = shared(value, name, borrow=borrow)
+    return variable
 
 
 def rng(name: str | None = None, *, generator: Kind | None = None) -> RandomGeneratorVariable:
@@ -117,11 +121,11 @@ def rng(name: str | None = None, *, generator: Kind | None = None) -> RandomGene
     generator
         Of which kind: ``"numpy"`` or ``"portable"``; what option `random__generator` says if None.
     """
-    made: RandomGeneratorVariable = _kind("rng", generator).make_variable(name)  # type: ignore[assignment]  # its kind
-    return made
+    variable: RandomGeneratorVariable = _kind("rng", generator).make_variable(name)  # type: ignore[assignment]  # its kind
+    return variable
 
 
-def as_generator(what: str, given: object) -> RandomGeneratorVariable:
+def as_generator(what: str, value: object) -> RandomGeneratorVariable:
     """Return a generator as a variable; a new shared one for None.
 
     Raises
@@ -129,12 +133,12 @@ def as_generator(what: str, given: object) -> RandomGeneratorVariable:
     TensorTypeError
         If it is none.
     """
-    if given is None:
+    if value is None:
         return shared_rng()
-    if isinstance(given, RandomGeneratorVariable):
-        return given
-    advice = "Wrap it by shared_rng(...)." if isinstance(given, np.random.Generator | PortableGenerator) else ""
-    msg = f"{what}: rng must be a variable of a generator, got {text_of(given)}. {advice}"
+    if isinstance(value, RandomGeneratorVariable):
+        return value
+    advice = "Wrap it by shared_rng(...)." if isinstance(value, np.random.Generator | PortableGenerator) else ""
+    msg = f"{what}: rng must be a variable of a generator, got {text_of(value)}. {advice}"
     raise TensorTypeError(msg.rstrip())
 
 
@@ -205,13 +209,13 @@ class RandomStream:
         """
         with self._lock:
             seeds = _seeds("seed", self.default_instance_seed if seed is None else seed)
-            made = [self.rng_ctor(own) for own in seeds.spawn(len(self.state_updates))]
+            generators = [self.rng_ctor(own) for own in seeds.spawn(len(self.state_updates))]
             held = [generator for generator, _ in self.state_updates]
             with ExitStack() as locks:
                 # In the order that calls take them in.
                 for cell in sorted((generator.container for generator in held), key=lambda cell: cell.order):
                     locks.enter_context(cell.lock)
-                for generator, value in zip(held, made, strict=True):
+                for generator, value in zip(held, generators, strict=True):
                     generator.set_value(value, borrow=True)
                 self.gen_seedgen = seeds
 
@@ -247,13 +251,13 @@ class RandomStream:
     def __getattr__(self, name: str) -> Callable[..., TensorVariable]:
         """Return a distribution as a method."""
         # Where there is no namespace yet, the stream is being unpickled.
-        found = distribution(name, "RandomStream", vars(self).get("namespace"))
+        draw = distribution(name, "RandomStream", vars(self).get("namespace"))
 
         def method(*args: Any, **kwargs: Any) -> TensorVariable:
-            return self.gen(found, *args, **kwargs)
+            return self.gen(draw, *args, **kwargs)
 
         method.__name__ = name
-        method.__doc__ = found.__doc__
+        method.__doc__ = draw.__doc__
         return method
 
     def __dir__(self) -> list[str]:

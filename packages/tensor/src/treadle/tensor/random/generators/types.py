@@ -205,13 +205,13 @@ class RandomGeneratorVariable(Variable[RandomType]):
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a distribution as a method."""
-        found = distribution(name, type(self).__name__)
+        draw = distribution(name, type(self).__name__)
 
         def method(*args: object, **kwargs: object) -> Any:
-            return found(*args, rng=self, return_next_rng=True, **kwargs)
+            return draw(*args, rng=self, return_next_rng=True, **kwargs)
 
         method.__name__ = name
-        method.__doc__ = found.__doc__
+        method.__doc__ = draw.__doc__
         return method
 
     def spawn(self, n_children: int) -> tuple[RandomGeneratorVariable, list[RandomGeneratorVariable]]:
@@ -277,7 +277,7 @@ class RandomGeneratorSharedVariable(RandomGeneratorVariable, SharedVariable[Rand
         Raises
         ------
         TypeError
-            If the value is no generator of the variable's kind.
+            If the value is not a generator of the variable's kind.
         ArgumentError
             If there are both a generator and a seed, or neither.
         """

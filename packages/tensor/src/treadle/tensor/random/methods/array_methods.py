@@ -27,8 +27,8 @@ class ArrayMethods(GeneratorMethods):
     def bytes(self, length: int) -> bytes:
         """Return random bytes."""
         count = as_integer("bytes: length", length, 0)
-        made: bytes = self.draw("bits", (-(-count // 4),), "uint32").astype("<u4").tobytes()[:count]
-        return made
+        drawn: bytes = self.draw("bits", (-(-count // 4),), "uint32").astype("<u4").tobytes()[:count]
+        return drawn
 
     def permutation(self, x: ArrayLike, axis: int = 0) -> np.ndarray:
         """Return the integers up to a number, or the parts of an array along an axis, in any order."""
@@ -45,14 +45,14 @@ class ArrayMethods(GeneratorMethods):
         """Return the elements of an array in any order; with an axis, each line along it in an order of its own."""
         array = np.asarray(x)
         if axis is None:
-            made: np.ndarray = array.ravel()[self._order(array.size)].reshape(array.shape)
+            permuted: np.ndarray = array.ravel()[self._order(array.size)].reshape(array.shape)
         else:
             lines = np.moveaxis(array, axis, -1)
             order = self.permuted_positions(lines.shape[-1], lines.shape[:-1])
-            made = np.moveaxis(np.take_along_axis(lines, order, -1), -1, axis)
+            permuted = np.moveaxis(np.take_along_axis(lines, order, -1), -1, axis)
         if out is None:
-            return made
-        out[...] = made
+            return permuted
+        out[...] = permuted
         return out
 
     def shuffle(self, x: np.ndarray | MutableSequence[Any], axis: int = 0) -> None:
@@ -132,5 +132,5 @@ class ArrayMethods(GeneratorMethods):
                 warnings.warn(text, RuntimeWarning, stacklevel=2)
             factor = vectors * np.sqrt(np.abs(values))
         z = self.standard_normal((*self.shape_for(() if size is None else size), centre.size), "float64")
-        made: np.ndarray = centre + z @ factor.T
-        return made
+        draws: np.ndarray = centre + z @ factor.T
+        return draws

@@ -96,8 +96,8 @@ class DiscreteMethods(DrawingMethods):
         power = np.log1p(-p) * self.draw("random", lengths, "float64")
         q = -np.expm1(power)
         beyond = np.floor(1 + np.log(v) / np.log1p(-np.exp(power)))
-        found = np.where(v >= p, 1, np.where(v <= q * q, np.maximum(beyond, 1), np.where(v >= q, 1, 2)))
-        return _as_integer(found)
+        draws = np.where(v >= p, 1, np.where(v <= q * q, np.maximum(beyond, 1), np.where(v >= q, 1, 2)))
+        return _as_integer(draws)
 
     @quiet
     def zipf(self, a: Operand, size: Size = None) -> Operand:

@@ -48,8 +48,8 @@ class DrawingMethods(ABC):
         own = np.broadcast_shapes(*(np.shape(p) for p in parameters))
         if size is None:
             return own
-        given = tuple(size) if isinstance(size, list | tuple | np.ndarray) else (size,)
-        shape = tuple(as_integer("random: size", n) for n in given)
+        lengths = tuple(size) if isinstance(size, list | tuple | np.ndarray) else (size,)
+        shape = tuple(as_integer("random: size", n) for n in lengths)
         if any(n < 0 for n in shape):
             msg = f"random: negative dimensions are not allowed, got the size {shape}. Use lengths of 0 or more."
             raise ShapeError(msg)

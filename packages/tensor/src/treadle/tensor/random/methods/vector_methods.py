@@ -130,16 +130,16 @@ class VectorMethods(DiscreteMethods):
         """Return the elements along a dimension, or the integers from 0 up to a number, in any order."""
         if np.ndim(x) == 0:
             return np.asarray(self.permuted_positions(max(operator.index(x), 0), ()))
-        made: np.ndarray = np.take(x, self.permuted_positions(np.shape(x)[axis], ()), axis)
-        return made
+        elements: np.ndarray = np.take(x, self.permuted_positions(np.shape(x)[axis], ()), axis)
+        return elements
 
     def permuted(self, x: Operand, axis: int | None = None) -> np.ndarray:
         """Return an array with the elements along a dimension in any order, each vector for itself, or all of them."""
         array = np.asarray(x)
         vectors = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
         at = self.permuted_positions(vectors.shape[-1], vectors.shape[:-1])
-        made: np.ndarray = np.take_along_axis(vectors, at, -1)
-        return made.reshape(array.shape) if axis is None else np.moveaxis(made, -1, axis)
+        elements: np.ndarray = np.take_along_axis(vectors, at, -1)
+        return elements.reshape(array.shape) if axis is None else np.moveaxis(elements, -1, axis)
 
     def shuffle(self, x: np.ndarray, axis: int = 0) -> None:
         """Bring the elements along a dimension of an array into any order, in place."""
