@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import treadle.tensor as tt
 from tests.tensor_rewrites import cases_linear_algebra
 from tests.tensor_rewrites.cases import CASES, Variables
-from tests.tensor_rewrites.graphs import EVERYTHING, rewrite
-from treadle.graph import explicit_graph_inputs
+from tests.tensor_rewrites.expressions import Rewritten, rewritten
+from tests.tensor_rewrites.graphs import rewrite
 from treadle.rewrite.builtin import RULES as CORE
 from treadle.tensor import random as tr
 from treadle.tensor.random import GeneratorInState, GeneratorState
@@ -29,8 +29,7 @@ def _usual_rules() -> Iterator[str]:
 def hits() -> Counter[str]:
     """Return how often each rule and pass fires on the cases, each rewritten without and with fusion."""
     found: Counter[str] = Counter(dict.fromkeys(_usual_rules(), 0))
-    expressions = [case.build(Variables()) for case in CASES]
-    expressions += [case.build(cases_linear_algebra.Variables()) for case in cases_linear_algebra.CASES]
+    expressions = [case.build(cases_linear_algebra.Variables()) for case in cases_linear_algebra.CASES]
     # What no case of a single rule has: a value computed from constants late, a stretch with a sum on top, a sum of
     # products.
     v = Variables()
@@ -44,10 +43,9 @@ def hits() -> Counter[str]:
     rng, state = tr.portable_generator_type.make_variable("r"), tt.tensor("state", dtype="int64", shape=(3,))
     later = GeneratorInState()(GeneratorInState()(rng, state), state + 1)
     expressions += [GeneratorState()(later), later]
-    for expression in expressions:
-        inputs = list(explicit_graph_inputs([expression]))
-        for query in (EVERYTHING, "fast_run"):
-            _, report = rewrite(inputs, [expression], query)
+    for made in (*map(rewritten, CASES), *map(Rewritten, expressions)):
+        _, fused = rewrite(made.inputs, [made.expression], "fast_run")
+        for report in (made.report, fused):
             found.update({name: cost.hits for name, cost in report.rules.items() if cost.hits})
     return found
 

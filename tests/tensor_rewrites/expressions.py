@@ -1,12 +1,18 @@
-"""What cases of rules are written with: the case, and the variables of its expression."""
+"""What cases of rules are written with: the case, the variables of its expression, and what rules make of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 import treadle.tensor as tt
+from tests.tensor_rewrites.graphs import program, rewrite
+from treadle.graph import FunctionGraph, explicit_graph_inputs
+
+if TYPE_CHECKING:
+    from treadle.rewrite import Report
 
 
 @dataclass(frozen=True)
@@ -47,3 +53,36 @@ class Variables:
     def all(self) -> list[Any]:
         """Return the inputs in order of their names."""
         return [getattr(self, name) for name in sorted(vars(self))]
+
+
+class Rewritten:
+    """An expression as written and as the rules leave it: both graphs, and what the rules report.
+
+    Parameters
+    ----------
+    expression
+        What is rewritten, by all rules but fusion.
+    """
+
+    def __init__(self, expression: Any) -> None:
+        self.expression = expression
+        self.inputs: list[Any] = list(explicit_graph_inputs([expression]))
+        self.plain = FunctionGraph(self.inputs, [expression], clone=True)
+        self.report: Report
+        self.fgraph, self.report = rewrite(self.inputs, [expression])
+
+    @cached_property
+    def before(self) -> Callable[..., list[Any]]:
+        """What computes the expression as written."""
+        return program(self.plain)
+
+    @cached_property
+    def after(self) -> Callable[..., list[Any]]:
+        """What computes it as rewritten."""
+        return program(self.fgraph)
+
+
+@cache
+def rewritten(case: Case) -> Rewritten:
+    """Return what the rules make of a case: each is rewritten once, whichever tests look at it."""
+    return Rewritten(case.build(Variables()))

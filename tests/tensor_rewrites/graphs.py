@@ -11,7 +11,7 @@ from treadle.link.vm import PythonLinker
 from treadle.rewrite import RewriteDatabaseQuery, default_database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
     from treadle.rewrite import Report
@@ -39,9 +39,15 @@ def rewrite(
     return fgraph, report
 
 
+def program(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return what computes a graph's outputs on the Python VM, from values of its inputs."""
+    linked = PythonLinker().link(fgraph)
+    return lambda values: [np.asarray(v) for v in linked(*values)]
+
+
 def run(fgraph: FunctionGraph, values: Sequence[Any]) -> list[Any]:
     """Compute a graph's outputs on the Python VM."""
-    return [np.asarray(v) for v in PythonLinker().link(fgraph)(*values)]
+    return program(fgraph)(values)
 
 
 def assert_same(before: Sequence[Any], after: Sequence[Any], rtol: float = 1e-12) -> None:

@@ -7,17 +7,17 @@ integers, and floats that are finite without the rules; in `exact` cases all flo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from tests.tensor_rewrites import cases_elementwise, cases_stable
-from tests.tensor_rewrites.expressions import Case, Variables
-from tests.tensor_rewrites.graphs import rewrite, run
-from treadle.graph import explicit_graph_inputs
-from treadle.rewrite import RewriteDatabaseQuery
+from tests.tensor_rewrites.expressions import Case, Rewritten, Variables, rewritten
 from treadle.tensor.errors import DtypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CASES = [*cases_elementwise.CASES, *cases_stable.CASES]
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-310, 5e-324, 1.0, -1.0, 2.5, -3.0, 0.4]
@@ -54,63 +54,57 @@ def value_of(var: Any, lengths: tuple[int, ...], floats: list[float], at: int) -
     return np.resize(source, shape).astype(kind)
 
 
-def compare(case: Case, variables: Variables, floats: list[float], everywhere: bool) -> None:
-    try:
-        var = case.build(variables)
-    except (DtypeError, TypeError):
-        # The function does not take this dtype.
-        return
-    inputs = list(explicit_graph_inputs([var]))
-    plain, _ = rewrite(inputs, [var], RewriteDatabaseQuery())
-    fgraph, _ = rewrite(inputs, [var])
-    near = max(NEAR.get(getattr(v.type, "dtype", ""), 0) for v in plain.variables)
+def compare(made: Rewritten, floats: list[float], everywhere: bool) -> None:
+    """Check that an expression keeps its values, or where it is finite only, for all lengths that go together."""
+    near = max(NEAR.get(getattr(v.type, "dtype", ""), 0) for v in made.plain.variables)
     for lengths in LENGTHS:
-        values = [value_of(v, lengths, floats, at) for at, v in enumerate(inputs)]
+        values = [value_of(v, lengths, floats, at) for at, v in enumerate(made.inputs)]
         try:
-            (old,) = run(plain, values)
+            (old,) = made.before(values)
         except (ValueError, IndexError):
             # These lengths do not go together.
             continue
-        (new,) = run(fgraph, values)
+        (new,) = made.after(values)
         assert (new.dtype, new.shape) == (old.dtype, old.shape)
+        dtypes = " ".join(str(v.type) for v in made.inputs)
         if old.dtype.kind != "f":
-            np.testing.assert_array_equal(new, old)
+            np.testing.assert_array_equal(new, old, err_msg=dtypes)
         elif everywhere:
-            np.testing.assert_allclose(new, old, rtol=near, atol=near)
+            np.testing.assert_allclose(new, old, rtol=near, atol=near, err_msg=dtypes)
         else:
             finite = np.isfinite(old)
-            np.testing.assert_allclose(new[finite], old[finite], rtol=near, atol=near)
+            np.testing.assert_allclose(new[finite], old[finite], rtol=near, atol=near, err_msg=dtypes)
 
 
-@pytest.mark.parametrize("case", CASES, ids=number)
-def test_case_keeps_its_values_in_other_floats_and_lengths(case: Case) -> None:
-    for real in REALS:
-        compare(case, Variables(real=real), MODERATE, everywhere=False)
+def in_other_dtypes(case: Case) -> Iterator[tuple[str, str, Rewritten]]:
+    """Yield the dtype of floats and that of integers, and the case in these: all that it takes."""
+    usual = rewritten(case)
+    yield "float64", "int64", usual
+    others = [(real, "int64") for real in REALS[1:]]
+    if any(v.name == "i" for v in usual.inputs):
+        others += [("float64", whole) for whole in WHOLES if whole != "int64"]
+    for real, whole in others:
+        try:
+            var = case.build(Variables(real, whole))
+        except (DtypeError, TypeError):
+            # The function does not take this dtype.
+            continue
+        yield real, whole, Rewritten(var)
 
 
-WITH_INTEGERS = [case for case in CASES if any(v.name == "i" for v in explicit_graph_inputs([case.build(Variables())]))]
-
-
-@pytest.mark.parametrize("case", WITH_INTEGERS, ids=number)
-def test_case_keeps_its_values_in_other_integers(case: Case) -> None:
-    for whole in WHOLES:
-        compare(case, Variables(whole=whole), MODERATE, everywhere=False)
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case.exact], ids=number)
-def test_exact_case_agrees_at_special_numbers(case: Case) -> None:
-    for real in ("float64", "float32"):
-        compare(case, Variables(real=real), SPECIAL, everywhere=True)
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if not case.exact], ids=number)
-def test_other_case_agrees_at_special_numbers_where_it_is_finite(case: Case) -> None:
+def special_numbers(case: Case) -> list[float]:
+    """Return the special numbers at which a case that is not exact is right where it is finite."""
     # As written, the logarithm of a product with a subnormal number is rounded; and a root is taken of what is not
     # minus infinity.
     usual = [x for x in SPECIAL if x == 0 or not abs(x) < 1e-300]
-    compare(
-        case,
-        Variables(),
-        [1.5 if x == -np.inf and case.rule == "power_minus_half" else x for x in usual],
-        everywhere=False,
-    )
+    return [1.5 if x == -np.inf and case.rule == "power_minus_half" else x for x in usual]
+
+
+@pytest.mark.parametrize("case", CASES, ids=number)
+def test_case_keeps_its_values_in_other_dtypes_and_lengths_and_at_special_numbers(case: Case) -> None:
+    for real, whole, made in in_other_dtypes(case):
+        compare(made, MODERATE, everywhere=False)
+        if case.exact and real != "float16" and whole == "int64":
+            compare(made, SPECIAL, everywhere=True)
+        elif (real, whole) == ("float64", "int64"):
+            compare(made, special_numbers(case), everywhere=False)
