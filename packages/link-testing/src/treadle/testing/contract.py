@@ -1,4 +1,4 @@
-"""The contract: what every backend must do, checked in groups that are compiled as one function each."""
+"""The contract that every backend has to satisfy, checked in groups that are compiled as one function each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treadle.testing.domain import Array
     from treadle.testing.linking import Link, Program
 
-# Dtypes of each kind of check: every one for values, representative ones for the others.
+# The dtypes of each kind of check: all of them for values, representative ones for the others.
 DTYPES: Mapping[str, tuple[str, ...]] = {
     "values": (*REALS, *OPTIONAL_DTYPES),
     "known": ("float64",),
@@ -37,7 +37,7 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
     "second": ("float64", "complex128"),
     "forward": ("float64", "complex128"),
 }
-# Every further shape makes some backends compile again, so only the major dtypes meet all of them.
+# Some backends compile again for each new shape, so only the major dtypes are checked with all of them.
 FEW_VARIANTS = ("plain", "special", "strided", "reversed")
 REWRITTEN_VARIANTS = ("plain", "broadcast", "empty", "special")
 SHOWN = 40
@@ -45,7 +45,7 @@ SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All samples of one family at one dtype, checked in one way.
+    """One kind of check of all samples of a family at one dtype.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Check:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The variants of inputs that are tried."""
+        """The variants of inputs in this check."""
         if self.kind == "once":
             return ("plain",)
         if self.kind == "rewritten":
@@ -82,7 +82,7 @@ class Check:
         return VARIANTS if self.kind != "values" or self.dtype in MAJOR else FEW_VARIANTS
 
     def samples(self) -> list[Sample]:
-        """Return the samples it is about."""
+        """Return the samples that are checked."""
         return [
             sample
             for sample in self.records.of(self.family)
@@ -93,7 +93,7 @@ class Check:
         ]
 
     def part(self, sample: Sample) -> Part:
-        """Return what a sample contributes."""
+        """Return the inputs and outputs of a sample."""
         if self.kind == "scalars":
             return scalar_part(sample, self.dtype)
         if self.kind in {"first", "second"}:
@@ -108,7 +108,7 @@ class Check:
 
 
 def _takes(sample: Sample, dtype: str) -> bool:
-    """Whether a sample is checked at a dtype: elementwise functions of float32 at float16 too."""
+    """Whether a sample is checked at a dtype; elementwise functions of float32 are also checked at float16."""
     return dtype in sample.dtypes or (dtype == "float16" and sample.any_rank and "float32" in sample.dtypes)
 
 
@@ -145,7 +145,7 @@ def checks(kinds: Sequence[str] = KINDS, records: Iterable[Sample] = SAMPLES) ->
 
 
 def _in_force(flags: Mapping[str, object] | None) -> AbstractContextManager[None]:
-    """Return the context in which options are set. What samples wrap, functions of Python, may be steps of Python."""
+    """Return a context in which options are set, and Python functions in samples may be Python steps."""
     return config.change_flags(**{"on_python_step": "ignore", **(flags or {})})
 
 
@@ -157,8 +157,8 @@ def run_check(
 ) -> None:
     """Check a backend.
 
-    All samples are compiled as one function. If that cannot be linked or called, each is compiled alone, to name
-    those at fault.
+    All samples are compiled as one function. If that cannot be linked or called, each is compiled alone, to name those
+    that fail.
 
     Parameters
     ----------
@@ -174,13 +174,13 @@ def run_check(
     Raises
     ------
     ContractError
-        If anything differs; it lists what.
+        If results differ; the error lists all problems.
     """
     find_backend(backend)
     link = linked if check.kind in {"values", "known", "once", "scalars"} else compiled
     with _in_force(flags):
         parts, problems = _built(check)
-        # What a backend may refuse is compiled apart, so that the others stay one function.
+        # Samples that a backend may refuse are compiled separately, so that the others stay one function.
         for optional in (False, True):
             group = [part for part in parts if part.sample.optional is optional]
             problems += _group_problems(backend, link, group, check.variants, may_refuse)
@@ -213,9 +213,9 @@ def _group_problems(
         if len(parts) == 1:
             refused = parts[0].sample.optional or parts[0].dtype in may_refuse
             return [] if refused and isinstance(error, LoweringError) else [_described(parts[0], error)]
-        found = [line for part in parts for line in _group_problems(backend, link, [part], variants, may_refuse)]
-        if found or isinstance(error, LoweringError):
-            return found
+        problems = [line for part in parts for line in _group_problems(backend, link, [part], variants, may_refuse)]
+        if problems or isinstance(error, LoweringError):
+            return problems
         return [f"the group fails, though every sample passes alone: {type(error).__name__}: {error}"]
 
 
@@ -229,61 +229,61 @@ def _problems(backend: str, link: Link, parts: Sequence[Part], variants: Sequenc
     inputs = [v for part in parts for v in part.inputs]
     outputs = [v for part in parts for v in part.outputs]
     run = link(backend, inputs, outputs)
-    found: list[str] = []
+    problems: list[str] = []
     failed: set[str] = set()
     for variant in variants:
         if not any(variant in part.variants for part in parts):
             continue
-        given = [part.arrays(variant if variant in part.variants else "plain") for part in parts]
-        values = [x for arrays in given for x in arrays]
+        arrays_of_parts = [part.arrays(variant if variant in part.variants else "plain") for part in parts]
+        values = [x for arrays in arrays_of_parts for x in arrays]
         before = [x.copy() for x in values]
         results = list(run(*values))
         if len(results) != len(outputs):
-            return [*found, f"{len(results)} results, expected {len(outputs)}"]
+            return [*problems, f"{len(results)} results, expected {len(outputs)}"]
         if any(not np.array_equal(x, y, equal_nan=x.dtype.kind in "fc") for x, y in zip(values, before, strict=True)):
-            found.append(f"an input was changed ({variant})")
-        judged = _judged(parts, variant, given, results)
-        # One variant of a sample says enough.
-        found += [line for name, line in judged if name not in failed]
+            problems.append(f"an input was changed ({variant})")
+        judged = _judged(parts, variant, arrays_of_parts, results)
+        # Report each sample for the first variant that fails only.
+        problems += [line for name, line in judged if name not in failed]
         failed.update(name for name, _ in judged)
         if variant == "plain":
-            found += _ownership(parts, run, values, results)
-    return found
+            problems += _ownership(parts, run, values, results)
+    return problems
 
 
 def _judged(
-    parts: Sequence[Part], variant: str, given: Sequence[Sequence[Array]], results: Sequence[Array]
+    parts: Sequence[Part], variant: str, arrays_of_parts: Sequence[Sequence[Array]], results: Sequence[Array]
 ) -> list[tuple[str, str]]:
-    """Return (sample, line) for each problem."""
-    found = []
+    """Return the name of the sample and a line of text for each problem."""
+    problems = []
     at = 0
-    for part, arrays in zip(parts, given, strict=True):
+    for part, arrays in zip(parts, arrays_of_parts, strict=True):
         own = results[at : at + len(part.outputs)]
         at += len(part.outputs)
         if variant in part.variants:
-            found += [
+            problems += [
                 (part.sample.name, f"{part.sample.name}[{part.dtype}] {variant}: {problem}")
                 for problem in part.problems(variant, arrays, own)
             ]
-    return found
+    return problems
 
 
 def _ownership(parts: Sequence[Part], run: Program, values: Sequence[Array], results: Sequence[Array]) -> list[str]:
-    """Check that results belong to the caller, and that a second call, after they are overwritten, gives the same."""
+    """Check that the caller owns the results, and that a second call gives the same after they are overwritten."""
     names = [part.sample.name for part in parts for _ in part.outputs]
-    found = [f"{names[at]}: {problem}" for at, problem in unowned(results, values)]
-    if found:
-        return found
+    problems = [f"{names[at]}: {problem}" for at, problem in unowned(results, values)]
+    if problems:
+        return problems
     first = [x.copy() for x in results]
     for x in results:
         x.fill(77)
     second = list(run(*values))
     for name, a, b, old in zip(names, first, second, results, strict=True):
         if not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
-            found.append(f"{name}: a second call gives another result")
+            problems.append(f"{name}: a second call gives another result")
         elif old.size and np.any(old != 77 if old.dtype != bool else ~old):
-            found.append(f"{name}: a second call writes into the first one's result")
-    return found
+            problems.append(f"{name}: a second call writes into the first one's result")
+    return problems
 
 
 def contract(
@@ -343,11 +343,11 @@ def contract_tests(
 
     Examples
     --------
-    In a backend's own test-suite, this line is enough::
+    In the test-suite of a backend, this line is enough::
 
         TestContract = contract_tests("mine")
 
-    In the test-suite of a library of ops, this is it, for each backend::
+    In the test-suite of a library of ops, this line is enough for each backend::
 
         TestOpsOnNumba = contract_tests("numba", records=MY_SAMPLES)
     """

@@ -1,4 +1,4 @@
-"""Distribution: one distribution of `treadle.tensor.random`, with what its draws are compared with."""
+"""Distribution: the record of one distribution of `treadle.tensor.random`, with references for its draws."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A distribution, and what its draws are compared with.
+    """A distribution, and the references that its draws are compared with.
 
     Attributes
     ----------
     name
         Its name in `treadle.tensor.random`.
     parameters
-        Values of the parameters, for one draw, such as ``(1.5, 2.0)``; several choices where the sampler differs by
-        them. The first one is drawn on every backend, all of them on the VM and on C.
+        Values of the parameters for one draw, such as ``(1.5, 2.0)``; several choices if samplers differ between them.
+        The first choice is drawn on every backend, all of them on the VM and on C.
     oracle
         A function from parameters to a frozen distribution of `scipy.stats`, whose ``cdf`` or ``pmf`` the draws are
         tested by; None where SciPy has none.
     moments
-        In place of an oracle: a function from parameters to mean and covariance (variance) of a draw.
+        Instead of an oracle, a function from parameters to the mean and the covariance (or variance) of a draw.
     numpy
-        How NumPy's Generator draws it, ``numpy(rng, *parameters, size)``: the same numbers, bit for bit. None where the
-        draw is composed of others.
+        The same draw by NumPy's Generator, ``numpy(rng, *parameters, size)``, equal bit for bit. None if the draw is
+        composed of others.
     shifts
         Values of the parameters that broadcast, for draws of batches: by default the first choice, with the first
         parameter repeated.
     extremes
-        Further parameters for which draws must be right: at the edges of the domain, tiny and huge. With each, a
-        function that says whether an array of draws is right.
+        Further parameters for which draws must be right: at the edges of the domain, tiny and huge. Each comes with a
+        function that tells whether an array of draws is right.
     invalid
-        Parameters that must be refused, and a pattern (a regular expression) of what the ValueError says.
+        Parameters that must be refused, each with a regular expression for the message of the ValueError.
     smooth
-        Whether draws have derivatives by the parameters; those by the parameters whose positions are listed.
+        The positions of the parameters by which draws have derivatives.
     exact
-        Whether the portable draws agree to the bit on every backend: integers made of no floats.
+        Whether portable draws are equal bit for bit on every backend: integers computed without floats.
     make
-        How a draw is made of the parameters, and of ``size``, ``rng`` and ``return_next_rng``; where some arguments of
-        the distribution are no variables. None for the distribution of the name.
+        The function that draws from the parameters, ``size``, ``rng`` and ``return_next_rng``, if some arguments of the
+        distribution are not variables. None for the distribution with the name.
     costly
-        Backends whose compilers take seconds for its draws, being made of many: treadle's own tests make these with
-        -m slow only.
+        Backends whose compilers take seconds for its draws, which consist of many steps: treadle's own tests run these
+        with -m slow only.
     """
 
     name: str

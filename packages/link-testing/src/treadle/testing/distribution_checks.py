@@ -1,4 +1,4 @@
-"""What every backend's draws of a distribution are held to.
+"""Checks of draws from a distribution, for every backend.
 
 Seeds are fixed, so that a check of fit fails always or never. Its bound is a p-value of 1e-4: with some three hundred
 such checks, a change of seeds has one of them fail by chance three times in a hundred.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LEAST = 1e-4
 COUNT = 4000
-# Makers of the generators that a distribution draws from.
+# Functions that create the generators that distributions draw from.
 GENERATORS: Mapping[str, Callable[[], Any]] = {
     "numpy": lambda: np.random.default_rng(2024),
     "portable": lambda: tt.random.PortableGenerator(2024),
@@ -40,7 +40,7 @@ def _mode(backend: str) -> str:
 
 
 def _as_parameters(values: Sequence[object]) -> list[Variable]:
-    """Return parameters as inputs of a graph are: values that rewriting does not see, of known lengths."""
+    """Return parameters as shared variables with known lengths, whose values rewriting does not see."""
     arrays = [np.asarray(value) for value in values]
     return [tt.shared(array, shape=array.shape) for array in arrays]
 
@@ -71,7 +71,7 @@ def apply(
 def _chained(
     records: Iterable[Distribution], generator: np.random.Generator | tt.random.PortableGenerator, size: Size
 ) -> tuple[Any, list[TensorVariable], Variable]:
-    """Return a shared generator, one draw of each record with the generator after the one before, and the last one."""
+    """Return a shared generator, one draw of each record in a chain of generators, and the last generator."""
     shared: Any = tt.random.shared_rng(generator)
     rng = shared
     all_draws = []
@@ -87,7 +87,7 @@ def _fail(backend: str, record: Distribution, problem: str) -> None:
 
 
 def check_numpy_draws(backend: str, records: Iterable[Distribution]) -> None:
-    """Check that draws from NumPy's generator are those that `Distribution.numpy` makes, bit for bit, call after call.
+    """Check that draws from NumPy's generator equal those of `Distribution.numpy` bit for bit, call after call.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def check_portable_draws(backend: str, records: Sequence[Distribution]) -> None:
     Raises
     ------
     ContractError
-        If one differs by more than rounding (at all where `Distribution.exact`), or if the state afterwards does.
+        If one differs by more than rounding (or at all if `Distribution.exact`), or if the state afterwards differs.
     """
     shared, outputs, last = _chained(records, tt.random.PortableGenerator(12), (7, 3))
     reference = function([], outputs, updates={shared: last}, mode="VM")
@@ -144,7 +144,7 @@ def check_fit(backend: str, record: Distribution, choice: int, generator: str) -
     record
         The distribution.
     choice
-        Which of its parameters.
+        The number of the choice of parameters.
     generator
         ``"numpy"`` or ``"portable"``.
 
@@ -189,12 +189,12 @@ def _p_value(frozen: Any, values: np.ndarray) -> float:
 
 
 def check_extremes(backend: str, records: Iterable[Distribution], generator: str) -> None:
-    """Check draws at the edges of the domain by the records' own tests of them.
+    """Check draws at the edges of the domain by the tests in the records.
 
     Raises
     ------
     ContractError
-        If one is not right.
+        If a draw is not right.
     """
     cases = [(record, *extreme) for record in records for extreme in record.extremes]
     outputs = [
@@ -213,7 +213,7 @@ def check_refusal(backend: str, record: Distribution, case: int, generator: str)
     Raises
     ------
     ContractError
-        If there is no ValueError, if it says something else, or if the generator has moved.
+        If there is no ValueError, its message differs, or the generator has moved.
     """
     parameters, text = record.invalid[case]
     shared = tt.random.shared_rng(GENERATORS[generator]())
@@ -232,7 +232,7 @@ def check_refusal(backend: str, record: Distribution, case: int, generator: str)
 
 
 def check_sizes(backend: str, records: Iterable[Distribution], generator: str) -> None:
-    """Check shapes and dtypes of draws of several sizes, of none and of nothing too.
+    """Check shapes and dtypes of draws of several sizes, also without a size and with empty ones.
 
     Raises
     ------
@@ -258,12 +258,12 @@ def check_sizes(backend: str, records: Iterable[Distribution], generator: str) -
 
 
 def check_float32(backend: str, records: Iterable[Distribution], generator: str) -> None:
-    """Check that draws of float32 are finite numbers of float32, of distributions that take a dtype.
+    """Check that float32 draws of distributions that take a dtype are finite float32 numbers.
 
     Raises
     ------
     ContractError
-        If they are not.
+        If they are not finite, or not float32.
     """
     chosen = [r for r in records if getattr(r.make or getattr(tt.random, r.name), "dtype", None) == "floatX"]
     outputs = [
@@ -312,7 +312,7 @@ def distribution_tests(backend: str, records: Iterable[Distribution]) -> type:
 
     Examples
     --------
-    In the test-suite of a library of distributions, for each backend::
+    In the test-suite of a library of distributions, this line is enough for each backend::
 
         TestDrawsOnNumba = distribution_tests("numba", MY_DISTRIBUTIONS)
     """
@@ -322,7 +322,7 @@ def distribution_tests(backend: str, records: Iterable[Distribution]) -> type:
     smooth = [pytest.param(r, k, id=f"{r.name}-{k}") for r in every if r.oracle is not None for k in r.smooth]
 
     class TestDistributions:
-        """What draws are held to."""
+        """The checks of draws."""
 
         def test_draws_are_those_of_numpys_generator(self) -> None:
             check_numpy_draws(backend, every)

@@ -1,4 +1,4 @@
-"""Domains: which numbers the samples of an operand are drawn from."""
+"""Domains: the numbers that samples of an operand are drawn from."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Domain:
     Parameters
     ----------
     low, high
-        Ends of the interval that ordinary samples are drawn from; cut to what the dtype holds.
+        Ends of the interval that ordinary samples are drawn from, clipped to the range of the dtype.
     kinks
-        Points where the function has no derivative: float samples keep a distance from them.
+        Points where the function has no derivative, from which float samples keep a distance.
     period
-        Distance at which the kinks repeat; 0 if they do not.
+        The period of the kinks; 0 if they do not repeat.
     distinct
         Whether the samples of an array must all differ clearly, for functions with ties.
     zero
         Whether 0 may occur among integers.
     special
-        Whether special values may be put in: NaN, infinities and signed zeros for floats, the ends of the range for
+        Whether special values may occur: NaN, infinities and signed zeros for floats, the ends of the range for
         integers.
     """
 
@@ -61,12 +61,12 @@ class Domain:
         return np.where(values == 0, high, values).astype(dtype) if not self.zero else values.astype(dtype)
 
     def _spaced(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Return numbers in random order, at even distances."""
+        """Return evenly spaced numbers in random order."""
         count = int(np.prod(shape))
         return np.asarray(rng.permutation(np.linspace(self.low, self.high, count)).reshape(shape))
 
     def _away(self, values: Array) -> Array:
-        """Move values that are too near to a kink to a distance from it."""
+        """Move values away from kinks that are too near."""
         for kink in self.kinks:
             offset = values - kink
             if self.period:
@@ -76,7 +76,7 @@ class Domain:
         return values
 
     def specials(self, dtype: np.dtype) -> Array:
-        """Return the special values of a dtype, as a vector; ordinary ones where they are not allowed."""
+        """Return the special values of a dtype as a vector, or ordinary ones if they are not allowed."""
         if dtype.kind == "b":
             return np.array([True, False])
         if not self.special:

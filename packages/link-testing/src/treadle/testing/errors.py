@@ -6,15 +6,15 @@ from treadle.config import TreadleError
 
 
 class ContractError(TreadleError, AssertionError):
-    """A backend's results are not what the contract asks for; the message lists what differs."""
+    """A backend does not satisfy the contract; the message lists the differences."""
 
 
 class DuplicateSampleError(TreadleError, ValueError):
-    """Two samples have one name."""
+    """Two samples have the same name."""
 
 
 class UnknownBackendError(TreadleError, LookupError):
-    """No installed distribution provides a backend of that name."""
+    """No installed package provides a backend with that name."""
 
 
 class HammerError(TreadleError, AssertionError):

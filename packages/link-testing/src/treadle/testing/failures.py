@@ -26,7 +26,7 @@ class Failure:
     Parameters
     ----------
     name
-        What is wrong.
+        What is wrong with the call.
     build
         Takes variables of unknown shape, returns the result.
     arrays
@@ -34,7 +34,7 @@ class Failure:
     error
         The builtin class that the error must derive from.
     op
-        What the message must name.
+        The name of the op that the message must contain.
     """
 
     name: str
@@ -111,7 +111,7 @@ FAILURES: tuple[Failure, ...] = (
 
 
 def run_failure(backend: str, failure: Failure, rewritten: bool = False) -> str:
-    """Check that a call raises what it must on a backend, and return the message.
+    """Check that a call raises the right error on a backend, and return its message.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def run_failure(backend: str, failure: Failure, rewritten: bool = False) -> str:
     Raises
     ------
     ContractError
-        If nothing is raised, or another class of error, or the message does not name the op and the user's line.
+        If no error or one of another class is raised, or if its message does not name the op and the user's line.
     """
     variables = [tt.tensor(f"x{i}", dtype=x.dtype, ndim=x.ndim) for i, x in enumerate(failure.arrays)]
     run = (compiled if rewritten else linked)(backend, variables, [_built_by_a_user(failure.build, variables)])
@@ -140,12 +140,12 @@ def run_failure(backend: str, failure: Failure, rewritten: bool = False) -> str:
     raise ContractError(msg)
 
 
-# Where the user's line is, for the graphs of failures.
+# The file of the user's line in graphs of failures.
 USER_FILE, USER_LINE = "<contract>", 41
 
 
 def _built_by_a_user(build: Callable[..., TensorVariable], variables: list[TensorVariable]) -> TensorVariable:
-    """Build from a line that counts as the user's, whoever runs the contract."""
+    """Build the graph at a line that always counts as the user's."""
     scope: dict[str, Any] = {"build": build, "variables": variables}
     exec(compile("\n" * (USER_LINE - 1) + "result = build(*variables)", USER_FILE, "exec"), scope)
     result: TensorVariable = scope["result"]

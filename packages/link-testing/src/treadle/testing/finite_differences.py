@@ -1,4 +1,4 @@
-"""Finite differences along directions: what symbolic derivatives are compared with."""
+"""Finite differences along directions, which symbolic derivatives are compared with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = 1e-3
 
 
 def step_for(arrays: Sequence[Array]) -> float:
-    """Return a step that suits the size of the numbers."""
+    """Return a step that is suitable for the magnitude of the numbers."""
     largest = max((float(np.max(np.abs(x))) for x in arrays if x.size and x.dtype.kind in "fc"), default=0.0)
     return STEP * max(1.0, largest / 3)
 
@@ -23,16 +23,16 @@ def step_for(arrays: Sequence[Array]) -> float:
 def slopes(
     function: Callable[..., Sequence[Array]], arrays: Sequence[Array], direction: Sequence[Array | None]
 ) -> list[Array]:
-    """Return the derivatives of what a function makes of arrays along a direction, to fourth order in the step.
+    """Return the derivatives of a function's results along a direction, to fourth order in the step.
 
     Parameters
     ----------
     function
-        Takes the arrays, returns several.
+        The function, from several arrays to several arrays.
     arrays
         The point.
     direction
-        One array for each, or None for those that stay.
+        One array for each operand, or None for those that do not move.
 
     Notes
     -----
@@ -44,9 +44,9 @@ def slopes(
 
 
 def slope(function: Callable[..., float], arrays: Sequence[Array], direction: Sequence[Array | None]) -> float:
-    """Return the derivative of a function of arrays that returns a number, as `slopes` does."""
-    (found,) = slopes(lambda *values: [np.asarray(function(*values))], arrays, direction)
-    return float(found)
+    """Return the derivative of a function from arrays to a number; see `slopes`."""
+    (derivative,) = slopes(lambda *values: [np.asarray(function(*values))], arrays, direction)
+    return float(derivative)
 
 
 def mixed_slope(

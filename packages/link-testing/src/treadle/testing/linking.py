@@ -1,4 +1,4 @@
-"""Backends by name, and graphs linked by them: as they are, or through `treadle.compile.function`."""
+"""Backends by name, and linking graphs by them: directly, or through `treadle.compile.function`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.link.vm import Backend
     from treadle.testing.domain import Array
 
-    # What a backend makes of a graph; that results are arrays is for the contract to check.
+    # A linked graph; the contract checks that the results are arrays.
     Program = Callable[..., Sequence[Array]]
     Link = Callable[[str, Sequence[Variable], Sequence[Variable]], Program]
 
@@ -35,21 +35,21 @@ def find_backend(name: str) -> Backend:
     Raises
     ------
     UnknownBackendError
-        If there is none of that name.
+        If there is no backend with that name.
     """
-    found = discover(GROUP)
-    if name not in found:
-        near = difflib.get_close_matches(name, found) or list(found)
+    backends = discover(GROUP)
+    if name not in backends:
+        near = difflib.get_close_matches(name, backends) or list(backends)
         msg = f"testing: no backend named {name!r} is installed; there are {', '.join(near)}. Install it, or pick one."
         raise UnknownBackendError(msg)
-    backend: Backend = found[name].load()
+    backend: Backend = backends[name].load()
     return backend
 
 
 def linked(backend: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
-    """Return the graph as a program of a backend, without any rewriting.
+    """Return the graph as a program of a backend, without rewriting.
 
-    The variables may be used again afterwards: the graph is a copy.
+    The graph is a copy, so that its variables may be used again.
     """
     fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
     program = find_backend(backend).linker().link(fgraph)

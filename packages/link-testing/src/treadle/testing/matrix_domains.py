@@ -1,4 +1,4 @@
-"""Matrices for records of linear algebra: far from singular, so that results have most of their digits."""
+"""Domains of matrices for records of linear algebra: far from singular, so that results are accurate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOSSY = {
 
 @dataclass(frozen=True, slots=True)
 class Dominant(Domain):
-    """Square matrices with a large diagonal, the `offset`-th."""
+    """Square matrices in which the diagonal with number `offset` is large."""
 
     special: bool = False
     offset: int = 0
@@ -49,7 +49,7 @@ class PositiveDefinite(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Diagonals(Domain):
-    """Diagonals of banded matrices as rows, of which that numbered `main` is the largest."""
+    """The diagonals of banded matrices as rows; row `main` is the largest one."""
 
     special: bool = False
     main: int = 0

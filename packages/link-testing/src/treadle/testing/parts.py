@@ -1,4 +1,4 @@
-"""Parts: what one sample contributes to a compiled group, and how its results are judged."""
+"""Parts: the inputs and outputs of one sample in a compiled group, and the checks of its results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Part:
     inputs, outputs
         Variables.
     variants
-        Variants that say something about it.
+        The variants that are checked for this sample.
     """
 
     sample: Sample
@@ -50,9 +50,9 @@ class Part:
         return self.sample.arrays(self.dtype, variant)
 
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
-        """Return what is wrong with the results."""
+        """Return the problems with the results."""
         signed = self.sample.signed_zeros and variant == "special"
-        found = []
+        problems = []
         for var, result, expected in zip(self.outputs, results, self.sample.expected(arrays), strict=True):
             wrong = difference(result, expected, self.sample.tolerance(expected.dtype.name), signed)
             if wrong is None and var.dtype != expected.dtype.name:
@@ -60,8 +60,8 @@ class Part:
             if wrong is None and not fits_static_shape(result, var.type.shape):
                 wrong = f"shape {result.shape} does not fit the static shape {var.type.shape}"
             if wrong is not None:
-                found.append(wrong)
-        return found
+                problems.append(wrong)
+        return problems
 
 
 def as_tuple(built: object) -> tuple[TensorVariable, ...]:
@@ -70,7 +70,7 @@ def as_tuple(built: object) -> tuple[TensorVariable, ...]:
 
 
 def variables(sample: Sample, dtype: str, known: bool) -> list[TensorVariable]:
-    """Return input variables for a sample; with all lengths `known`, or as few as it needs."""
+    """Return input variables for a sample, with all lengths `known` or with as few as it needs."""
     return [
         tt.tensor(f"{sample.name}_{at}", dtype=operand.dtype or dtype, shape=operand.static_shape(known))
         for at, operand in enumerate(sample.operands)
@@ -94,7 +94,7 @@ def scalar_part(sample: Sample, dtype: str) -> Part:
 class SlopePart(Part):
     """The part that checks derivatives against finite differences of the oracle.
 
-    Complex numbers move in both of their directions: a gradient is d/da + i d/db.
+    For a complex number a + ib, the direction has both parts, since a gradient is d/da + i d/db.
     """
 
     __slots__ = ("order",)
@@ -103,12 +103,12 @@ class SlopePart(Part):
         super().__init__(sample, dtype)
         self.order = order
         self.variants = tuple(v for v in ("plain", "broadcast") if v in sample.variants)
-        given = variables(sample, dtype, known=False)
-        results = [v for v in as_tuple(sample.build(*given)) if v.type.numpy_dtype.kind in "fc"]
+        operands = variables(sample, dtype, known=False)
+        results = [v for v in as_tuple(sample.build(*operands)) if v.type.numpy_dtype.kind in "fc"]
         weights = [tt.tensor(f"w{i}", dtype=_widest(v.dtype), ndim=v.ndim) for i, v in enumerate(results)]
-        wrt = [given[i] for i in sample.wrt]
+        wrt = [operands[i] for i in sample.wrt]
         slopes = tt.grad(_dot(results, weights), wrt, disconnected_inputs="ignore")
-        self.inputs = [*given, *weights]
+        self.inputs = [*operands, *weights]
         self.outputs = slopes
         if order == 2:
             along = [v.type.make_variable(f"u{i}") for i, v in enumerate(wrt)]
@@ -117,31 +117,31 @@ class SlopePart(Part):
 
     def arrays(self, variant: str) -> tuple[Array, ...]:
         """Return values of the inputs, weights of the results, and the first direction."""
-        given = self.sample.arrays(self.dtype, variant)
+        operands = self.sample.arrays(self.dtype, variant)
         rng = np.random.default_rng(zlib.crc32(f"{self.sample.name} {variant}".encode()))
-        weights = [_drawn(rng, (0.5, 1.5), y) for y in self._floats(given)]
-        along = [_drawn(rng, (-1, 1), given[i]) for i in self.sample.wrt] if self.order == 2 else []
-        return (*given, *weights, *along)
+        weights = [_drawn(rng, (0.5, 1.5), y) for y in self._floats(operands)]
+        along = [_drawn(rng, (-1, 1), operands[i]) for i in self.sample.wrt] if self.order == 2 else []
+        return (*operands, *weights, *along)
 
-    def _floats(self, given: Sequence[Array]) -> list[Array]:
-        return [y for y in self.sample.expected(given) if y.dtype.kind in "fc"]
+    def _floats(self, operands: Sequence[Array]) -> list[Array]:
+        return [y for y in self.sample.expected(operands) if y.dtype.kind in "fc"]
 
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
-        """Return where derivatives have another shape or dtype than the input, or another slope."""
+        """Return the derivatives that differ from their input in shape or dtype, or whose slope is wrong."""
         count = len(self.sample.operands)
-        given, rest = list(arrays[:count]), arrays[count:]
+        operands, rest = list(arrays[:count]), arrays[count:]
         wrt = self.sample.wrt
-        found = [
+        mismatches = [
             f"the derivative by operand {i} has dtype {r.dtype} and shape {r.shape}, "
-            f"expected {given[i].dtype} and {given[i].shape}"
+            f"expected {operands[i].dtype} and {operands[i].shape}"
             for i, r in zip(wrt, results, strict=True)
-            if r.dtype != given[i].dtype or r.shape != given[i].shape
+            if r.dtype != operands[i].dtype or r.shape != operands[i].shape
         ]
-        if found:
-            return found
-        weights = rest[: len(self._floats(given))]
+        if mismatches:
+            return mismatches
+        weights = rest[: len(self._floats(operands))]
         rng = np.random.default_rng(5)
-        direction = {i: _drawn(rng, (-1, 1), given[i]) for i in wrt}
+        direction = {i: _drawn(rng, (-1, 1), operands[i]) for i in wrt}
         computed = sum(float(np.sum(r * direction[i].conj()).real) for i, r in zip(wrt, results, strict=True))
         size = 1.0 + sum(float(np.sum(np.abs(r * direction[i]))) for i, r in zip(wrt, results, strict=True))
 
@@ -150,10 +150,10 @@ class SlopePart(Part):
 
         second = [direction.get(i) for i in range(count)]
         if self.order == 1:
-            expected = slope(cost, given, second)
+            expected = slope(cost, operands, second)
         else:
             along = dict(zip(wrt, rest[len(weights) :], strict=True))
-            expected = mixed_slope(cost, given, [along.get(i) for i in range(count)], second)
+            expected = mixed_slope(cost, operands, [along.get(i) for i in range(count)], second)
         if not abs(computed - expected) <= SLOPE_TOLERANCE * size:
             return [f"derivative {self.order} along a direction is {computed!r}, finite differences give {expected!r}"]
         return []
@@ -165,43 +165,43 @@ class ForwardPart(Part):
     def __init__(self, sample: Sample, dtype: str = "float64") -> None:
         super().__init__(sample, dtype)
         self.variants = tuple(v for v in ("plain", "broadcast") if v in sample.variants)
-        given = variables(sample, dtype, known=False)
-        results = [v for v in as_tuple(sample.build(*given)) if v.type.numpy_dtype.kind in "fc"]
-        wrt = [given[i] for i in sample.wrt]
+        operands = variables(sample, dtype, known=False)
+        results = [v for v in as_tuple(sample.build(*operands)) if v.type.numpy_dtype.kind in "fc"]
+        wrt = [operands[i] for i in sample.wrt]
         along = [v.type.make_variable(f"u{i}") for i, v in enumerate(wrt)]
-        self.inputs = [*given, *along]
+        self.inputs = [*operands, *along]
         self.outputs = tt.pushforward(results, wrt, along, disconnected_outputs="ignore")
 
     def arrays(self, variant: str) -> tuple[Array, ...]:
         """Return values of the inputs, and a direction."""
-        given = self.sample.arrays(self.dtype, variant)
+        operands = self.sample.arrays(self.dtype, variant)
         rng = np.random.default_rng(zlib.crc32(f"{self.sample.name} {variant}".encode()))
-        return (*given, *(_drawn(rng, (-1, 1), given[i]).astype(given[i].dtype) for i in self.sample.wrt))
+        return (*operands, *(_drawn(rng, (-1, 1), operands[i]).astype(operands[i].dtype) for i in self.sample.wrt))
 
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
-        """Return where derivatives have another shape or dtype than the results, or another value."""
+        """Return the derivatives that differ from their result in shape or dtype, or whose value is wrong."""
         count = len(self.sample.operands)
-        # Differences are taken in double precision.
+        # Finite differences are computed in double precision.
         moves = [d.astype(_widest(d.dtype.name)) for d in arrays[count:]]
         along = dict(zip(self.sample.wrt, moves, strict=True))
 
         def smooth(*values: Array) -> list[Array]:
             return [y for y in self.sample.expected(values) if y.dtype.kind in "fc"]
 
-        given = arrays[:count]
-        expected = slopes(smooth, given, [along.get(i) for i in range(count)])
-        found = []
-        for at, (y, r, d) in enumerate(zip(smooth(*given), results, expected, strict=True)):
+        operands = arrays[:count]
+        expected = slopes(smooth, operands, [along.get(i) for i in range(count)])
+        problems = []
+        for at, (y, r, d) in enumerate(zip(smooth(*operands), results, expected, strict=True)):
             if r.dtype != y.dtype or r.shape != y.shape:
-                found.append(
+                problems.append(
                     f"the derivative of result {at} has dtype {r.dtype} and shape {r.shape}, "
                     f"expected {y.dtype} and {y.shape}"
                 )
                 continue
             allowed = SLOPE_TOLERANCE * (1.0 + np.abs(r).sum())
             if not np.all(np.abs(r - d) <= allowed):
-                found.append(f"result {at} moves by {r!r} along a direction, finite differences give {d!r}")
-        return found
+                problems.append(f"result {at} moves by {r!r} along a direction, finite differences give {d!r}")
+        return problems
 
 
 def _dot(results: Sequence[TensorVariable], weights: Sequence[TensorVariable]) -> TensorVariable:
@@ -216,6 +216,6 @@ def _widest(dtype: str) -> str:
 
 
 def _drawn(rng: np.random.Generator, limits: tuple[float, float], like: Array) -> Array:
-    """Return random numbers of the shape of an array, complex ones for complex ones."""
+    """Return random numbers with the shape of an array, complex ones if the array is complex."""
     drawn = np.asarray(rng.uniform(*limits, like.shape))
     return np.asarray(drawn + 1j * rng.uniform(*limits, like.shape)) if like.dtype.kind == "c" else drawn

@@ -1,4 +1,4 @@
-"""Records that installed distributions publish, for ops and distributions of random variables of their own."""
+"""Records that installed packages publish for their own ops and random distributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUP = "treadle.samples"
 
 @cache
 def _records() -> Mapping[str, Sequence[object]]:
-    """Return what is published, by entry point."""
+    """Return the published records by entry point."""
     return {name: tuple(entry.load()) for name, entry in discover(GROUP).items()}
 
 
@@ -29,7 +29,7 @@ def published(kind: type[R]) -> dict[str, list[R]]:
     Raises
     ------
     TypeError
-        If an entry point names what is not a record.
+        If an entry point names something that is not a record.
     """
     for name, records in _records().items():
         for record in records:
@@ -40,9 +40,9 @@ def published(kind: type[R]) -> dict[str, list[R]]:
 
 
 class AllSamples(SampleTable):
-    """Samples, and those that installed distributions publish; these are loaded when samples are first asked for.
+    """Samples, and those that installed packages publish, which are loaded when samples are first read.
 
-    So what publishes samples may import `treadle.testing` to describe them.
+    Therefore a module that publishes samples may import `treadle.testing` to describe them.
     """
 
     __slots__ = ("_is_complete",)
@@ -54,7 +54,7 @@ class AllSamples(SampleTable):
     def __iter__(self) -> Iterator[Sample]:
         """Iterate over all samples."""
         if not self._is_complete:
-            everyone = SampleTable(*self._samples.values(), *(s for found in published(Sample).values() for s in found))
-            self._samples = everyone._samples
+            installed = [sample for samples in published(Sample).values() for sample in samples]
+            self._samples = SampleTable(*self._samples.values(), *installed)._samples
             self._is_complete = True
         return super().__iter__()

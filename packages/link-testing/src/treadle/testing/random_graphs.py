@@ -1,4 +1,4 @@
-"""Random graphs: hypothesis draws recipes, every backend must make the same of them, rewritten or not."""
+"""Random graphs: hypothesis draws recipes, and every backend must give the same results, rewritten or not."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorVariable
     from treadle.testing.domain import Array
 
-# All lengths are this or 1, so that everything broadcasts; which of the two is not known when graphs are built.
+# All lengths are this or 1, so that everything broadcasts; graphs are built without knowing which of the two.
 LENGTH = 3
 SHAPES = ((LENGTH, LENGTH), (LENGTH,), (LENGTH, 1), (1, LENGTH), ())
-# Intermediate results stay small, and depend smoothly on rounding: so the backends' results can be compared.
+# Intermediate results stay small, and depend smoothly on rounding, so that results of backends can be compared.
 TOLERANCE = (1e-8, 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A graph in numbers: each step takes a function and two earlier results, counted around.
+    """A graph as numbers: each step is a function of two earlier results, whose numbers wrap around.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _row_increased(x: TensorVariable, y: TensorVariable) -> TensorVariable:
 
 
 def _in_float32(x: TensorVariable, y: TensorVariable) -> TensorVariable:
-    """Make float32 of whole numbers, which lose nothing."""
+    """Convert integers to float32 and back, which is exact."""
     del y
     return (x * 0 + 2).astype("float32").astype("float64") * x
 
@@ -105,7 +105,7 @@ recipes = strategies.builds(
 
 
 def input_variables() -> list[TensorVariable]:
-    """Return the inputs that recipes are built on; no length is known."""
+    """Return the inputs of recipes, of unknown lengths."""
     return [tt.tensor(f"x{i}", dtype="float64", ndim=len(shape)) for i, shape in enumerate(SHAPES)]
 
 
@@ -127,7 +127,7 @@ def compare(made: Sequence[Recipe], backend: str, rewritten: bool = True, seed: 
     rewritten
         Whether to go through `treadle.compile.function`.
     seed
-        Of the values.
+        The seed of the values.
 
     Raises
     ------
@@ -138,8 +138,8 @@ def compare(made: Sequence[Recipe], backend: str, rewritten: bool = True, seed: 
     outputs = [recipe.build(inputs) for recipe in made]
     values = input_values(seed)
     expected = linked("vm", inputs, outputs)(*values)
-    found = (compiled if rewritten else linked)(backend, inputs, outputs)(*values)
-    for recipe, one, other in zip(made, found, expected, strict=True):
+    results = (compiled if rewritten else linked)(backend, inputs, outputs)(*values)
+    for recipe, one, other in zip(made, results, expected, strict=True):
         wrong = difference(one, other, TOLERANCE)
         if wrong is not None:
             msg = f"{backend}: {recipe} gives another result than the Python VM: {wrong}."

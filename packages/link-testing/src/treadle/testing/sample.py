@@ -1,4 +1,4 @@
-"""Sample: one record per op, from which every check of every backend is made."""
+"""Sample: one record per op, from which all checks of all backends are generated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treadle.testing.errors import DuplicateSampleError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    # What a sample builds, of variables, or what NumPy makes of arrays: one result or a tuple of them.
+    # A function that returns one result or a tuple of them, from variables or from arrays.
     Function = Callable[..., object]
     Axis = int | tuple[int, ...] | None
 
@@ -26,9 +26,9 @@ FLOATS = ("float32", "float64")
 NUMBERS = (*INTEGERS, *FLOATS)
 REALS = ("bool", *NUMBERS)
 DISCRETE = ("bool", *INTEGERS)
-# The dtypes that meet every shape and every way of using an op; the others meet every op.
+# These dtypes are checked with every shape and every way of using an op, the others with every op.
 MAJOR = ("bool", "int64", "float32", "float64")
-# What a backend from elsewhere may refuse to store, with an error that lists the nodes: treadle's own have them.
+# Dtypes that third-party backends may refuse, with an error that lists the nodes; treadle's backends support them.
 OPTIONAL_DTYPES = ("float16", "complex64", "complex128")
 
 # (relative, absolute) error allowed, by dtype of the result.
@@ -40,14 +40,14 @@ TOLERANCES: Mapping[str, tuple[float, float]] = {
     "complex128": (1e-11, 1e-12),
 }
 
-# How a record is checked (`treadle.testing.contract.Check` says what each means). A function that only puts other ops
-# together is checked as users run it, and by its first derivatives: the ops have records of their own.
+# The kinds of checks, which `treadle.testing.contract.Check` describes. Functions that only combine other ops are
+# checked as users run them, and by their first derivatives; the ops have their own records.
 KINDS = ("values", "known", "scalars", "rewritten", "first", "second")
 COMPOSED = ("rewritten", "first")
 
-# Sets of inputs with shapes or values of their own.
+# Variants of inputs with particular shapes or values.
 SHAPES = ("plain", "broadcast", "empty", "long", "special")
-# The plain values in other memory layouts.
+# Variants with the plain values in other memory layouts.
 LAYOUTS = ("fortran", "strided", "reversed", "readonly")
 VARIANTS = (*SHAPES, *LAYOUTS)
 
@@ -62,15 +62,15 @@ class Operand:
     Parameters
     ----------
     shapes
-        Shape by variant; ``plain`` is needed, and stands in for the others.
+        The shapes by variant; ``plain`` is needed, and is the default for the others.
     domain
-        Which numbers it takes.
+        The numbers that it is drawn from.
     dtype
-        Its dtype, where that is not the group's.
+        Its dtype, if that is not the group's.
     values
-        Returns the array for a shape, in place of samples from the domain: for positions.
+        A function from a shape to the array, instead of samples from the domain, as for positions.
     static
-        Lengths that must be known when the graph is built; None elsewhere. All unknown if empty.
+        The lengths that must be known when the graph is built, None for others; all are unknown if it is empty.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -90,7 +90,7 @@ class Operand:
         return self.domain.draw(rng, wanted, shape)
 
     def static_shape(self, known: bool) -> tuple[int | None, ...]:
-        """Return the static shape to declare: of the plain variant where all is `known`."""
+        """Return the static shape of the variable: that of the plain variant if `known`."""
         plain = self.shapes["plain"]
         return plain if known else self.static or (None,) * len(plain)
 
@@ -105,7 +105,7 @@ class Checked(TypedDict, total=False):
 
 
 class Traits(Checked, total=False):
-    """How a sample is checked, and with what."""
+    """How a sample is checked, and its dtypes and variants."""
 
     variants: tuple[str, ...]
     optional: bool
@@ -118,7 +118,7 @@ class Traits(Checked, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is known about one op, or one way of using it.
+    """The record of one op, or of one way of using it.
 
     Parameters
     ----------
@@ -127,23 +127,23 @@ class Sample:
     family
         The module of ``treadle.tensor`` that it belongs to, or what a composed function is about.
     build
-        Takes variables, returns the result or a tuple of results.
+        A function from variables to the result or a tuple of results.
     oracle
-        Takes arrays, returns what NumPy (or SciPy) makes of them, dtype included.
+        A function from arrays to the results of NumPy (or SciPy), with the right dtype.
     operands
         The inputs.
     dtypes
-        Dtypes the group may have; REALS or a part of it, and optional ones.
+        The dtypes that the group may have: REALS or some of them, and optional ones.
     wrt
-        Positions of the inputs it can be differentiated by.
+        The positions of the inputs that it can be differentiated by.
     order
-        Highest derivative that is checked.
+        The highest order of derivatives that is checked.
     variants
-        Variants that make sense for it.
+        The variants that make sense for it.
     signed_zeros
         Whether the sign of zeros is defined.
     tolerances
-        Replaces (relative, absolute) error allowed by dtype of the result.
+        The (relative, absolute) errors allowed, by dtype of the result, where they are not the default.
     takes_all
         Whether `dtypes` lists all real dtypes that it takes, so that building it with others must fail.
     any_rank
@@ -189,7 +189,7 @@ class Sample:
     costly: tuple[str, ...] = ()
 
     def arrays(self, dtype: str, variant: str) -> tuple[Array, ...]:
-        """Return the inputs of a variant; those of ``plain`` where it makes no sense for this sample."""
+        """Return the inputs of a variant, or those of ``plain`` if it makes no sense for this sample."""
         shown = variant if variant in self.variants else "plain"
         base = "plain" if shown in LAYOUTS else shown
         rng = np.random.default_rng(zlib.crc32(f"{self.family} {self.name} {base}".encode()))
@@ -197,12 +197,12 @@ class Sample:
         return tuple(laid_out(x, shown) for x in arrays)
 
     def expected(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """Return what the oracle makes of the arrays."""
+        """Return the oracle's results for arrays."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
-            # NumPy's statistics of nothing are NaN, with a warning.
+            # NumPy's statistics of no elements are NaN, with a warning.
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = self.oracle(*(np.array(x) for x in arrays))
-        return tuple(np.asarray(x) for x in found) if isinstance(found, tuple) else (np.asarray(found),)
+            expected = self.oracle(*(np.array(x) for x in arrays))
+        return tuple(np.asarray(x) for x in expected) if isinstance(expected, tuple) else (np.asarray(expected),)
 
     def __str__(self) -> str:
         """Show as ``arithmetic.add``."""
@@ -223,7 +223,7 @@ def costly(patterns: tuple[str, ...], *samples: Sample) -> tuple[Sample, ...]:
 
 
 def laid_out(x: Array, layout: str) -> Array:
-    """Return the same values in another memory layout."""
+    """Return an array with the same values in another memory layout."""
     if layout == "fortran" and x.ndim:
         return np.asfortranarray(x)
     if layout == "strided" and x.ndim:
@@ -241,19 +241,19 @@ def laid_out(x: Array, layout: str) -> Array:
 
 
 class SampleTable:
-    """Samples by family; two samples of one name are an error.
+    """Samples by family; two samples with the same name are an error.
 
     Parameters
     ----------
     samples
-        All of them.
+        All samples.
 
     Raises
     ------
     DuplicateSampleError
         If two have the same family and name.
     TypeError
-        If one is not a `Sample`.
+        If a value is not a `Sample`.
     """
 
     __slots__ = ("_samples",)

@@ -1,4 +1,4 @@
-"""How records are made of functions that only derivatives need, and oracles for these: differences, and integrals."""
+"""Making records of functions that only derivatives use, and oracles for them: finite differences and integrals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 # Weights of the central difference of order 8.
 _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _STEP = 0.005
-# SciPy's own errors, over the step once and twice.
+# The errors of SciPy's functions, divided by the step once and twice.
 DIFFERENCES = {"float64": (1e-8, 1e-8)}
 
 
 def scalar_op(name: str) -> Function:
-    """Return the function of a scalar op that has no public name; its family must be loaded."""
+    """Return the function of a scalar op without a public name; its family must be loaded."""
     return tt.Elemwise(tt.SCALAR_OPS[name])
 
 

@@ -1,4 +1,4 @@
-"""hammer: one function called from many threads at once, every answer checked."""
+"""hammer: call one function from many threads at once, and check every answer."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def hammer(
     distinct: int = 50,
     tolerance: float = 1e-9,
 ) -> list[T]:
-    """Call a function from several threads, which start each round together.
+    """Call a function from several threads at once; the threads wait for each other every hundred calls.
 
     Parameters
     ----------
     function
-        What to call; it must return one array or number.
+        The function to call; it must return one array or number.
     arguments
-        Arguments by number of the call.
+        A function from the number of a call to its arguments.
     expected
-        The right answer by number of the call; None to check nothing here.
+        A function from the number of a call to the right answer; None to check nothing.
     threads, calls
-        How many threads, and how many calls in each.
+        The number of threads, and of calls in each.
     distinct
-        How many different calls there are: numbers run from 0 to this.
+        The number of different calls; call numbers are smaller than this.
     tolerance
-        Error allowed, relative and absolute.
+        The relative and absolute error allowed.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def hammer(
     Raises
     ------
     HammerError
-        If a call raised, or an answer is wrong; it says how many, and which is the first.
+        If a call raises an error, or answers are wrong; the message has their number and the first of them.
     """
-    given = [arguments(k) for k in range(distinct)]
+    inputs = [arguments(k) for k in range(distinct)]
     wanted = [] if expected is None else [np.asarray(expected(k)) for k in range(distinct)]
     barrier = threading.Barrier(threads)
     answers: list[list[T]] = [[] for _ in range(threads)]
@@ -67,7 +67,7 @@ def hammer(
             for call in range(calls):
                 if call % 100 == 0:
                     barrier.wait()
-                own.append(function(*given[(call + thread * 7) % distinct]))
+                own.append(function(*inputs[(call + thread * 7) % distinct]))
         except BaseException as error:  # noqa: BLE001 - whatever stops a thread is reported by the caller's
             raised.append(error)
             barrier.abort()
@@ -92,8 +92,8 @@ def _check(answers: list[list[T]], wanted: list[Array], distinct: int, tolerance
     for thread, own in enumerate(answers):
         for call, answer in enumerate(own):
             right = wanted[(call + thread * 7) % distinct]
-            found = np.asarray(answer)
-            if found.shape != right.shape or not np.allclose(found, right, rtol=tolerance, atol=tolerance):
+            result = np.asarray(answer)
+            if result.shape != right.shape or not np.allclose(result, right, rtol=tolerance, atol=tolerance):
                 wrong += 1
                 example = example or f"thread {thread}, call {call}: {answer!r}, expected {right!r}"
     if wrong:

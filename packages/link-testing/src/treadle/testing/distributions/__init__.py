@@ -1,4 +1,4 @@
-"""Records of distributions: what every backend's draws are tested by."""
+"""Records of distributions, by which every backend's draws are tested."""
 
 from treadle.testing.distributions.table import families
 

@@ -9,7 +9,7 @@ from treadle.testing.distribution import Distribution
 
 
 class Kumaraswamy:
-    """Kumaraswamy's distribution, which SciPy has not."""
+    """Kumaraswamy's distribution, which SciPy does not have."""
 
     def __init__(self, a: float, b: float) -> None:
         self.a, self.b = a, b
@@ -26,7 +26,7 @@ class Kumaraswamy:
 
 
 class LogitNormal:
-    """The logit-normal distribution, which SciPy has not."""
+    """The logit-normal distribution, which SciPy does not have."""
 
     def __init__(self, mu: float, sigma: float) -> None:
         self.normal = stats.norm(mu, sigma)

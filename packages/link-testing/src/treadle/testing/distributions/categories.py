@@ -68,7 +68,7 @@ DISTRIBUTIONS = [
             ((0, _WEIGHTS), lambda x: bool((x == 0).all())),
             ((9, [0.0, 1.0, 0.0]), lambda x: bool((x == [0, 9, 0]).all())),
             ((9, [1.0]), lambda x: bool((x == 9).all())),
-            # What is left goes to the last one, as in NumPy.
+            # The last category gets the remaining probability, as in NumPy.
             ((9, [0.0, 0.0]), lambda x: bool((x == [0, 9]).all())),
             ((10**12, [0.5, 0.5]), lambda x: bool((x.sum(-1) == 10**12).all())),
         ],

@@ -1,4 +1,4 @@
-"""Distributions of counts that are made of others."""
+"""Distributions of counts that are composed of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PSI = "psi < 0, psi > 1 or psi is NaN"
 _CUTS = np.array([-1.0, 0.5, 2.0])
-# Beyond any count that is drawn from the distributions below.
+# Larger than any count drawn from the distributions below.
 _MOST = 400
 
 
@@ -23,7 +23,7 @@ def _categories(p: np.ndarray) -> Any:
 
 
 def _inflated(of: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the oracle of a distribution with more zeros."""
+    """Return the oracle of a zero-inflated distribution."""
 
     def oracle(psi: float, *parameters: float) -> Any:
         p = psi * of(*parameters).pmf(np.arange(_MOST))

@@ -1,4 +1,4 @@
-"""The gamma distribution, and those of its powers."""
+"""The gamma distribution, and distributions of powers of gamma draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions of vectors and matrices that are made of normal numbers."""
+"""Distributions of vectors and matrices that are composed of normal draws."""
 
 from __future__ import annotations
 

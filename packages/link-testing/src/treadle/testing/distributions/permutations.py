@@ -23,10 +23,10 @@ def _of_permutations(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _numpy_permutations(rng: np.random.Generator, x: np.ndarray, size: Sequence[int]) -> np.ndarray:
-    found = np.empty((*size, len(x)))
+    draws = np.empty((*size, len(x)))
     for at in np.ndindex(*size):
-        found[at] = rng.permutation(x)
-    return found
+        draws[at] = rng.permutation(x)
+    return draws
 
 
 def _choice(p: Any, **options: Any) -> Any:

@@ -9,7 +9,7 @@ from treadle.testing.distribution import Distribution
 
 
 class HalfStudentT:
-    """The half Student's t distribution, which SciPy has not."""
+    """The half Student's t distribution, which SciPy does not have."""
 
     def __init__(self, df: float, loc: float, scale: float) -> None:
         self.whole = stats.t(df, loc, scale)

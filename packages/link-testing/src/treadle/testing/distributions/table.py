@@ -11,8 +11,8 @@ from treadle.testing.published import published
 
 
 def families() -> dict[str, list[Distribution]]:
-    """Return the records by the module that they stand in, those of installed distributions by entry point."""
-    names = sorted(found.name for found in iter_modules([str(Path(__file__).parent)]))
+    """Return treadle's records by module, and those of other installed packages by entry point."""
+    names = sorted(entry.name for entry in iter_modules([str(Path(__file__).parent)]))
     modules = {name: import_module(f"{__package__}.{name}") for name in names if name != "table"}
     brought = {name: records for name, records in published(Distribution).items() if records}
     return {**{name: module.DISTRIBUTIONS for name, module in modules.items()}, **brought}

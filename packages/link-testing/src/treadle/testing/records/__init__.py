@@ -1,4 +1,4 @@
-"""The records: what every op must do, one module for each family."""
+"""The records of what every op must do, one module for each family."""
 
 from treadle.testing.records.table import SAMPLES
 

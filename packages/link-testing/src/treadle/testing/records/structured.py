@@ -1,4 +1,4 @@
-"""How records of ops with a structure of their own are made: operands by shape."""
+"""Making records of structured ops: operands by shape."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def of_shape(
     dtype: str | None = None,
     static: tuple[int | None, ...] = (),
 ) -> Operand:
-    """Return an operand with a shape for each variant; the plain one where none is given."""
-    given = {"plain": plain, "broadcast": broadcast, "empty": empty, "long": long}
-    shapes = {variant: shape for variant, shape in given.items() if shape is not None}
+    """Return an operand with a shape for each variant, which is the plain one by default."""
+    by_variant = {"plain": plain, "broadcast": broadcast, "empty": empty, "long": long}
+    shapes = {variant: shape for variant, shape in by_variant.items() if shape is not None}
     return Operand(shapes, domain, dtype, static=static)
 
 
@@ -58,7 +58,7 @@ def _nested(values: list[int], shape: Shape) -> object:
 
 
 def in_dtype_of(function: Function) -> Function:
-    """Return an oracle that computes in float64 and rounds to the dtype of its first float array (else float64)."""
+    """Return an oracle that computes in float64 and rounds to the dtype of its first float array, if there is one."""
 
     def oracle(*arrays: Array) -> object:
         dtype = arrays[0].dtype if arrays[0].dtype.kind == "f" else "float64"

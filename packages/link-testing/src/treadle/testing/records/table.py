@@ -1,4 +1,4 @@
-"""The table of all records: those of every family, and those that installed distributions publish."""
+"""The table of all records: those of every family, and those that installed packages publish."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if installed_version("pytensor-surface") is not None:
 
     _RECORDS.append(documented_values)
 SAMPLES = AllSamples(*(sample for family in _RECORDS for sample in family.SAMPLES))
-# Dtypes at which an op has no record, by the constant of this name in its family's records.
+# The dtypes at which an op has no record, from the constants with this name in the modules of records.
 LEFT_OUT: dict[type[Op], tuple[str, ...]] = {
     op: dtypes for family in _RECORDS for op, dtypes in getattr(family, "LEFT_OUT", {}).items()
 }

@@ -22,15 +22,15 @@ _FEW = ("int64", "float64")
 
 
 def _filled(x: Array, value: object, wrap: bool = False) -> Array:
-    made = np.array(x)
-    np.fill_diagonal(made, value, wrap)
-    return made
+    filled = np.array(x)
+    np.fill_diagonal(filled, value, wrap)
+    return filled
 
 
 def _put(x: Array, n: int, m: int, k: int) -> Array:
-    made = np.zeros((*x.shape[:-1], n, m), x.dtype)
-    made[..., np.eye(n, m, k, dtype=bool)] = x
-    return made
+    matrix = np.zeros((*x.shape[:-1], n, m), x.dtype)
+    matrix[..., np.eye(n, m, k, dtype=bool)] = x
+    return matrix
 
 
 SAMPLES: tuple[Sample, ...] = (

@@ -10,7 +10,7 @@ from treadle.testing.records.structured import number, of_shape, positions
 from treadle.testing.sample import COMPOSED, REALS, Sample
 
 F = "repetition"
-# Positions are of int64.
+# Positions are int64.
 LEFT_OUT = {tt.RepeatedPositions: tuple(dtype for dtype in REALS if dtype != "int64")}
 _FEW = ("int64", "float64")
 _MATRIX = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)

@@ -10,7 +10,7 @@ from treadle.testing.sample import REALS, Sample
 
 F = "blockwise"
 _DTYPES = ("float64",)
-# The dtypes that it takes are those of the op inside.
+# The inner op decides which dtypes it takes.
 LEFT_OUT = {tt.Blockwise: tuple(sorted(set(REALS) - set(_DTYPES)))}
 _ROWS = tt.Blockwise(tt.Join(0), "(m,n),(k,n)->(l,n)")
 

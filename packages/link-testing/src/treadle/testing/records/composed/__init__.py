@@ -1,4 +1,4 @@
-"""Records of functions that only put ops together, by what they are about; the ops have records of their families."""
+"""Records of functions that only combine ops, by subject; the ops have records in their families."""
 
 from treadle.testing.records.composed import (
     areas,

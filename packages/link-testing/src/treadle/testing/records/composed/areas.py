@@ -1,4 +1,4 @@
-"""How records of composed functions are made: one expression, of NumPy's names, for treadle and for NumPy."""
+"""Making records of composed functions: one expression in NumPy's names, evaluated by treadle and by NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from treadle.testing.sample import Operand, Traits
 
-# Numbers that are no ties, and far from where functions bend.
+# Numbers without ties, and far from the kinks of functions.
 APART = Domain(0.3, 2.7, special=False)
 SCALAR = of_shape((), domain=APART)
 VECTOR = of_shape((5,), empty=(0,), domain=APART)
@@ -33,7 +33,7 @@ BOTH = ("int64", "float64")
 def both(
     area: str, name: str, expression: Callable[..., object], *operands: Operand, **traits: Unpack[Traits]
 ) -> Sample:
-    """Return a record of an expression of a namespace, treadle's or NumPy's, and arrays."""
+    """Return a record of an expression that takes a namespace, treadle's or NumPy's, and arrays."""
     return apart(area, name, partial(expression, tt), partial(expression, np), *operands, **traits)
 
 
@@ -45,6 +45,6 @@ def apart(
     *operands: Operand,
     **traits: Unpack[Traits],
 ) -> Sample:
-    """Return a record of an expression that NumPy writes otherwise."""
-    given: Traits = {"dtypes": FLOAT, "kinds": COMPOSED, "variants": ("plain", "empty"), "order": 1, **traits}
-    return Sample(name, area, build, oracle, operands, **given)
+    """Return a record of an expression that is written differently in NumPy."""
+    defaults: Traits = {"dtypes": FLOAT, "kinds": COMPOSED, "variants": ("plain", "empty"), "order": 1, **traits}
+    return Sample(name, area, build, oracle, operands, **defaults)

@@ -1,4 +1,4 @@
-"""Records of ops that pytensor-surface brings, on values that are no tensors: scalars and lists. They have no batch."""
+"""Records of pytensor-surface's ops on values that are not tensors: scalars and lists. They have no batch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _changed_in_python(x: Array, y: Array) -> tuple[Array, ...]:
     return items[0], items[-2], np.array(sum(same[0])), np.array(same[1].index(True)), np.array(len(items))
 
 
-# C itself has no values of these types.
+# The C backend has no values of these types.
 SAMPLES: tuple[Sample, ...] = (
     Sample("scalar", F, lambda x: x * tensor_from_scalar(scalar_from_tensor(x[0, 0])), lambda x: x * x[0, 0],
            (_X,), variants=_VARIANTS, kinds=(*_KINDS, "first"), wrt=(0,),

@@ -1,4 +1,4 @@
-"""Records of functions of matrices that are put together of others."""
+"""Records of functions of matrices that are composed of other functions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SAMPLES: tuple[Sample, ...] = (
         lambda a: linalg.fractional_matrix_power(a + 3 * np.eye(3), 0.3),
         _MATRIX,
     ),
-    # Functions of Hermitian matrices read one triangle, SciPy's both.
+    # These functions read one triangle of Hermitian matrices, SciPy's read both.
     _apart(
         "sqrtm_hermitian",
         lambda a: tt.linalg.sqrtm(_positive(a), hermitian=True),

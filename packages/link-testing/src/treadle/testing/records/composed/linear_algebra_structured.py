@@ -27,7 +27,7 @@ _SIDE = of_shape((3,), domain=APART)
 
 
 def _both(name: str, *operands: Operand, **traits: Unpack[Traits]) -> Sample:
-    """Return a record of a function that SciPy has by the same name."""
+    """Return a record of a function that has the same name in SciPy."""
     oracle: Callable[..., Any] = getattr(scipy_linalg, name)
     wanted: Traits = {"wrt": tuple(range(len(operands))), **traits}
     return _apart(f"{name}_{len(operands)}", getattr(linalg, name), oracle, *operands, **wanted)
@@ -40,7 +40,7 @@ _NAMED: tuple[tuple[str, tuple[object, ...]], ...] = (
 
 
 def _named(library: object, x: Any) -> tuple[object, ...]:
-    """Return all matrices that a size decides, times a number."""
+    """Return all special matrices that depend only on their size, times a number."""
     return tuple(x * getattr(library, name)(*arguments) for name, arguments in _NAMED)
 
 

@@ -20,7 +20,7 @@ _apart = partial(apart, "composed.linear_algebra_svd", variants=("plain",))
 _STACK = of_shape((2, 4, 3), domain=UNIT)
 _SQUARE = of_shape((2, 3, 3), domain=UNIT)
 _TALL = of_shape((4, 3), domain=UNIT)
-# Added to small numbers, they keep singular values apart, and eigenvalues in absolute value.
+# Added to small numbers, they separate singular values, and the absolute values of eigenvalues.
 _SPREAD, _SIGNED = np.diag([3.0, 9.0, 6.0, 12.0])[:, :3], np.diag([3.0, -9.0, 6.0])
 
 # Of a polynomial with zeros of different absolute value, all real.
@@ -62,7 +62,7 @@ SAMPLES: tuple[Sample, ...] = (
     _apart("matrix_dot", lambda a, b: tt.matrix_dot(a, b.T, a, a[0]),
            lambda a, b: np.linalg.multi_dot([a, b.T, a, a[0]]),
            of_shape((2, 4)), of_shape((2, 4), static=(2, 4))),
-    # How many vectors there are depends on values.
+    # The number of vectors depends on values.
     *(
         _both(name, expression, _TALL, theirs=scipy.linalg, optional=True)
         for name, expression in (

@@ -1,4 +1,4 @@
-"""Records of functions that solve, invert and multiply square matrices by ops of other families."""
+"""Records of functions that solve with, invert and multiply square matrices by ops of other families."""
 
 from __future__ import annotations
 

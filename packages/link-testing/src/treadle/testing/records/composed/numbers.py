@@ -1,4 +1,4 @@
-"""Records of functions of numbers: statistics, polynomials, products, special functions made of others."""
+"""Records of functions of numbers: statistics, polynomials, products, composed special functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HOLED = of_shape((3, 4))
 
 
 def _with_hole(xp: Any, x: Any) -> Any:
-    """Put a NaN where the element is the smallest of all."""
+    """Replace the smallest element by NaN."""
     return xp.where(xp.equal(x, xp.min(x)), np.nan, x)
 
 

@@ -1,4 +1,4 @@
-"""Records of functions whose results have lengths that depend on values: compilers of known shapes refuse them."""
+"""Records of functions whose results' lengths depend on values, which compilers for known shapes refuse."""
 
 from __future__ import annotations
 

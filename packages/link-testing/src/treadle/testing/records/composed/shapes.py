@@ -14,7 +14,7 @@ _both = partial(both, "composed.shapes")
 _apart = partial(apart, "composed.shapes")
 
 SAMPLES: tuple[Sample, ...] = (
-    # Made of numbers.
+    # Creation.
     _both("tri", lambda xp, n: xp.tri(n, 4, 1), COUNT, dtypes=("int64",)),
     _both("tril_indices", lambda xp, n: xp.tril_indices(n, -1, 5), COUNT, dtypes=("int64",)),
     _both("triu_indices", lambda xp, n: xp.triu_indices(n, 1, 5), COUNT, dtypes=("int64",)),
@@ -31,7 +31,7 @@ SAMPLES: tuple[Sample, ...] = (
     _both("logspace", lambda xp, x: xp.logspace(x, 2.0, 5, base=3.0), SCALAR, wrt=(0,)),
     _apart("empty", lambda n: tt.empty((n, 2)).shape, lambda n: np.array([int(n), 2]), COUNT, dtypes=("int64",)),
     _apart("empty_like", lambda x: tt.empty_like(x).shape, lambda x: np.array(x.shape), MATRIX),
-    # Rearranged.
+    # Rearrangement.
     _both("diagflat", lambda xp, x: xp.diagflat(x, 1), MATRIX, wrt=(0,)),
     _both("flip", lambda xp, x: xp.flip(x, (0, 2)), CUBE, dtypes=BOTH, wrt=(0,)),
     _both("fliplr", lambda xp, x: xp.fliplr(x), MATRIX, wrt=(0,)),
@@ -58,7 +58,7 @@ SAMPLES: tuple[Sample, ...] = (
         for mode in ("edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")
     ),
     _both("pad_odd", lambda xp, x: xp.pad(x, 4, "reflect", reflect_type="odd"), POINTS, wrt=(0,), variants=("plain",)),
-    # Joined and split.
+    # Joining and splitting.
     _both("append", lambda xp, x, y: xp.append(x, y, axis=1), MATRIX, MATRIX, wrt=(0, 1)),
     _both("concatenate", lambda xp, x, y: xp.concatenate([x, y], axis=None), MATRIX, VECTOR, wrt=(0, 1)),
     _both("concat", lambda xp, x: xp.concat([x, x[:2]]), MATRIX, wrt=(0,)),
@@ -77,7 +77,7 @@ SAMPLES: tuple[Sample, ...] = (
     _both("hsplit", lambda xp, x: tuple(xp.hsplit(x, [1, 3])), MATRIX, wrt=(0,)),
     _both("vsplit", lambda xp, x: tuple(xp.vsplit(x, [1])), MATRIX, wrt=(0,)),
     _both("dsplit", lambda xp, x: tuple(xp.dsplit(x, [2])), CUBE, wrt=(0,)),
-    # Lengths and kinds.
+    # Lengths and dtypes.
     _both("size", lambda xp, x: xp.size(x), CUBE),
     _apart("broadcast_shape", lambda x, y: tt.stack(tt.broadcast_shape(x[:, :1], y)),
            lambda x, y: np.array(np.broadcast_shapes(x[:, :1].shape, y.shape)), MATRIX, MATRIX, variants=("plain",)),

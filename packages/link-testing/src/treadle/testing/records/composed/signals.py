@@ -1,4 +1,4 @@
-"""Records of convolutions, pooling, Fourier transforms and windows as users call them."""
+"""Records of the user functions for convolutions, pooling, Fourier transforms and windows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def transposed(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def pooled(x: np.ndarray, size: int, reduce: object) -> np.ndarray:
-    """Return the reduction of windows of a size in every spatial dimension, side by side."""
+    """Return the reduction of adjacent windows of a size in every spatial dimension."""
     for d in range(2, x.ndim):
         n = x.shape[d] // size
         taken = np.take(x, range(n * size), axis=d)

@@ -1,4 +1,4 @@
-"""Records of ops on values that are no tensors: slices. They have no batch."""
+"""Records of ops on values that are not tensors: slices. They have no batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _chosen(first: TensorVariable, x: TensorVariable, n: TensorVariable) -> obje
     return x[tt.ifelse(first, tt.make_slice(1, n), tt.make_slice(None, None, -1))]
 
 
-# C itself has no values of these types.
+# The C backend has no values of these types.
 SAMPLES: tuple[Sample, ...] = (
     Sample("slice", F, _chosen, lambda first, x, n: x[1:n] if first else x[::-1],
            (number(1), _X, number(3)), variants=_VARIANTS, kinds=("rewritten",), optional=True),

@@ -1,4 +1,4 @@
-"""Records of assertions that hold; those that do not are among the failures of `treadle.testing.failures`."""
+"""Records of assertions that hold; `treadle.testing.failures` has those that do not."""
 
 from __future__ import annotations
 

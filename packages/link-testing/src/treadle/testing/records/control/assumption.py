@@ -10,7 +10,7 @@ from treadle.testing.records.structured import of_shape
 from treadle.testing.sample import REALS, Sample
 
 F = "assumption"
-# It passes on whatever it is given.
+# It passes values of any dtype on.
 LEFT_OUT = {tt.SpecifyAssumptions: tuple(dtype for dtype in REALS if dtype not in {"float64", "int64"})}
 
 SAMPLES: tuple[Sample, ...] = (

@@ -30,7 +30,7 @@ def _nested(c: TensorVariable, x: TensorVariable, y: TensorVariable) -> object:
 
 
 def _guarded(c: TensorVariable, x: TensorVariable) -> object:
-    # The logarithm of numbers below 0, and its derivatives, must leave no trace.
+    # The NaN of logarithms of negative numbers, and of their derivatives, must not reach the result.
     return tt.ifelse(c, tt.log(x), x * x)
 
 

@@ -1,4 +1,4 @@
-"""Records of ops that decide what flows back; that it does is tested by itself."""
+"""Records of ops that change gradients; their effect on gradients has its own tests."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.testing.sample import Function
 
 F = "cast"
-# Floats that every integer dtype holds: what happens to others, NumPy leaves open.
+# Floats within the range of every integer dtype; NumPy does not define the conversion of others.
 _EVERYWHERE = Domain(0.0, 100.0, special=False)
 
 

@@ -1,4 +1,4 @@
-"""Records with complex numbers, which a backend from elsewhere may refuse."""
+"""Records with complex numbers, which a third-party backend may refuse."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ def _of(
     fixed: tuple[str | None, ...] = (),
     **record: Unpack[Checked],
 ) -> Sample:
-    """Return the record of an elementwise function of complex numbers, or of these and floats."""
-    given: Checked = {"dtypes": _COMPLEX, "wrt": tuple(range(len(domains))), "tolerances": _LOSSY, **record}
-    return elementwise(F, name, build, oracle, *domains, fixed=fixed, takes_all=False, **given)
+    """Return the record of an elementwise function of complex numbers, or of complex numbers and floats."""
+    options: Checked = {"dtypes": _COMPLEX, "wrt": tuple(range(len(domains))), "tolerances": _LOSSY, **record}
+    return elementwise(F, name, build, oracle, *domains, fixed=fixed, takes_all=False, **options)
 
 
 def _with(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {
+    traits: Traits = {
         "dtypes": _COMPLEX,
         "wrt": tuple(range(len(operands))),
         "tolerances": _LOSSY,
         "variants": ("plain", "fortran", "strided", "reversed"),
         **record,
     }
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _complex(a: Array, b: Array) -> Array:
-    """Put the parts together; 1j * b would make NaN of an infinite b."""
-    made = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b, 1j))
-    made.real, made.imag = a, b
-    return made
+    """Return the complex numbers with two parts; 1j * b would be NaN for an infinite b."""
+    combined = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b, 1j))
+    combined.real, combined.imag = a, b
+    return combined
 
 
 def _polar(r: Array, phi: Array) -> Array:

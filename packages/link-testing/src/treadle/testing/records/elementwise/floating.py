@@ -1,4 +1,4 @@
-"""Records of functions of floats: parts and neighbours, roots and remainders, extrema that pass over NaN."""
+"""Records of functions of floats: parts and neighbours, roots and remainders, extrema that ignore NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How records of elementwise functions are made."""
+"""Making records of elementwise functions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from treadle.testing.domain import Array
     from treadle.testing.sample import Function
 
-# One operand broadcasts against the next where lengths turn out to be 1 at run time.
+# One operand broadcasts against the next if lengths are 1 at run time.
 _BROADCAST = ((3, 1), (1, 4), (1, 1), (3, 4))
-# Every special value meets every other.
+# Every special value is combined with every other.
 _SPECIAL = ((10, 1), (1, 10), (1, 10), (1, 1))
 _EMPTY = ((0, 4), (1, 4), (0, 1), (1, 4))
 
@@ -63,11 +63,11 @@ def elementwise(
     family, name, build, oracle, dtypes, order, signed_zeros, tolerances, takes_all, kinds
         As in `Sample`.
     domains
-        One for each operand.
+        One domain for each operand.
     wrt
-        Operands it can be differentiated by; none if not given.
+        The operands that it can be differentiated by; none by default.
     fixed
-        Dtypes of operands that do not have the group's.
+        The dtypes of operands that do not have that of the group.
     """
     return Sample(
         name,
@@ -87,7 +87,7 @@ def elementwise(
 
 
 def in_float64(function: Function) -> Function:
-    """Return an oracle that computes in float64 and rounds to the dtype NumPy's exp would give."""
+    """Return an oracle that computes in float64 and rounds to the dtype that NumPy's exp would return."""
 
     def oracle(*arrays: Array) -> Array:
         dtype = np.result_type(*(np.exp(x[:0].ravel()).dtype if x.ndim else np.exp(x).dtype for x in arrays))

@@ -28,7 +28,7 @@ def _away_from_zero(x: Array) -> Array:
 
 
 def _exact_halves(x: TensorVariable) -> object:
-    """Return halves, made from any numbers: where rounding functions differ."""
+    """Round numbers halfway between integers, for which rounding functions differ."""
     return tt.round_half_to_even(tt.floor(x) + 0.5), tt.round_half_away_from_zero(tt.floor(x) + 0.5)
 
 

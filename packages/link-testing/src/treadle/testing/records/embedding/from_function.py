@@ -1,4 +1,4 @@
-"""Records of Python functions as ops, which backends that compile whole graphs may refuse."""
+"""Records of ops that call Python functions, which backends that compile whole graphs may refuse."""
 
 from __future__ import annotations
 

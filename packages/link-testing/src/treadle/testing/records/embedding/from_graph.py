@@ -1,4 +1,4 @@
-"""Records of ops made of graphs."""
+"""Records of ops that are defined by graphs."""
 
 from __future__ import annotations
 

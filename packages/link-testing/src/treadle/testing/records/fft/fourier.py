@@ -23,11 +23,11 @@ _VARIANTS = ("plain", "long", "fortran", "strided", "reversed", "readonly")
 
 
 def _transform(name: str, build: Function, oracle: Function, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "optional": True, **record}
+    traits["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, (of_shape((3, 4), long=(11, 97), domain=SMALL),), **given)
+    return Sample(name, F, build, oracle, (of_shape((3, 4), long=(11, 97), domain=SMALL),), **traits)
 
 
 SAMPLES: tuple[Sample, ...] = (

@@ -1,4 +1,4 @@
-"""Records of indexing and its set and increment counterparts."""
+"""Records of indexing, and of setting and incrementing indexed elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.testing.domain import Array
     from treadle.testing.sample import Traits
 
-    # An index expression: it indexes variables and arrays alike.
+    # An index expression, for variables and for arrays.
     Take = Callable[..., Any]
 
 F = "indexing"
@@ -47,14 +47,14 @@ def _taking(name: str, take: Take, *operands: Operand, **record: Unpack[Traits])
     def oracle(x: Array, *parts: Array) -> Array:
         return np.array(take(x, *_parts(parts)))
 
-    given: Traits = {"dtypes": _dtypes(name), "wrt": (0,), "variants": SAME_SHAPE, **record}
-    return Sample(name, F, take, oracle, operands, **given)
+    traits: Traits = {"dtypes": _dtypes(name), "wrt": (0,), "variants": SAME_SHAPE, **record}
+    return Sample(name, F, take, oracle, operands, **traits)
 
 
 def _writing(
     name: str, take: Take, *operands: Operand, repeats: bool = False, **record: Unpack[Traits]
 ) -> tuple[Sample, ...]:
-    """Return the two records of writing to an index expression: set and increment."""
+    """Return the records of setting and incrementing the elements of an index expression."""
 
     def set_oracle(x: Array, y: Array, *parts: Array) -> Array:
         result = x.copy()
@@ -72,14 +72,14 @@ def _writing(
     def inc_build(x: TensorVariable, y: TensorVariable, *parts: TensorVariable) -> TensorVariable:
         return tt.inc_subtensor(take(x, *parts), y)
 
-    made: Traits = {"wrt": (0, 1), "variants": SAME_SHAPE, "dtypes": _dtypes(name), **record}
-    increment = Sample(f"inc_{name}", F, inc_build, inc_oracle, operands, **made)
+    traits: Traits = {"wrt": (0, 1), "variants": SAME_SHAPE, "dtypes": _dtypes(name), **record}
+    increment = Sample(f"inc_{name}", F, inc_build, inc_oracle, operands, **traits)
     # Which of several values is set at one position is not defined.
-    return (increment,) if repeats else (Sample(f"set_{name}", F, set_build, set_oracle, operands, **made), increment)
+    return (increment,) if repeats else (Sample(f"set_{name}", F, set_build, set_oracle, operands, **traits), increment)
 
 
 class _Itself:
-    """Gives back what it is indexed with."""
+    """An object whose indexing returns the index."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Records of searches and counts, and of what is built on them: masks, gathering, histograms."""
+"""Records of searches and counts, and of functions based on them: masks, gathering, histograms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.testing.sample import Function, Traits
 
 F = "searching"
-# Masks are boolean, bins count int64, whatever else a group is of.
+# Masks are boolean and bins count int64, whatever the dtype of the group.
 LEFT_OUT = {tt.Nonzero: NUMBERS, tt.CheckMask: NUMBERS, tt.BinCount: tuple(d for d in REALS if d != "int64")}
 _X = of_shape((5, 4), domain=WIDE)
 _LAYOUTS = ("plain", "empty", "long", "fortran", "strided", "reversed", "readonly")
@@ -49,24 +49,24 @@ def _picked(name: str, take: Callable[..., object], *masks: Operand) -> Sample:
 
 
 def _composed(name: str, build: Function, oracle: Function, *operands: Operand, **traits: Unpack[Traits]) -> Sample:
-    """Return the record of a function that is built of other ops."""
-    given: Traits = {
+    """Return the record of a function that is composed of other ops."""
+    record: Traits = {
         "dtypes": ("float64",), "order": 1, "variants": ("plain",), "kinds": COMPOSED, "optional": True, **traits,
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **record)
 
 
 def _changed(x: Array, mask: Array, values: object, add: bool) -> Array:
-    made = x.copy()
-    # Not x[mask] += v: bool has no increments, and a dtype that would not fit must not pass unseen.
-    made[mask] = (
+    changed = x.copy()
+    # Not x[mask] += v, which bool does not have and which would hide a wrong dtype.
+    changed[mask] = (
         (x[mask] | np.asarray(values, x.dtype)) if add and x.dtype == bool else x[mask] + values if add else values
     )
-    return made
+    return changed
 
 
 def _put(function: Callable[..., None]) -> Function:
-    """Return a function of NumPy's that changes its first argument as one that returns it."""
+    """Return a pure version of a NumPy function that changes its first argument in place."""
 
     def oracle(x: Array, *rest: object) -> Array:
         function(x, *rest)
@@ -76,16 +76,16 @@ def _put(function: Callable[..., None]) -> Function:
 
 
 def _first_nine(mask: Array) -> tuple[Array, ...]:
-    found = (x[:9] for x in np.nonzero(mask))
-    return tuple(np.concatenate([x, np.full(9 - x.size, -1)]) for x in found)
+    indices = (x[:9] for x in np.nonzero(mask))
+    return tuple(np.concatenate([x, np.full(9 - x.size, -1)]) for x in indices)
 
 
 def _four(x: Array) -> Array:
-    found = np.unique(x)[:4]
-    return np.concatenate([found, np.full(4 - found.size, 9.0)])
+    smallest = np.unique(x)[:4]
+    return np.concatenate([smallest, np.full(4 - smallest.size, 9.0)])
 
 
-# Every element more than once.
+# Every element occurs more than once.
 _TWICE = Operand({"plain": (4, 2)}, values=lambda *_: [[1, 2], [0, 2], [1, 2], [0, 1]])
 
 SAMPLES: tuple[Sample, ...] = costly(

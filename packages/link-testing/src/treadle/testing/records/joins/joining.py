@@ -10,7 +10,7 @@ from treadle.testing.records.structured import number, of_shape
 from treadle.testing.sample import REALS, Sample
 
 F = "joining"
-# A range has a dtype of its own.
+# The dtype of a range is not that of the group.
 LEFT_OUT = {tt.ARange: REALS}
 _FIRST = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)
 _SECOND = of_shape((2, 4), broadcast=(5, 4), empty=(2, 4), long=(3, 97), domain=WIDE)

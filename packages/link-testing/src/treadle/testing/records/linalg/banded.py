@@ -47,23 +47,23 @@ _EXCHANGED = of_shape((2, 5, 5), domain=DOMINANT_BELOW)
 
 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {
+    traits: Traits = {
         "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, **record,
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _whole(ab: Array, above: int, hermitian: bool = False) -> Array:
     n = ab.shape[-1]
-    made = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
+    matrix = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
     for k in range(ab.shape[-2]):
         for j in range(n):
             i = j + k - above
             if 0 <= i < n:
-                made[..., i, j] = ab[..., k, j]
+                matrix[..., i, j] = ab[..., k, j]
                 if hermitian:
-                    made[..., j, i] = ab[..., k, j].conj() if i != j else ab[..., k, j].real
-    return made
+                    matrix[..., j, i] = ab[..., k, j].conj() if i != j else ab[..., k, j].real
+    return matrix
 
 
 def _solved(ab: Array, b: Array, above: int, hermitian: bool = False) -> Array:
@@ -75,10 +75,10 @@ def _tridiagonal(x: Array) -> Array:
 
 
 def _factors(x: Array) -> tuple[Array, ...]:
-    """Return what LAPACK makes of each matrix, together."""
+    """Return LAPACK's factors of each matrix, stacked."""
     (gttrf,) = get_lapack_funcs(("gttrf",), (x,))
-    made = [gttrf(*(a.diagonal(k) for k in (-1, 0, 1)))[:5] for a in x]
-    return tuple(np.array(part) for part in zip(*made, strict=True))
+    factors = [gttrf(*(a.diagonal(k) for k in (-1, 0, 1)))[:5] for a in x]
+    return tuple(np.array(part) for part in zip(*factors, strict=True))
 
 
 SAMPLES: tuple[Sample, ...] = costly(

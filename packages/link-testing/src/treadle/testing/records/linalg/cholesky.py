@@ -1,4 +1,4 @@
-"""Records of Cholesky factors, and of solutions by them."""
+"""Records of Cholesky factors, and of solving with them."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _SIDES = of_shape((2, 3, 2), broadcast=(2, 3, 1), empty=(2, 0, 2), long=(1, 30, 
 
 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {
+    traits: Traits = {
         "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": tuple(range(len(operands))), "tolerances": LOSSY,
         **record,
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _solved(factor: Array, b: Array, lower: bool) -> Array:

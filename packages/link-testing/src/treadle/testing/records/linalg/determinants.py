@@ -27,11 +27,11 @@ _SIGNS = np.diag([2, -2, 2]).astype("int8")
 
 
 def _determinant(name: str, build: Function, oracle: Function, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, (_STACK,), **given)
+    return Sample(name, F, build, oracle, (_STACK,), **traits)
 
 
 def _slogdet(x: Array) -> tuple[Array, ...]:
@@ -39,8 +39,8 @@ def _slogdet(x: Array) -> tuple[Array, ...]:
 
 
 def _cofactors(x: Array) -> Array:
-    made: Array = np.linalg.det(x)[..., None, None] * np.swapaxes(np.linalg.inv(x), -1, -2)
-    return made.astype(x.dtype)
+    cofactors: Array = np.linalg.det(x)[..., None, None] * np.swapaxes(np.linalg.inv(x), -1, -2)
+    return cofactors.astype(x.dtype)
 
 
 SAMPLES: tuple[Sample, ...] = costly(
@@ -48,6 +48,6 @@ SAMPLES: tuple[Sample, ...] = costly(
     # The derivative has another formula for up to three rows.
     _determinant("det", tt.linalg.det, np.linalg.det, fixed_shapes=True),
     _determinant("slogdet", lambda x: tuple(tt.linalg.slogdet(x + _SIGNS)), _slogdet, variants=("plain", "fortran")),
-    # Those of singular matrices are tested on their own.
+    # Determinants of singular matrices have their own tests.
     _determinant("cofactors", tt.SingularCofactors(), _cofactors),
 )

@@ -1,4 +1,4 @@
-"""Records of eigenvalues and eigenvectors: of vectors what does not depend on their signs and phases."""
+"""Records of eigenvalues, and of functions of eigenvectors that do not depend on their signs and phases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEFT_OUT = dict.fromkeys((tt.Eig, tt.Eigh, tt.Eigvals, tt.Eigvalsh), ("bool", *I
 _VARIANTS = ("plain", "empty", "fortran", "strided", "reversed", "readonly")
 _STACK = of_shape((2, 3, 3), empty=(0, 3, 3), domain=SMALL)
 _MATRIX = of_shape((3, 3), domain=SMALL)
-# Added to matrices, it keeps their eigenvalues apart; integers keep the dtype.
+# Added to matrices, it separates their eigenvalues; it is of integers, to keep the dtype.
 _APART = np.diag([-3, 1, 6]).astype("int8")
 
 
@@ -40,7 +40,7 @@ def _hermitian(xp: ModuleType, x: Array, **options: object) -> tuple[Array, Arra
 
 def _square(xp: ModuleType, x: Array, **options: object) -> tuple[Array, Array]:
     w, v = xp.eig(x + _APART, **options)
-    # NumPy returns real numbers where all are.
+    # NumPy returns real numbers if all eigenvalues are real.
     return w + 0j, (v * v.conj()).real
 
 
@@ -57,16 +57,16 @@ def _sample(
     own: Options = None,
     **record: Unpack[Traits],
 ) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
     theirs = options or {}
     build, oracle = partial(make, tt.linalg, **{**theirs, **(own or {})}), partial(make, np.linalg, **theirs)
-    return Sample(name, F, build, oracle, operands or (_STACK,), **given)
+    return Sample(name, F, build, oracle, operands or (_STACK,), **traits)
 
 
-# A single matrix, the other triangle, and errors in place of NaN: the rest is checked of stacks.
+# A single matrix, the other triangle, and errors instead of NaN; stacks are checked for everything else.
 _ALONE: Traits = {"dtypes": ("float64",), "wrt": (), "variants": ("plain",), "kinds": ("values",)}
 _RAISE = {"on_error": "raise"}
 

@@ -30,11 +30,11 @@ def _oracle(x: Array) -> Array:
 
 def _inverse(name: str, operand: Operand, on_error: str, **record: Unpack[Traits]) -> Sample:
     inv = partial(tt.linalg.inv, on_error=on_error)
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip
-    return Sample(name, F, lambda x: inv(x + 3 * tt.eye(x.shape[-1], dtype="int8")), _oracle, (operand,), **given)
+    return Sample(name, F, lambda x: inv(x + 3 * tt.eye(x.shape[-1], dtype="int8")), _oracle, (operand,), **traits)
 
 
 SAMPLES: tuple[Sample, ...] = (

@@ -20,29 +20,29 @@ F = "least_squares"
 COMPLEX = ("complex64", "complex128")
 LEFT_OUT = dict.fromkeys((tt.Lstsq, tt.MatrixPinv), ("bool", *INTEGERS))
 _VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "readonly")
-# Added to small numbers, they keep singular values away from 0, in the dtype of these.
+# Added to small numbers, they keep singular values away from 0, without changing the dtype.
 _TALL, _SQUARE = (np.diag([2, 5, 3, 4])[:, :n].astype("int8") for n in (3, 4))
 
 
 def _sample(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {
+    traits: Traits = {
         "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, **record
     }  # fmt: skip
-    given["tolerances"] = {
+    traits["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _solutions(a: np.ndarray, b: np.ndarray) -> tuple[Any, ...]:
     """Return NumPy's results for each of a stack of problems."""
     count = max(len(a), len(b)) if len(a) and len(b) else 0
     stacks = np.broadcast_to(a + _TALL, (count, 4, 3)), np.broadcast_to(b, (count, *b.shape[1:]))
-    found = [np.linalg.lstsq(*problem) for problem in zip(*stacks, strict=True)]
+    results = [np.linalg.lstsq(*problem) for problem in zip(*stacks, strict=True)]
     shapes = (3, b.shape[-1]), b.shape[-1:], (), (3,)
     kinds = a.dtype, a.real.dtype, np.dtype("int32"), a.real.dtype
     return tuple(
-        np.array([result[i] for result in found], kind).reshape(count, *shape)
+        np.array([result[i] for result in results], kind).reshape(count, *shape)
         for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True))
     )
 

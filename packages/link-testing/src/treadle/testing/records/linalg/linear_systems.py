@@ -25,12 +25,12 @@ _STACK = of_shape((2, 3, 3), broadcast=(1, 3, 3), empty=(2, 0, 0), domain=UNIT)
 _MATRIX = of_shape((3, 3), domain=UNIT)
 _RIGHT = of_shape((2, 3, 2), empty=(2, 0, 2))
 _VECTOR = of_shape((3,))
-# Added to matrices, it makes them regular, and positive definite; integers keep the dtype.
+# Added to matrices, it makes them regular and positive definite; it is of integers, to keep the dtype.
 REGULAR = (4 * np.eye(3)).astype("int8")
 
 
 def whole(x: Array, lower: bool, hermitian: bool) -> Array:
-    """Return the matrices that a triangle stands for."""
+    """Return the symmetric or Hermitian matrices that a triangle represents."""
     half, beside = (np.tril(x), np.tril(x, -1)) if lower else (np.triu(x), np.triu(x, 1))
     if not hermitian:
         return half + beside.swapaxes(-1, -2)
@@ -56,11 +56,11 @@ def _solve(name: str, *operands: Operand, assume_a: str = "gen", **record: Unpac
         on_error = "raise" if transposed else "nan"
         return tt.linalg.solve(regular, b, is_lower, assume_a=assume_a, transposed=transposed, on_error=on_error)
 
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0, 1), **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0, 1), **record}
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands or (_STACK, _RIGHT), **given)
+    return Sample(name, F, build, oracle, operands or (_STACK, _RIGHT), **traits)
 
 
 SAMPLES: tuple[Sample, ...] = costly(

@@ -38,16 +38,16 @@ def _regular(x: Array) -> Array:
 
 
 def _sample(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
-    return Sample(name, F, build, lambda *x: _tuple(oracle(*x)), operands, **given)
+    return Sample(name, F, build, lambda *x: _tuple(oracle(*x)), operands, **traits)
 
 
-def _tuple(found: object) -> object:
-    """Return what SciPy lists for stacks as the tuple that it makes of one matrix."""
-    return tuple(found) if isinstance(found, list) else found
+def _tuple(factors: object) -> object:
+    """Return SciPy's results as a tuple; for stacks it returns a list."""
+    return tuple(factors) if isinstance(factors, list) else factors
 
 
 def _solved(factor: Array, b: Array, trans: int = 0) -> Array:

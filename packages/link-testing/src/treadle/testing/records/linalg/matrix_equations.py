@@ -1,4 +1,4 @@
-"""Records of equations for matrices."""
+"""Records of matrix equations."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ def _above_zero(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _of_batch(solve: Function) -> Function:
-    """Return SciPy's solver with broadcast batches: there, matrices without elements are none."""
+    """Return SciPy's solver for broadcast batches; it is not called for matrices without elements."""
     vectorized = np.vectorize(solve, signature="(m,m),(n,n),(m,n)->(m,n)")
     return lambda *arrays: vectorized(*arrays) if arrays[2].size else arrays[2]
 
 
 def _riccati(solve: Function) -> Function:
-    """Return SciPy's solver, given Hermitian parts, in the dtype of the operands."""
+    """Return SciPy's solver, applied to the Hermitian parts of q and r, in the dtype of the operands."""
 
     def oracle(a: Array, b: Array, q: Array, r: Array) -> Array:
-        found = solve(a, b, (q + q.conj().T) / 2, (r + r.conj().T) / 2)
-        return np.asarray(found).astype(a.dtype)
+        solution = solve(a, b, (q + q.conj().T) / 2, (r + r.conj().T) / 2)
+        return np.asarray(solution).astype(a.dtype)
 
     vectorized = np.vectorize(oracle, signature="(n,n),(n,m),(n,n),(m,m)->(n,n)")
     return lambda *arrays: vectorized(*arrays) if arrays[0].size else arrays[0]
 
 
 def _equation(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, **record}
+    traits["tolerances"] = {
         "float32": (1e-3, 1e-4), "complex64": (1e-3, 1e-4), "float64": (1e-11, 1e-11), "complex128": (1e-11, 1e-11),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 _SYSTEM = (

@@ -27,11 +27,11 @@ _MATRICES = of_shape((2, 3, 3), empty=(2, 0, 0), domain=UNIT)
 
 
 def _function(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), **record}
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-5), "complex64": (1e-4, 1e-5), "float64": (1e-10, 1e-11), "complex128": (1e-10, 1e-11),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _far_from_zero(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -40,7 +40,7 @@ def _far_from_zero(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _in_dtype(function: Function) -> Function:
-    """Return a function whose result has the dtype of its operand, which SciPy widens."""
+    """Return a SciPy function whose result is converted to the dtype of its operand."""
     return lambda a: np.asarray(function(a)).astype(a.dtype)
 
 

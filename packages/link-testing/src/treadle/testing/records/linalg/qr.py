@@ -24,22 +24,22 @@ _VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "r
 
 
 def _sample(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {
+    traits: Traits = {
         "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, **record
     }  # fmt: skip
-    given["tolerances"] = {
+    traits["tolerances"] = {
         "float32": (1e-4, 1e-4), "complex64": (1e-4, 1e-4), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _apart(m: int, n: int) -> np.ndarray:
-    """Return what makes columns of small numbers independent, in the dtype of these."""
+    """Return a matrix that makes columns of small numbers independent when added, without changing the dtype."""
     return np.diag([2, 5, 3, 4, 6])[:m, :n].astype("int8")
 
 
 def _full(functions: Any, x: Any) -> tuple[Any, ...]:
-    """Return of the further columns of Q what does not depend on their choice."""
+    """Return a function of the additional columns of Q that does not depend on their choice."""
     q, r = functions.qr(x + _apart(4, 2), mode="complete")
     more = q[..., 2:]
     return q[..., :2], r, more @ more.conj().swapaxes(-1, -2)
@@ -57,11 +57,11 @@ def _raw_built(x: Any) -> tuple[Any, ...]:
 
 def _product(a: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Multiply the reflections."""
-    found = np.eye(*a.shape, dtype=a.dtype)
+    product = np.eye(*a.shape, dtype=a.dtype)
     for i in reversed(range(tau.size)):
         v = np.concatenate([np.zeros(i), np.ones(1), a[i + 1 :, i]]).astype(a.dtype)
-        found = found - tau[i] * np.outer(v, v.conj() @ found)
-    return found.astype(a.dtype)
+        product = product - tau[i] * np.outer(v, v.conj() @ product)
+    return product.astype(a.dtype)
 
 
 SAMPLES: tuple[Sample, ...] = costly(
@@ -77,7 +77,7 @@ SAMPLES: tuple[Sample, ...] = costly(
     _sample("factor", lambda x: tt.linalg.qr(x + _apart(4, 3), mode="r"),
             lambda x: scipy.linalg.qr(x + _apart(4, 3), mode="r")[0], of_shape((4, 3), static=(4, 3), domain=UNIT)),
     _sample("raw", _raw_built, _raw, of_shape((4, 3), domain=UNIT), wrt=()),
-    # PyTorch exchanges no columns.
+    # PyTorch has no column pivoting.
     _sample("pivoting", lambda x: tt.linalg.qr(x + _apart(3, 4), mode="economic", pivoting=True),
             lambda x: scipy.linalg.qr(x + _apart(3, 4), mode="economic", pivoting=True),
             of_shape((3, 4), static=(3, 4), domain=UNIT), optional=True),

@@ -1,4 +1,4 @@
-"""Records of Schur forms: what does not depend on signs, which LAPACK chooses."""
+"""Records of Schur forms, by functions that do not depend on the signs that LAPACK chooses."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def _ordqz(xp: ModuleType, a: Array, b: Array, **options: object) -> tuple[Array
 
 
 def _sample(name: str, make: Function, *operands: Operand, own: Options = None, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"dtypes": (*FLOATS, "complex64", "complex128"), "variants": _VARIANTS, "optional": True, **record}
-    given["tolerances"] = {
+    traits: Traits = {"dtypes": (*FLOATS, "complex64", "complex128"), "variants": _VARIANTS, "optional": True, **record}
+    traits["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-9, 1e-9), "complex128": (1e-9, 1e-9),
     }  # fmt: skip
-    return Sample(name, F, partial(make, tt.linalg, **(own or {})), partial(make, scipy.linalg), operands, **given)
+    return Sample(name, F, partial(make, tt.linalg, **(own or {})), partial(make, scipy.linalg), operands, **traits)
 
 
 SAMPLES: tuple[Sample, ...] = (

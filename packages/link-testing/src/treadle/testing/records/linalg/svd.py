@@ -1,4 +1,4 @@
-"""Records of singular values and vectors: of vectors what does not depend on their signs and phases."""
+"""Records of singular values, and of functions of singular vectors that do not depend on signs and phases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VARIANTS = ("plain", "broadcast", "empty", "fortran", "strided", "reversed", "r
 
 
 def _apart(m: int, n: int) -> np.ndarray:
-    """Return what keeps the singular values of small numbers apart, in the dtype of these."""
+    """Return a matrix that separates the singular values of small numbers when added, without changing the dtype."""
     return np.diag([3, 9, 6, 12])[:m, :n].astype("int8")
 
 
@@ -44,14 +44,14 @@ def _polar_factor(x: np.ndarray) -> np.ndarray:
 
 def _sample(name: str, m: int, n: int, operand: Operand, own: Any = None, **record: Unpack[Traits]) -> Sample:
     options: dict[str, Any] = {"full_matrices": False} if name == "thin" else {}
-    given: Traits = {
+    traits: Traits = {
         "dtypes": (*FLOATS, *COMPLEX), "variants": _VARIANTS, "wrt": (0,), "order": 1, **record
     }  # fmt: skip
-    given["tolerances"] = {
+    traits["tolerances"] = {
         "float32": (1e-3, 1e-3), "complex64": (1e-3, 1e-3), "float64": (1e-10, 1e-10), "complex128": (1e-10, 1e-10),
     }  # fmt: skip
     build = partial(_decomposed, tt.linalg, m, n, **options, **(own or {}))
-    return Sample(name, F, build, partial(_decomposed, np.linalg, m, n, **options), (operand,), **given)
+    return Sample(name, F, build, partial(_decomposed, np.linalg, m, n, **options), (operand,), **traits)
 
 
 SAMPLES: tuple[Sample, ...] = costly(

@@ -28,10 +28,10 @@ _ONE, _SIDE = of_shape((4, 4), domain=DOMINANT), of_shape((4, 3), domain=UNIT)
 
 
 def _of(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {
+    traits: Traits = {
         "dtypes": INEXACT, "variants": OF_MATRICES, "wrt": (0, 1), "tolerances": LOSSY, **record,
     }  # fmt: skip
-    return Sample(name, F, build, oracle, operands, **given)
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _solved(a: Array, b: Array, lower: bool, unit: bool = False) -> Array:

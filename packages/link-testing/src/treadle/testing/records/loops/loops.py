@@ -74,7 +74,7 @@ def _bits_oracle(x: Array, h: Array) -> tuple[Array, Array, Array]:
 
 
 def _mixed(x: TensorVariable) -> object:
-    """Carries of several dtypes: of the operand, an integer, a truth value."""
+    """Return a loop with carries of several dtypes: that of the operand, an integer, a boolean."""
 
     def step(carry: Carry, row: TensorVariable) -> tuple[object, object]:
         total, count, seen = carry
@@ -160,7 +160,7 @@ def _backwards_oracle(x: Array) -> tuple[Array, Array]:
 
 
 def _of_rows(x: TensorVariable, y: TensorVariable) -> object:
-    """Carries nothing."""
+    """Return a loop without carries."""
     return tt.scan_with_carry(lambda _, row: (None, (row * y, row)), None, x)[1]
 
 

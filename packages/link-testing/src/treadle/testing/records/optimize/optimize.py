@@ -1,4 +1,4 @@
-"""Records of minima and roots, which SciPy finds, or a loop; and of fixed points, which a loop finds everywhere."""
+"""Records of minima and roots, found by SciPy or by a loop, and of fixed points, always found by a loop."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 
 
 def _product(name: str, build: Function, oracle: Function, *operands: Operand, **record: Unpack[Traits]) -> Sample:
-    given: Traits = {"variants": NO_SPECIAL, "wrt": (0, 1), "tolerances": _LOSSY, **record}
-    return Sample(name, F, build, oracle, operands, **given)
+    traits: Traits = {"variants": NO_SPECIAL, "wrt": (0, 1), "tolerances": _LOSSY, **record}
+    return Sample(name, F, build, oracle, operands, **traits)
 
 
 def _composed(name: str, build: Function, oracle: Function, *shapes: tuple[int, ...]) -> Sample:
@@ -61,7 +61,7 @@ SAMPLES: tuple[Sample, ...] = (
              lambda a, b: np.tensordot(a, b, axes=((1, 2), (0, 1))),
              of_shape((2, 3, 4), broadcast=(1, 3, 1), domain=SMALL), of_shape((3, 4, 2), broadcast=(3, 1, 2),
                                                                               domain=SMALL)),
-    # What rewriting makes of sums with products; backends that gain nothing from it never meet it.
+    # Rewriting creates this op from sums with products, but not for backends that gain nothing from it.
     _product("accumulated", tt.Gemm(),
              lambda c, x, a, b, y: y * c + x * np.matmul(a, b),
              of_shape((3, 2), broadcast=(1, 2), empty=(3, 2), long=(11, 13), domain=SMALL), of_shape((), domain=SMALL),

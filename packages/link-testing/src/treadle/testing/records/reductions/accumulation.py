@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.testing.sample import Function
 
 F = "accumulation"
-# It is of what has derivatives.
+# It takes only dtypes that have derivatives.
 LEFT_OUT = {tt.LinearRecurrence: DISCRETE}
 _NEAR_ONE = Domain(0.7, 1.3)
 _LOSSY = {"float32": (1e-4, 2e-2), "float64": (1e-11, 1e-9)}

@@ -1,4 +1,4 @@
-"""Records of fused reductions: two steps, of which one is stored and the other summed and searched for its maximum."""
+"""Records of fused reductions: the result of one step is stored, that of another is summed and its maximum found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of Softmax, LogSoftmax, LogSumExp, and of the largest element that they take out."""
+"""Records of Softmax, LogSoftmax, LogSumExp, and of the largest element that they subtract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.testing.sample import Function
 
 F = "normalization"
-# It is of floats, with minus infinity for no elements.
+# It takes floats, and is minus infinity for no elements.
 LEFT_OUT = {tt.Peak: ("bool", *INTEGERS)}
 # Numbers whose exponentials overflow.
 _HUGE = Domain(-2000.0, 2000.0, special=False)

@@ -26,7 +26,7 @@ _NEAR_ONE = Domain(0.7, 1.3)
 _SIZES = Domain(-1.0, 2.9, distinct=True)
 _LOSSY = {"float32": (1e-4, 1e-4), "float64": (1e-11, 1e-11)}
 
-# Name, axis, whether it is kept, and rank.
+# Name, axis, keepdims, and rank.
 _PLACES: tuple[tuple[str, Axis, bool, int], ...] = (
     ("all", None, False, 2),
     ("first", 0, False, 2),
@@ -64,18 +64,18 @@ def _position_over(name: str, axis: Axis, keepdims: bool) -> Function:
 
 def _everywhere(name: str, domain: Domain, *, empty: bool, **record: Unpack[Traits]) -> tuple[Sample, ...]:
     oracle = _position_over if name.startswith("arg") else _numpy_over
-    found = []
+    samples = []
     for place, axis, keepdims, ndim in _PLACES:
         # Two places at every dtype, all of them at the major ones.
-        given: Traits = {"dtypes": REALS if place in {"all", "outer"} else MAJOR, **record}
+        traits: Traits = {"dtypes": REALS if place in {"all", "outer"} else MAJOR, **record}
         operands = (_operand(ndim, domain, empty),)
         build, expected = _over(name, axis, keepdims), oracle(name, axis, keepdims)
-        found.append(Sample(f"{name}_{place}", F, build, expected, operands, **given))
-    return tuple(found)
+        samples.append(Sample(f"{name}_{place}", F, build, expected, operands, **traits))
+    return tuple(samples)
 
 
 def _float_mean(function: Function) -> Function:
-    """Return an oracle of means: integers give float64, as in NumPy."""
+    """Return an oracle of means, which are float64 for integers, as in NumPy."""
 
     def oracle(x: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -85,7 +85,7 @@ def _float_mean(function: Function) -> Function:
 
 
 def _masked(package: ModuleType, x: object) -> tuple[object, ...]:
-    """Return reductions of some elements, by NumPy or by treadle."""
+    """Return reductions with a mask, by NumPy or by treadle."""
     return (
         package.sum(x, axis=0, where=_MASK, initial=2),
         package.prod(x, where=_MASK, initial=2),
@@ -99,7 +99,7 @@ def _masked(package: ModuleType, x: object) -> tuple[object, ...]:
 
 
 def _statistics(package: ModuleType, x: object) -> tuple[object, ...]:
-    """Return what is composed of reductions, by NumPy or by treadle."""
+    """Return functions that are composed of reductions, by NumPy or by treadle."""
     return (
         package.average(x, axis=1, weights=np.array([1.0, 2.0, 0.5, 3.0])),
         package.cov(x, aweights=np.array([1.0, 2.0, 0.5, 3.0])),
@@ -123,7 +123,7 @@ def _norms(norm: Callable[..., object], x: object) -> tuple[object, ...]:
 
 
 _statistic = partial(Sample, family=F, variants=NO_SPECIAL, tolerances=_LOSSY, wrt=(0,))
-# None, one, two and three zeros in what is multiplied.
+# No, one, two and three zeros among the factors.
 _HOLES = np.array([[[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]], [[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1]]], "int8")
 _MATRIX = (_operand(2, REAL, empty=False),)
 _MASK = np.array([True, False, True, True])

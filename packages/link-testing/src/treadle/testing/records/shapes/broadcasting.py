@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.testing.sample import Function
 
 F = "broadcasting"
-# Sums flow back to numbers only.
+# SumTo takes numbers, not booleans.
 LEFT_OUT = {tt.SumTo: ("bool",)}
 _MATRIX = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE)
 

@@ -32,7 +32,7 @@ def correlated(
     dilation: Sequence[int],
     groups: int = 1,
 ) -> Array:
-    """Return the convolution, place by place, as the definition has it."""
+    """Return the convolution, computed place by place from its definition."""
     x = np.pad(x, [(0, 0), (0, 0), *padding])
     reach = [(k - 1) * d + 1 for k, d in zip(w.shape[2:], dilation, strict=True)]
     places = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride, strict=True)]
@@ -56,8 +56,8 @@ def _conv(
     stride, padding, dilation, groups = how
     op = tt.ConvND("output", stride, dilation, padding, groups)  # type: ignore[arg-type]  # given in order
     oracle = partial(correlated, stride=stride, padding=padding, dilation=dilation, groups=groups)  # type: ignore[arg-type]
-    given: Traits = {"dtypes": FLOATS, "variants": SAME_SHAPE, "wrt": (0, 1), "tolerances": _LOSSY, **record}
-    return Sample(name, F, op, oracle, (of_shape(images, domain=SMALL), of_shape(filters, domain=SMALL)), **given)
+    traits: Traits = {"dtypes": FLOATS, "variants": SAME_SHAPE, "wrt": (0, 1), "tolerances": _LOSSY, **record}
+    return Sample(name, F, op, oracle, (of_shape(images, domain=SMALL), of_shape(filters, domain=SMALL)), **traits)
 
 
 def _pool(name: str, build: Function, oracle: Function) -> Sample:

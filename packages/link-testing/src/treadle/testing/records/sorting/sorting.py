@@ -25,8 +25,8 @@ def _stable(x: Array, axis: int) -> Array:
 
 
 def _largest(x: Array) -> tuple[Array, Array]:
-    found = np.argsort(-x, axis=0, kind="stable")[:2]
-    return np.take_along_axis(x, found, 0), found
+    indices = np.argsort(-x, axis=0, kind="stable")[:2]
+    return np.take_along_axis(x, indices, 0), indices
 
 
 SAMPLES: tuple[Sample, ...] = costly(

@@ -13,9 +13,9 @@ from treadle.testing.sample import COMPOSED, FLOATS, Sample, costly
 
 F = "bessel_functions"
 _ORDER = Domain(0.2, 3.0, special=False)
-# SciPy's values at infinity depend on the order in no system.
+# SciPy's values at infinity depend on the order in no consistent way.
 _PLAIN = Domain(0.3, 4.0, special=False)
-# PyTorch's own functions lose some digits.
+# PyTorch's functions lose some digits.
 _OWN = {"float64": (1e-8, 1e-9)}
 _record = partial(elementwise, F, dtypes=("float64",), takes_all=False, kinds=COMPOSED)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 F = "error_functions"
 _PROBABILITY = Domain(0.1, 0.9)
 _ORDINARY = Domain(special=False)
-# They are compiled as other functions are; the dtypes that are left out only differ in width.
+# They are compiled in the same way as other functions; the dtypes that are left out only differ in width.
 _record = partial(elementwise, F, dtypes=MAJOR, takes_all=False, kinds=("rewritten", "first", "second"))
 
 

@@ -1,4 +1,4 @@
-"""Records of the gamma function and functions made of it."""
+"""Records of the gamma function and related functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = "gamma_functions"
 _PLAIN = Domain(0.3, 4.0, special=False)
 # Poles are at every integer up to 0.
 _BETWEEN_POLES = Domain(-2.8, -2.2, special=False)
-# PyTorch's compiler takes most of a minute for all of them.
+# PyTorch's compiler takes nearly a minute for all of them.
 _KINDS = ("values", "first")
 _SINGLE = {"float32": (2e-5, 2e-5)}
 

@@ -30,7 +30,7 @@ _by_a = slope(special.betainc, 0)
 
 
 def _with_rest(name: str, *orders: float) -> Function:
-    """Return a scalar op of the argument and 1 less the argument, as a function of the former."""
+    """Return a function of x that calls a scalar op with x and 1 - x."""
     return lambda a, b, x: scalar_op(name)(*orders, a, b, x, 1 - x)
 
 
@@ -39,7 +39,7 @@ def _density(a: Array, b: Array, x: Array) -> Array:
 
 
 def _moment(a: Array, b: Array, x: Array) -> Array:
-    """Return the moment of order 1 of the one logarithm and 2 of the other."""
+    """Return the mixed moment of order 1 in one logarithm and 2 in the other."""
     a, b, x = (each[..., None] for each in np.broadcast_arrays(a, b, x))
 
     def integrand(u: Array) -> Array:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 F = "incomplete_gamma"
 _SHAPE = Domain(0.3, 6.0)
 _ARGUMENT = Domain(0.3, 6.0)
-# SciPy gives numbers for some shapes and probabilities beyond the range.
+# SciPy returns numbers for some shapes and probabilities outside of the domain.
 _PROBABILITY = Domain(0.1, 0.9, special=False)
 _POSITIVE = Domain(0.3, 6.0, special=False)
 _BEYOND_POLE = Domain(0.5, 6.0, special=False)

@@ -1,4 +1,4 @@
-"""Records of functions whose plain formulas divide 0 by 0, or lose their digits on the way."""
+"""Records of functions whose plain formulas divide 0 by 0, or lose digits."""
 
 from __future__ import annotations
 
