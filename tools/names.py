@@ -1,7 +1,8 @@
 """Write the tables of the names of `treadle.tensor`, from the ``__all__`` of its modules: part of `./dev pages`.
 
-A name stands once, in the ``__all__`` of the module that defines it. The table says which module to import when it is
-asked for; type checkers, which take no names from a table, read star imports that are written with it.
+A name stands once, in the ``__all__`` of the module that defines it. The tables say which module to import when it is
+asked for; type checkers, which take no names from a table, read star imports that are written with it. A distribution
+that brings rooms of `treadle.tensor` has a table of its own, which its entry point ``treadle.names`` publishes.
 """
 
 from __future__ import annotations
@@ -15,10 +16,21 @@ from tools.paths import MARK
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("packages/tensor/src/treadle/tensor")
 TABLE = "names.py"
-# Each table, and the package whose names it has.
+# Each table of tensor itself, and the package whose names it has.
 PACKAGES: Mapping[str, str] = {"LAZY": "", "LINALG": "linalg", "RANDOM": "random"}
-# Rooms without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
+# The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
+# start, the package below `treadle.tensor` that has their names; the longest start counts.
+BROUGHT: Mapping[Path, Mapping[str, str]] = {
+    Path("packages/signal/src/treadle/tensor/signal/names.py"): {
+        "fft": "",
+        "fft.transforms": "fft",
+        "signal": "",
+        "signal.conv": "signal",
+    },
+}
+# Folders without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
 PRIVATE = ("rewrites", "lower_vm", "loops.scan.views")
+PRIVATE_FOLDERS = ("lower", "records", "rules")
 # Modules whose names are of `treadle.tensor`, though they stand in another package or in no room.
 OF_TENSOR = (
     "linalg.norms",
@@ -50,56 +62,105 @@ def gathered(package: Path) -> frozenset[str]:
     return frozenset(node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module is not None)
 
 
-def _is_listed(path: Path, module: str, source: Path) -> bool:
-    held = any(f"treadle.tensor.{module}" in gathered(folder) for folder in (source, path.parent))
-    private = any(f"{module}.".startswith(f"{start}.") for start in PRIVATE)
-    return not (held or private or MARK in path.read_text(encoding="utf-8")) and bool(exported(path))
+def _listed(source: Path) -> dict[str, tuple[str, ...]]:
+    """Return the modules below a folder of `treadle.tensor` whose names need a table, with these names."""
+    listed = {}
+    for path in sorted(source.rglob("*.py")):
+        module = ".".join(path.relative_to(source).with_suffix("").parts)
+        is_private = any(f"{module}.".startswith(f"{start}.") for start in PRIVATE) or any(
+            folder in module.split(".") for folder in PRIVATE_FOLDERS
+        )
+        if path.name == "__init__.py" or is_private or MARK in path.read_text(encoding="utf-8"):
+            continue
+        folders = [folder for folder in (source, path.parent) if (folder / "__init__.py").exists()]
+        names = exported(path)
+        if names and not any(f"treadle.tensor.{module}" in gathered(folder) for folder in folders):
+            listed[module] = names
+    return listed
 
 
 def tables(root: Path = ROOT) -> Mapping[str, Mapping[str, str]]:
-    """Return for each table, for each module inside its package, the module's names, separated by spaces."""
-    source = root / SOURCE
-    found: dict[str, dict[str, str]] = {table: {} for table in PACKAGES}
-    for path in sorted(source.rglob("*.py")):
-        module = ".".join(path.relative_to(source).with_suffix("").parts)
+    """Return for each table of tensor, for each module inside its package, its names, separated by spaces."""
+    rows: dict[str, dict[str, str]] = {table: {} for table in PACKAGES}
+    for module, names in _listed(root / SOURCE).items():
         room, _, inside = module.partition(".")
-        if path.name != "__init__.py" and (inside or module in OF_TENSOR) and _is_listed(path, module, source):
-            own = {name: table for table, name in PACKAGES.items()}.get(room)
+        own = {name: table for table, name in PACKAGES.items()}.get(room)
+        if inside or module in OF_TENSOR:
             if own is None or inside.startswith("ops.") or module in OF_TENSOR:
-                found["LAZY"][module] = " ".join(exported(path))
+                rows["LAZY"][module] = " ".join(names)
             else:
-                found[own][inside] = " ".join(exported(path))
-    return {table: dict(sorted(rows.items())) for table, rows in found.items()}
+                rows[own][inside] = " ".join(names)
+    return {table: dict(sorted(modules.items())) for table, modules in rows.items()}
 
 
-def text(found: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the text of the module of tables: `found` are the `tables`."""
+def text(rows: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the text of the module of tables: `rows` are the `tables`."""
     parts = [TITLE]
-    for table, rows in found.items():
+    for table, modules in rows.items():
         whose = ".".join(filter(None, ("treadle.tensor", PACKAGES[table])))
-        lines = [f'    "{module}": "{names}",' for module, names in rows.items()]
+        lines = [f'    "{module}": "{names}",' for module, names in modules.items()]
         parts.append("\n".join([f"# Of `{whose}`.", f"{table} = {{", *lines, "}", ""]))
     return "\n".join(parts)
 
 
-def with_stars(table: str, modules: Iterable[str], root: Path = ROOT) -> tuple[Path, str]:
-    """Return the ``__init__`` of a table's package, and its text with star imports of modules for type checkers."""
-    package = PACKAGES[table]
-    path = root / SOURCE / package / "__init__.py"
-    whose = ".".join(filter(None, ("treadle.tensor", package)))
+def brought(table: Path, root: Path = ROOT) -> dict[str, dict[str, str]]:
+    """Return what a distribution adds to `treadle.tensor` and to its own rooms: names, by package and module."""
+    homes = BROUGHT[table]
+    rooms = {start.partition(".")[0] for start in homes}
+    rows: dict[str, dict[str, str]] = {"": {room: room for room in rooms}}
+    for module, names in _listed(root / table.parents[1]).items():
+        starts = [start for start in homes if f"{module}.".startswith(f"{start}.")]
+        if starts:
+            rows.setdefault(homes[max(starts, key=len)], {})[module] = " ".join(names)
+    return {package: dict(sorted(modules.items())) for package, modules in sorted(rows.items())}
+
+
+def _dotted(*parts: str) -> str:
+    return ".".join(filter(None, ("treadle.tensor", *parts)))
+
+
+def brought_text(rows: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the text of the module that publishes the names of `brought`."""
+    lines = []
+    for package, modules in rows.items():
+        inside = [f'        "{_dotted(module)}": "{names}",' for module, names in modules.items()]
+        lines += [f'    "{_dotted(package)}": {{', *inside, "    },"]
+    return "\n".join([TITLE, "NAMES = {", *lines, "}", ""])
+
+
+def with_stars(path: Path, modules: Iterable[str]) -> str:
+    """Return the text of a package's ``__init__`` with star imports of modules for type checkers."""
     before, _, after = path.read_text(encoding="utf-8").partition(f"{STARS}\n")
     rest = after.lstrip("\n").splitlines(keepends=True)
     while rest and rest[0].startswith("    from "):
         rest.pop(0)
-    stars = "".join(f"    from {whose}.{module} import *  # noqa: F403\n" for module in modules)
-    return path, f"{before}{STARS}\n{stars}{''.join(rest)}"
+    stars = "".join(f"    from {_dotted(module)} import *  # noqa: F403\n" for module in modules)
+    return f"{before}{STARS}\n{stars}{''.join(rest)}"
+
+
+def texts(root: Path = ROOT) -> dict[Path, str]:
+    """Return the files that are written, with their texts."""
+    own = tables(root)
+    source = root / SOURCE
+    written = {source / TABLE: text(own)}
+    stars = {
+        source / package / "__init__.py": [".".join(filter(None, (package, module))) for module in own[table]]
+        for table, package in PACKAGES.items()
+    }
+    for table in filter(lambda table: (root / table).exists(), BROUGHT):
+        rows = brought(table, root)
+        written[root / table] = brought_text(rows)
+        for package, modules in rows.items():
+            folder = root / table.parents[1] if package else source
+            stars.setdefault(folder / package / "__init__.py", []).extend(module for module in modules if "." in module)
+    return written | {path: with_stars(path, sorted(modules)) for path, modules in stars.items()}
 
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write the tables and the star imports of a checkout; return the files that changed."""
-    found = tables(root)
-    texts = {root / SOURCE / TABLE: text(found), **dict(with_stars(table, found[table], root) for table in PACKAGES)}
-    changed = [path for path, new in texts.items() if path.read_text(encoding="utf-8") != new]
-    for path in changed:
-        path.write_text(texts[path], encoding="utf-8")
+    changed = []
+    for path, new in texts(root).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != new:
+            path.write_text(new, encoding="utf-8")
+            changed.append(path)
     return changed

@@ -12,7 +12,7 @@ from treadle.compile import function
 from treadle.config import config
 from treadle.graph import vectorize_graph
 from treadle.tensor import ArgumentError, ConvND, ShapeError, TensorTypeError
-from treadle.testing.records.signal.convolution import correlated
+from treadle.tensor.signal.records.convolution import correlated
 
 _RNG = np.random.default_rng(0)
 

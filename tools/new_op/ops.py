@@ -167,7 +167,7 @@ MATRIX_SAMPLE = """    Sample(
 SCALAR_SAMPLE = '    elementwise(F, "{name}", tt.{name}, _expected_{name}, REAL, wrt=(0,)),\n'
 SAMPLE_IMPORTS: Imports = {
     "treadle": ("tensor as tt",),
-    "treadle.testing.records.structured": ("of_shape",),
+    "treadle.testing.operands": ("of_shape",),
     "treadle.testing.sample": ("Sample",),
     "typing": ("Any",),
 }

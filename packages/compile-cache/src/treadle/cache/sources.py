@@ -113,12 +113,12 @@ class Sources:
             if version is not None or not file.endswith(".py"):
                 return version
         path = Path(file)
-        files = sorted(islice(_python_files(path.parent), _MOST_FILES + 1)) if path.name == "__init__.py" else [file]
+        folders = _folders_of(root, path) if path.name == "__init__.py" else []
+        files = sorted(islice(_python_files(folders), _MOST_FILES + 1)) if folders else [file]
         if len(files) > _MOST_FILES:
             return _version_stamp(root)
         parts: list[str | bytes] = [root]
         now = time.time()
-        base = len(str(path.parent)) + 1
         for name in files:
             try:
                 with open(name, "rb") as opened:  # noqa: PTH123 - hundreds of files, on every start
@@ -128,7 +128,8 @@ class Sources:
                 return None
             if self._started < changed <= now:
                 return None
-            parts += (name[base:], data)
+            folder = next((folder for folder in folders if name.startswith(f"{folder}/")), str(path.parent))
+            parts += (name[len(folder) + 1 :], data)
         return digest(*parts)[:32]
 
 
@@ -149,8 +150,14 @@ def _version_stamp(root: str) -> str | None:
     return None if version is None else f"version {version}"
 
 
-def _python_files(folder: Path) -> Iterator[str]:
-    pending = [str(folder)]
+def _folders_of(root: str, file: Path) -> list[str]:
+    """Return the folders of a package's modules: its own, and those that other distributions bring, if it is loaded."""
+    loaded = getattr(sys.modules.get(root), "__path__", ())
+    return list(dict.fromkeys([str(file.parent), *map(os.path.realpath, loaded)]))
+
+
+def _python_files(folders: list[str]) -> Iterator[str]:
+    pending = list(folders)
     while pending:
         try:
             with os.scandir(pending.pop()) as found:

@@ -97,7 +97,8 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     Notes
     -----
     Other distributions may add names: each entry point of the group ``treadle.names`` stands for a mapping of packages
-    to tables like `modules`. It is loaded when a package is asked for a name that it has not.
+    to tables like `modules`. It is loaded when a package is asked for a name that it does not have, or for all names.
+    Names from modules inside of the package are in its ``__all__`` like its own; ``dir`` lists all of them.
 
     >>> lazy_names("example", {"math": "sqrt floor"})("sqrt")(9)
     3.0
@@ -117,11 +118,15 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
         return value
 
-    list_names(package, lambda: (*homes, *_added_names(package)))
+    def members() -> list[str]:
+        """Return the names that other distributions add from modules inside of the package."""
+        return [name for name, (home, _) in _added_names(package).items() if home.startswith(f"{package}.")]
+
+    list_names(package, lambda: (*homes, *_added_names(package)), members)
     return found
 
 
-def list_names(package: str, names: Callable[[], Iterable[str]]) -> None:
+def list_names(package: str, names: Callable[[], Iterable[str]], members: Callable[[], Iterable[str]] = tuple) -> None:
     """Let ``dir`` of a package list its public names, whether they are imported yet or not, and nothing internal.
 
     Parameters
@@ -130,6 +135,8 @@ def list_names(package: str, names: Callable[[], Iterable[str]]) -> None:
         The package's own name.
     names
         Returns the public names that are not in the package's ``__all__``.
+    members
+        Returns those of them that are in ``__all__`` as others see it, because they come from modules of the package.
     """
     module = sys.modules.get(package)
     if module is None:
@@ -139,9 +146,14 @@ def list_names(package: str, names: Callable[[], Iterable[str]]) -> None:
         """A package that lists its public names."""
 
         def __dir__(self) -> list[str]:
+            public = [name for name in names() if not name.startswith("_")]
             special = (name for name in vars(self) if name.startswith("__"))
-            public = (name for name in names() if not name.startswith("_"))
             return sorted({*vars(self).get("__all__", ()), *public, *special})
+
+        @property
+        def __all__(self) -> list[str]:
+            own = vars(self).get("__all__")
+            return [*(self.__getattr__("__all__") if own is None else own), *members()]
 
     module.__class__ = Listed
 

@@ -14,7 +14,7 @@ _PACKAGES = (
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "pytensor-surface"),
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "signal", "pytensor-surface"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 

@@ -37,10 +37,10 @@ def is_library_file(file: str) -> bool:
 
 
 def _own_folders() -> list[str]:
-    files = {
-        name: getattr(module, "__file__", None) for name, module in sys.modules.copy().items() if is_own_module(name)
-    }
-    return [_parent(file) for name, file in files.items() if isinstance(file, str) and name[8:] in PACKAGES]
+    """Return the folders of the loaded packages, those included that other distributions bring modules of them in."""
+    loaded = sys.modules.copy().items()
+    packages = [module for name, module in loaded if name.startswith("treadle.") and name[8:] in PACKAGES]
+    return [folder for package in packages for folder in getattr(package, "__path__", ())]
 
 
 def _is_below(file: str, folders: Iterable[str]) -> bool:

@@ -53,8 +53,9 @@ class RegistrationTable(Protocol):
 class LoweringTable:
     """Rules of one backend, by op type; looked up along the bases of the type.
 
-    Rules of third parties are found through the entry-point group ``treadle.lowerings.<backend>``: each entry is a
-    function that takes the table and registers rules in it. They are loaded at the first lookup.
+    Rules of other packages are found through the entry-point group ``treadle.lowerings.<backend>``: each entry is a
+    function that takes the table and registers rules in it, or a module that registers them when it is imported. They
+    are loaded at the first lookup.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ class LoweringTable:
         LoweringTable.tables.add(self)
         self._rules: dict[type, Rule] = {}
         self._published = PluginLoader(
-            lambda: (load(), discover(f"treadle.lowerings.{backend}"))[1], lambda register: register(self)
+            lambda: (load(), discover(f"treadle.lowerings.{backend}"))[1],
+            lambda published: published(self) if callable(published) else None,
         )
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None

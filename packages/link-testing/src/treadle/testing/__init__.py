@@ -13,7 +13,7 @@ from treadle.testing.failures import FAILURES, Failure, run_failure
 from treadle.testing.linking import backend_names, compiled, find_backend, linked
 from treadle.testing.random_graphs import Recipe, compare, recipes
 from treadle.testing.records import SAMPLES
-from treadle.testing.sample import COMPOSED, KINDS, VARIANTS, Operand, Sample, SampleTable
+from treadle.testing.sample import COMPOSED, KINDS, VARIANTS, LeftOut, Operand, Sample, SampleTable
 from treadle.testing.threads import hammer
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Failure",
     "GradientError",
     "HammerError",
+    "LeftOut",
     "Operand",
     "Recipe",
     "Sample",

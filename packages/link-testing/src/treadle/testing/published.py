@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from treadle.config import discover
 from treadle.testing.distribution import Distribution
-from treadle.testing.sample import Sample, SampleTable
+from treadle.testing.sample import LeftOut, Sample, SampleTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-R = TypeVar("R", Sample, Distribution)
-# Each entry point of this group names a sequence of records, of either kind.
+R = TypeVar("R", Sample, Distribution, LeftOut)
+# Each entry point of this group names a sequence of records, of any kind.
 GROUP = "treadle.samples"
 
 
@@ -33,8 +33,10 @@ def published(kind: type[R]) -> dict[str, list[R]]:
     """
     for name, records in _records().items():
         for record in records:
-            if not isinstance(record, Sample | Distribution):
-                msg = f"{GROUP} {name!r}: a sequence of Sample and Distribution is needed; it holds {record!r}."
+            if not isinstance(record, Sample | Distribution | LeftOut):
+                msg = (
+                    f"{GROUP} {name!r}: a sequence of Sample, Distribution and LeftOut is needed; it holds {record!r}."
+                )
                 raise TypeError(msg)
     return {name: [record for record in records if isinstance(record, kind)] for name, records in _records().items()}
 

@@ -16,6 +16,8 @@ from treadle.testing.errors import DuplicateSampleError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from treadle.graph import Op
+
     # A function that returns one result or a tuple of them, from variables or from arrays.
     Function = Callable[..., object]
     Axis = int | tuple[int, ...] | None
@@ -215,6 +217,22 @@ class Sample:
     def tolerance(self, dtype: str) -> tuple[float, float]:
         """Return the (relative, absolute) error allowed for a result of a dtype."""
         return self.tolerances.get(dtype, TOLERANCES.get(dtype, (0.0, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Dtypes at which an op has no record, though there are records of it.
+
+    Parameters
+    ----------
+    op
+        The class of the op.
+    dtypes
+        The dtypes: those that it refuses, or that no record needs.
+    """
+
+    op: type[Op]
+    dtypes: tuple[str, ...]
 
 
 def costly(patterns: tuple[str, ...], *samples: Sample) -> tuple[Sample, ...]:

@@ -151,7 +151,6 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.library.interpolate import *  # noqa: F403
     from treadle.tensor.library.nan_functions import *  # noqa: F403
     from treadle.tensor.library.padding import *  # noqa: F403
-    from treadle.tensor.library.polynomials import *  # noqa: F403
     from treadle.tensor.library.statistics import *  # noqa: F403
     from treadle.tensor.linalg.norms import *  # noqa: F403
     from treadle.tensor.linalg.ops.banded import *  # noqa: F403
@@ -194,6 +193,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.signal.convolution import *  # noqa: F403
     from treadle.tensor.signal.convolved import *  # noqa: F403
     from treadle.tensor.signal.filtering import *  # noqa: F403
+    from treadle.tensor.signal.polynomials import *  # noqa: F403
     from treadle.tensor.signal.pooling import *  # noqa: F403
     from treadle.tensor.signal.windows import *  # noqa: F403
     from treadle.tensor.sorting.counting import *  # noqa: F403

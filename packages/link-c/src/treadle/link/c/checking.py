@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from treadle.config import is_own_module
 from treadle.graph import Apply, Unsupported, expand
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
@@ -14,15 +15,13 @@ from treadle.tensor import Elemwise, FusedReduction, MatrixOp, Scan, TensorType
 if TYPE_CHECKING:
     from treadle.graph import FrozenFunctionGraph, FunctionGraph, Type
 
-_LOWER = "treadle.link.c.lower."
-
 
 def _takes_complex(module: str) -> bool:
-    """Whether the rules of a module take complex numbers: in this package, only if the module says so.
+    """Whether the rules of a module take complex numbers: in our own packages, only if the module says so.
 
     Other ops on complex numbers are expanded into simpler ops, or run as a Python step.
     """
-    return not module.startswith(_LOWER) or getattr(sys.modules[module], "TAKES_COMPLEX", False)
+    return not is_own_module(module) or getattr(sys.modules[module], "TAKES_COMPLEX", False)
 
 
 def check(node: Apply) -> None:

@@ -12,6 +12,7 @@ from treadle.link.c.errors import BackendUnavailableError, CompileError, Library
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
 from treadle.link.c.support.libraries import SUPPORT
+from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalars import SCALARS
 from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.text.unit import NO_NODE, marked_node
@@ -48,6 +49,7 @@ class _Libraries:
         key = (simd_functions(toolchain), toolchain.threads)
         with self._lock:
             if key not in self._known:
+                TABLE.load()  # packages add their helpers with their rules
                 self._known[key] = Library(key[0], threads=key[1])
             return self._known[key]
 

@@ -8,9 +8,12 @@ from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning
 from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
 
 if TYPE_CHECKING:
+    from treadle.link.jax.casting import convert
     from treadle.link.jax.external_op import JAXOp, wrap_jax
     from treadle.link.jax.linker import JAXLinker
     from treadle.link.jax.scalars import SCALARS
+    from treadle.link.jax.table import Lowered as Lowered
+    from treadle.link.jax.table import Results as Results
 
 __all__ = [
     "BACKEND",
@@ -23,12 +26,14 @@ __all__ = [
     "JAXOp",
     "RecompilationWarning",
     "TakesAssumed",
+    "convert",
     "wrap_jax",
 ]
 __getattr__ = versioned_names(
     __name__,
     "link-jax",
     {
+        "treadle.link.jax.casting": "convert",
         "treadle.link.jax.external_op": "JAXOp wrap_jax",
         "treadle.link.jax.linker": "JAXLinker",
         "treadle.link.jax.scalars": "SCALARS",

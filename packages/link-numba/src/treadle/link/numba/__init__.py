@@ -6,9 +6,16 @@ from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
 
 if TYPE_CHECKING:
+    from treadle.link.numba.dtypes import STORAGES, Storage
     from treadle.link.numba.linker import NumbaLinker
+    from treadle.link.numba.routines.blas import GEMM, GEMV
+    from treadle.link.numba.routines.ufunc_loops import LoopPointer
     from treadle.link.numba.scalars import SCALARS
+    from treadle.link.numba.status import SHAPE
     from treadle.link.numba.table import TABLE
+    from treadle.link.numba.text.library import LIBRARY
+    from treadle.link.numba.text.loops import nest
+    from treadle.link.numba.text.unit import Unit, indented, make_kernel
     from treadle.link.numba.text.values import ArrayValue, ScalarValue
     from treadle.link.numba.text.writer import GraphWriter
 
@@ -18,6 +25,13 @@ else:
         __name__,
         "link-numba",
         {
+            "treadle.link.numba.dtypes": "STORAGES Storage",
+            "treadle.link.numba.routines.blas": "GEMM GEMV",
+            "treadle.link.numba.routines.ufunc_loops": "LoopPointer",
+            "treadle.link.numba.status": "SHAPE",
+            "treadle.link.numba.text.library": "LIBRARY",
+            "treadle.link.numba.text.loops": "nest",
+            "treadle.link.numba.text.unit": "Unit indented make_kernel",
             "treadle.link.numba.text.values": "ArrayValue ScalarValue",
             "treadle.link.numba.text.writer": "GraphWriter",
             "treadle.link.numba.linker": "NumbaLinker",
@@ -26,4 +40,23 @@ else:
         },
     )
 
-__all__ = ["BACKEND", "SCALARS", "TABLE", "ArrayValue", "GraphWriter", "NumbaLinker", "ScalarValue"]
+__all__ = [
+    "BACKEND",
+    "GEMM",
+    "GEMV",
+    "LIBRARY",
+    "SCALARS",
+    "SHAPE",
+    "STORAGES",
+    "TABLE",
+    "ArrayValue",
+    "GraphWriter",
+    "LoopPointer",
+    "NumbaLinker",
+    "ScalarValue",
+    "Storage",
+    "Unit",
+    "indented",
+    "make_kernel",
+    "nest",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from treadle.config import config, span
+from treadle.config import config, is_own_module, span
 from treadle.graph import HasInnerGraph, IfElse, Unsupported, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.table import TABLE
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Constant, FunctionGraph, Type
     from treadle.link.numba.program import NumbaProgram, Recipe
+    from treadle.link.numba.routines.ufunc_loops import LoopPointer
     from treadle.link.vm import Program
-
-_LOWER = "treadle.link.numba.lower."
 
 
 class NumbaLinker(TableLinker):
@@ -78,7 +77,7 @@ class NumbaLinker(TableLinker):
         self.refuse(self.inside(node))
         family = TABLE.rule(node).__module__
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
-        if family.startswith(_LOWER) and not getattr(sys.modules[family], "TAKES_COMPLEX", False):
+        if is_own_module(family) and not getattr(sys.modules[family], "TAKES_COMPLEX", False):
             refused = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
             reason = reason or (f"{type(node.op).__name__} is not lowered for {refused[0]}" if refused else "")
         if not reason and isinstance(node.op, Elemwise):
@@ -152,7 +151,9 @@ def _install_routines(source: str) -> None:
     ROUTINES.install(source)
 
 
-def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:
+def _table(
+    constants: Sequence[Constant | LoopPointer], uses_blas: bool, source: str
+) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return the words that the compiled function reads: addresses of routines and functions, then the constants.
 
     A word holds the value of a constant of rank 0 if it fits, otherwise its address.
@@ -162,22 +163,22 @@ def _table(constants: Sequence[Constant], uses_blas: bool, source: str) -> tuple
     from treadle.link.numba import interrupts
     from treadle.link.numba.routines.blas import BLAS, ROUTINES
     from treadle.link.numba.routines.samplers import FIXED_WORDS, FUNCTIONS
-    from treadle.link.numba.routines.transforms import CALL, LOOPS, loop_addresses
+    from treadle.link.numba.routines.ufunc_loops import LoopPointer
 
-    first = len(ROUTINES) + 2 * len(LOOPS)
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
-    if CALL in source:
-        words[len(ROUTINES) : first] = loop_addresses()
     if FUNCTIONS in source:
         from treadle.tensor import bit_generator_functions
 
-        words[first] = bit_generator_functions()
+        words[len(ROUTINES)] = bit_generator_functions()
     if interrupts.CALL in source:
-        words[first + 1] = interrupts.WATCH.address()
+        words[len(ROUTINES) + 1] = interrupts.WATCH.address()
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, FIXED_WORDS):
+        if isinstance(constant, LoopPointer):
+            words[at] = constant.address()
+            continue
         data = np.ascontiguousarray(constant.data)
         if constant.data.ndim == 0 and data.nbytes <= 8:
             words.view(np.uint8)[8 * at : 8 * at + data.nbytes] = np.frombuffer(data.tobytes(), np.uint8)

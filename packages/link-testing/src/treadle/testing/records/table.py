@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import installed_version
 from treadle.tensor import load_families
-from treadle.testing.published import AllSamples
+from treadle.testing.published import AllSamples, published
 from treadle.testing.records.composed import (
     linear_algebra_functions,
     linear_algebra_structured,
@@ -15,9 +15,9 @@ from treadle.testing.records.composed import (
     numbers,
     sets,
     shapes,
-    signals,
     values,
 )
+from treadle.testing.sample import LeftOut
 
 if TYPE_CHECKING:
     from treadle.graph import Op
@@ -26,7 +26,6 @@ _RECORDS = [
     *load_families("treadle.testing.records"),
     shapes,
     numbers,
-    signals,
     sets,
     values,
     linear_algebra_functions,
@@ -39,7 +38,9 @@ if installed_version("pytensor-surface") is not None:
 
     _RECORDS.append(documented_values)
 SAMPLES = AllSamples(*(sample for family in _RECORDS for sample in family.SAMPLES))
-# The dtypes at which an op has no record, from the constants with this name in the modules of records.
-LEFT_OUT: dict[type[Op], tuple[str, ...]] = {
-    op: dtypes for family in _RECORDS for op, dtypes in getattr(family, "LEFT_OUT", {}).items()
-}
+
+
+def left_out() -> dict[type[Op], tuple[str, ...]]:
+    """Return the dtypes at which ops have no record: the constants LEFT_OUT of our modules, and what others publish."""
+    own = {op: dtypes for family in _RECORDS for op, dtypes in getattr(family, "LEFT_OUT", {}).items()}
+    return own | {row.op: row.dtypes for rows in published(LeftOut).values() for row in rows}

@@ -9,7 +9,10 @@ from treadle.link.torch.table import TORCH, Checked
 
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
+    from treadle.link.torch.programs.storage import converter, kind, to_output_dtype, working
     from treadle.link.torch.scalars import SCALARS
+    from treadle.link.torch.table import Lowered as Lowered
+    from treadle.link.torch.table import Results as Results
 
 __all__ = [
     "BACKEND",
@@ -19,12 +22,17 @@ __all__ = [
     "ForkedProcessError",
     "PyTorchWarning",
     "TorchOp",
+    "converter",
+    "kind",
+    "to_output_dtype",
+    "working",
     "wrap_torch",
 ]
 __getattr__ = versioned_names(
     __name__,
     "link-torch",
     {
+        "treadle.link.torch.programs.storage": "converter kind to_output_dtype working",
         "treadle.link.torch.scalars": "SCALARS",
         "treadle.link.torch.external_op": "TorchOp wrap_torch",
     },

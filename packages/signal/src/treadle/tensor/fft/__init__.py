@@ -1,43 +1,10 @@
 """treadle.tensor.fft: discrete Fourier transforms, by NumPy's names (as numpy.fft)."""
 
-from treadle.tensor.fft.transforms import (
-    fft,
-    fft2,
-    fftfreq,
-    fftn,
-    fftshift,
-    hfft,
-    ifft,
-    ifft2,
-    ifftn,
-    ifftshift,
-    ihfft,
-    irfft,
-    irfft2,
-    irfftn,
-    rfft,
-    rfft2,
-    rfftfreq,
-    rfftn,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+from treadle.config import lazy_names
+
+if TYPE_CHECKING:  # written by `./dev pages`
+    from treadle.tensor.fft.transforms import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(__name__, {})

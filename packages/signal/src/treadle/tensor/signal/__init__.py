@@ -1,5 +1,14 @@
-"""treadle.tensor.signal: convolution and correlation of signals, by SciPy's names."""
+"""treadle.tensor.signal: convolution and correlation of signals, by SciPy's names; pooling, windows and polynomials.
 
-from treadle.tensor.signal.conv import convolve, convolve1d, convolve2d, correlate, correlate2d, fftconvolve
+The room may import every room of `treadle.tensor` below the rules. `fft` beside it has Fourier transforms; `lower` has
+what backends make of both, `records` what they are checked by. Only entry points know of it.
+"""
 
-__all__ = ["convolve", "convolve1d", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
+from typing import TYPE_CHECKING
+
+from treadle.config import lazy_names
+
+if TYPE_CHECKING:  # written by `./dev pages`
+    from treadle.tensor.signal.conv import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(__name__, {})

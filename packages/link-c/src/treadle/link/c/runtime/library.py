@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.dtypes import CTYPES, CType
 from treadle.link.c.conventions.special import special_function
-from treadle.link.c.runtime.convolution import CONVOLUTION, convolution
+from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.core import CORE
-from treadle.link.c.runtime.fourier import FOURIER
 from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.functions.special_functions import SPECIAL
@@ -58,11 +57,13 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **CONVOLUTION, **FOURIER, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
+            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
             **PRODUCT, **INDEXING, **LOOPS, **MATRICES, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION,
             **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
+        HELPERS.refuse_names_of(texts)
+        texts.update(HELPERS.texts)
         if threads:
             texts.update(shared_among_threads(texts, threads))
         self._texts: dict[str, tuple[str, str]] = {}
@@ -85,7 +86,6 @@ class Library:
             "tr_select": selector,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
             "tr_matmul": matmul,
-            "tr_conv": convolution,
             "tr_accumulate": accumulated,
             "tr_normalize": normalizer,
             "tr_place": placing,
@@ -93,6 +93,7 @@ class Library:
             "tr_add_points": adding_points,
             "tr_search": search,
             "tr_row_order": row_order,
+            **HELPERS.families,
         }
 
     def find(self, name: str) -> tuple[str, str] | None:

@@ -8,14 +8,13 @@ import llvmlite.binding as llvm
 
 from treadle.config import new_lock
 from treadle.link.numba.routines.blas import ROUTINES
-from treadle.link.numba.routines.transforms import LOOPS
 
 # What kernels call: ``sampler_random_normal(g, x, y)``.
 _CALL = re.compile(r"\bsampler_(random_\w+)\(")
 # The name for the table of the bit generators' functions in their arguments.
 FUNCTIONS = "open_generator"
-# Words of a program's table before its constants: routines, loops, the address of that table, and of the watch.
-FIXED_WORDS = len(ROUTINES) + 2 * len(LOOPS) + 2
+# Words of a program's table before its constants: routines, the address of that table, and of the watch.
+FIXED_WORDS = len(ROUTINES) + 2
 
 
 class Samplers:

@@ -9,7 +9,6 @@ from treadle.graph import Constant, MissingInputError, as_index
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.routines.samplers import FIXED_WORDS
-from treadle.link.numba.routines.transforms import LOOPS
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.loops import Array, elementwise, still_where
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Variable
+    from treadle.link.numba.routines.ufunc_loops import LoopPointer
     from treadle.link.numba.text.unit import Unit
 
 
@@ -58,7 +58,7 @@ class GraphWriter:
     def __init__(self, fgraph: FunctionGraph, statements: Callable[[FunctionGraph], list[list[str]]]) -> None:
         self.lines: list[str] = []
         self.local_names: set[str] = set()
-        self.constants: list[Constant] = []
+        self.constants: list[Constant | LoopPointer] = []
         self.uses_blas = False
         self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
         self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
@@ -263,10 +263,10 @@ class GraphWriter:
         letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[code]
         return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
 
-    def loop(self, name: str, code: str) -> tuple[str, str]:
-        """Return the expressions of the addresses of a Fourier transform and of the data that it is called with."""
-        at = len(ROUTINES) + 2 * LOOPS.index((name, code))
-        return f"as_i8(table)[{at}]", f"as_i8(table)[{at + 1}]"
+    def pointer(self, pointer: LoopPointer) -> str:
+        """Return the expression of an address, which the program's table gets when the program is loaded."""
+        self.constants.append(pointer)
+        return f"as_i8(table)[{FIXED_WORDS + len(self.constants) - 1}]"
 
     def generator_functions(self) -> str:
         """Return the expression of the address of the table of NumPy's bit generators' functions."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
-from treadle.testing.records.structured import number, of_shape, positions
+from treadle.testing.operands import number, of_shape, positions
 from treadle.testing.sample import COMPOSED, REALS, Sample
 
 F = "repetition"

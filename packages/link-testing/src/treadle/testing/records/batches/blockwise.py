@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import REALS, Sample
 
 F = "blockwise"

@@ -1,7 +1,6 @@
 """Records of functions that only combine ops, by subject; the ops have records in their families."""
 
 from treadle.testing.records.composed import (
-    areas,
     linear_algebra_functions,
     linear_algebra_structured,
     linear_algebra_svd,
@@ -9,11 +8,9 @@ from treadle.testing.records.composed import (
     numbers,
     sets,
     shapes,
-    signals,
 )
 
 __all__ = [
-    "areas",
     "linear_algebra_functions",
     "linear_algebra_structured",
     "linear_algebra_svd",
@@ -21,5 +18,4 @@ __all__ = [
     "numbers",
     "sets",
     "shapes",
-    "signals",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from treadle import typed_list
 from treadle.surface.scalar_values import scalar_from_tensor, tensor_from_scalar
 from treadle.testing.domain import WIDE
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import Sample
 
 if TYPE_CHECKING:

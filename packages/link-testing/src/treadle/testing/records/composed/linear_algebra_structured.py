@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from scipy import linalg as scipy_linalg
 
 from treadle import tensor as tt
+from treadle.testing.expressions import APART, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart
 from treadle.testing.matrix_domains import DOMINANT, POSITIVE_DEFINITE
-from treadle.testing.records.composed.areas import APART, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

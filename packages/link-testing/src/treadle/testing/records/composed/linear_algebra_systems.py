@@ -10,8 +10,8 @@ from scipy import linalg
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.composed.areas import apart
-from treadle.testing.records.structured import of_shape
+from treadle.testing.expressions import apart
+from treadle.testing.operands import of_shape
 
 if TYPE_CHECKING:
     from treadle.testing.domain import Array

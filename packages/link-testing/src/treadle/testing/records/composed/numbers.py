@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special, stats
 
 from treadle import tensor as tt
-from treadle.testing.records.composed.areas import BOTH, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart, both
-from treadle.testing.records.structured import of_shape
+from treadle.testing.expressions import BOTH, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart, both
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import Sample
 
 _both = partial(both, "composed.numbers")

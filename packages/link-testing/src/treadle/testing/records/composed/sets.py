@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.records.composed.areas import MATRIX, POINTS, apart, both
-from treadle.testing.records.structured import positions
+from treadle.testing.expressions import MATRIX, POINTS, apart, both
+from treadle.testing.operands import positions
 from treadle.testing.sample import Sample
 
 _both = partial(both, "composed.sets", variants=("plain",))

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.records.composed.areas import BOTH, COUNT, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart, both
+from treadle.testing.expressions import BOTH, COUNT, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart, both
 from treadle.testing.sample import Sample
 
 _both = partial(both, "composed.shapes")

@@ -6,7 +6,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
-from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.operands import NO_SPECIAL, of_shape
 from treadle.testing.sample import REALS, Sample
 
 F = "assertion"

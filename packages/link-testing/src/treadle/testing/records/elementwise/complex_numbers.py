@@ -9,8 +9,8 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import NONZERO, POSITIVE, REAL, SMALL, UNIT, Domain
+from treadle.testing.operands import of_shape, positions
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.records.structured import of_shape, positions
 from treadle.testing.sample import Sample
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.records.structured import NO_SPECIAL, in_dtype_of, of_shape
+from treadle.testing.operands import NO_SPECIAL, in_dtype_of, of_shape
 from treadle.testing.sample import FLOATS, Sample
 
 if TYPE_CHECKING:

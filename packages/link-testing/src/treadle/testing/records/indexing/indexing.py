@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
-from treadle.testing.records.structured import SAME_SHAPE, number, of_shape, positions
+from treadle.testing.operands import SAME_SHAPE, number, of_shape, positions
 from treadle.testing.sample import MAJOR, REALS, Operand, Sample, costly
 
 if TYPE_CHECKING:

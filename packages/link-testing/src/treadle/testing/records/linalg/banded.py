@@ -18,7 +18,7 @@ from treadle.testing.matrix_domains import (
     OF_MATRICES,
     Diagonals,
 )
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, Sample, costly
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from scipy.linalg import block_diag
 
 from treadle import tensor as tt
 from treadle.testing.matrix_domains import COMPLEX
-from treadle.testing.records.structured import NO_SPECIAL, of_shape
+from treadle.testing.operands import NO_SPECIAL, of_shape
 from treadle.testing.sample import COMPOSED, REALS, Sample
 
 F = "block_diagonal"

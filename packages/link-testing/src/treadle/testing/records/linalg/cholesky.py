@@ -17,7 +17,7 @@ from treadle.testing.matrix_domains import (
     OF_MATRICES,
     POSITIVE_DEFINITE,
 )
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
 
 if TYPE_CHECKING:

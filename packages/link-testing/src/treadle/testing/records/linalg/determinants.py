@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
 
 if TYPE_CHECKING:

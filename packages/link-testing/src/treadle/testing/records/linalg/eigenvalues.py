@@ -10,7 +10,7 @@ import scipy.linalg
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Sample
 
 if TYPE_CHECKING:

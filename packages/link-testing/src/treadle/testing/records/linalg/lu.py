@@ -10,7 +10,7 @@ from scipy import linalg as scipy_linalg
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.structured import of_shape, positions
+from treadle.testing.operands import of_shape, positions
 from treadle.testing.sample import DISCRETE, FLOATS, NUMBERS, Sample, costly
 
 if TYPE_CHECKING:

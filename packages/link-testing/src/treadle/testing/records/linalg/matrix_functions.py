@@ -9,7 +9,7 @@ from scipy import linalg
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample, costly
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, costly
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.matrix_domains import DOMINANT, FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES
-from treadle.testing.records.structured import of_shape
+from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, Sample, costly
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
-from treadle.testing.records.structured import number, of_shape
+from treadle.testing.operands import number, of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, SIGNED, Sample
 
 if TYPE_CHECKING:

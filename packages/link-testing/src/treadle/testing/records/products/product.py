@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL, WIDE
-from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
+from treadle.testing.operands import NO_SPECIAL, SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Operand, Sample
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, SMALL, UNIT, WIDE, Domain
-from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
+from treadle.testing.operands import NO_SPECIAL, SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, DISCRETE, FLOATS, KINDS, MAJOR, REALS, VARIANTS, Sample, costly
 
 if TYPE_CHECKING:

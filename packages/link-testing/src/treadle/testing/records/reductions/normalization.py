@@ -10,7 +10,7 @@ from scipy import special
 
 from treadle import tensor as tt
 from treadle.testing.domain import REAL, Domain
-from treadle.testing.records.structured import in_dtype_of, of_shape
+from treadle.testing.operands import in_dtype_of, of_shape
 from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, REAL, WIDE, Domain
-from treadle.testing.records.structured import NO_SPECIAL, SAME_SHAPE, of_shape
+from treadle.testing.operands import NO_SPECIAL, SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
 
 if TYPE_CHECKING:

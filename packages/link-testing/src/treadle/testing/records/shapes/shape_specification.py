@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle import tensor as tt
 from treadle.testing.domain import WIDE
-from treadle.testing.records.structured import SAME_SHAPE, number, of_shape
+from treadle.testing.operands import SAME_SHAPE, number, of_shape
 from treadle.testing.sample import Sample
 
 if TYPE_CHECKING:

@@ -1,1 +1,5 @@
-"""Records of the families of `treadle.tensor.signal`."""
+"""What signals, Fourier transforms and polynomials are checked by, on every backend."""
+
+from treadle.tensor.signal.records.table import RECORDS
+
+__all__ = ["RECORDS"]

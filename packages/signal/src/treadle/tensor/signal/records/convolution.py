@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL
-from treadle.testing.records.structured import SAME_SHAPE, of_shape
+from treadle.testing.operands import SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, FLOATS, Sample
 
 if TYPE_CHECKING:

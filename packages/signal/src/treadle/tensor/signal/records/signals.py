@@ -8,8 +8,8 @@ import numpy as np
 from scipy import signal
 
 from treadle import tensor as tt
-from treadle.testing.records.composed.areas import COUNT, MATRIX, POINTS, apart, both
-from treadle.testing.records.structured import number, of_shape
+from treadle.testing.expressions import COUNT, MATRIX, POINTS, apart, both
+from treadle.testing.operands import number, of_shape
 from treadle.testing.sample import Sample
 
 _both = partial(both, "composed.signals")

@@ -8,12 +8,11 @@ import jax
 import numpy as np
 from jax import lax
 
-from treadle.link.jax.casting import convert
-from treadle.link.jax.table import JAX
-from treadle.tensor import ConvND
+from treadle.link.jax import JAX, convert
+from treadle.tensor.signal.convolution import ConvND
 
 if TYPE_CHECKING:
-    from treadle.link.jax.table import Lowered
+    from treadle.link.jax import Lowered
     from treadle.tensor import TensorNode
 
 

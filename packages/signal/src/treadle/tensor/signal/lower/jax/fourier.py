@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import FourierTransform, ShapeError
+from treadle.link.jax import JAX
+from treadle.tensor import ShapeError
+from treadle.tensor.fft.fourier import FourierTransform
 
 if TYPE_CHECKING:
     import jax
     import numpy as np
 
-    from treadle.link.jax.table import Lowered
+    from treadle.link.jax import Lowered
     from treadle.tensor import TensorNode
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.dtypes import STORAGES, Storage
-from treadle.link.numba.routines.blas import GEMM, GEMV
-from treadle.link.numba.status import SHAPE
-from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.tensor import ConvND
+from treadle.link.numba import GEMM, GEMV, LIBRARY, SHAPE, STORAGES, TABLE, Storage, Unit, indented, make_kernel
+from treadle.tensor.signal.convolution import ConvND
 
 if TYPE_CHECKING:
-    from treadle.link.numba.text.values import ArrayValue
-    from treadle.link.numba.text.writer import GraphWriter
+    from treadle.link.numba import ArrayValue, GraphWriter
     from treadle.tensor import TensorNode, TensorVariable
 
 # The lengths of images (n), filters (k) and outputs (p), strides, dilations and padding along three dimensions.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.routines.transforms import CALL
-from treadle.link.numba.status import SHAPE
-from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import nest
-from treadle.link.numba.text.unit import Unit, make_kernel
-from treadle.tensor import FourierTransform
+from treadle.link.numba import LIBRARY, SHAPE, TABLE, LoopPointer, Unit, make_kernel, nest
+from treadle.tensor.fft.fourier import FourierTransform
+from treadle.tensor.signal.lower.pocketfft import MODULE, types_of
 
 if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
+    from treadle.link.numba import GraphWriter
     from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
@@ -43,7 +40,7 @@ def transform_kernel(code: str, outer: int, sizes: tuple[int, int]) -> Unit:
         f"words[8] = {f'o_s{last} * {sizes[1]}' if outer else '0'}",
         f"words[9] = x_r * {sizes[0]}",
         f"words[10] = o_r * {sizes[1]}",
-        *nest(max(last, 0), [], [*places, f"{CALL}(loop, data, block, block + 24, block + 48)"]),
+        *nest(max(last, 0), [], [*places, "run_loop(loop, data, block, block + 24, block + 48)"]),
         "return 0",
     ]
     names = ["loop", "data", "frame", "slot", "x", "o", "n", "m", "x_r", "o_r"]
@@ -81,11 +78,18 @@ def lower_fourier_transform(op: FourierTransform, node: TensorNode, writer: Grap
         result.strides[axis],
     ]
     arguments += [v[d] for v in (x.dims, x.strides, result.strides) for d in others]
+    kernel = transform_kernel(code, len(others), sizes)
+
+    def call(name: str) -> None:
+        loop = LoopPointer(MODULE, name, types_of(name, single=code == "f4"))
+        pointers = [writer.pointer(loop), writer.pointer(replace(loop, is_data=True))]
+        writer.call(kernel, [*pointers, *arguments], checked=True)
+
     if op.kind != "rfft":
-        writer.call(transform_kernel(code, len(others), sizes), [*writer.loop(op.kind, code), *arguments], checked=True)
+        call(op.kind)
         return
     for parity, name in enumerate(("rfft_n_even", "rfft_n_odd")):
         writer.add(f"if {n} % 2 == {parity}:")
         mark = len(writer.lines)
-        writer.call(transform_kernel(code, len(others), sizes), [*writer.loop(name, code), *arguments], checked=True)
+        call(name)
         writer.lines[mark:] = [f"    {line}" for line in writer.lines[mark:]]

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.programs.storage import converter, kind, to_output_dtype, working
-from treadle.link.torch.table import TORCH
-from treadle.tensor import ConvND
+from treadle.link.torch import TORCH, converter, kind, to_output_dtype, working
+from treadle.tensor.signal.convolution import ConvND
 
 if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
+    from treadle.link.torch import Lowered
     from treadle.tensor import TensorNode
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.table import TORCH
-from treadle.tensor import FourierTransform
+from treadle.link.torch import TORCH
+from treadle.tensor.fft.fourier import FourierTransform
 
 if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
+    from treadle.link.torch import Lowered
     from treadle.tensor import TensorNode
 
 

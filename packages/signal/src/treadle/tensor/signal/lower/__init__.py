@@ -1,0 +1,1 @@
+"""What each backend makes of signals and Fourier transforms; a folder is imported when its backend is used."""
