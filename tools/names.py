@@ -147,7 +147,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         source / package / "__init__.py": [".".join(filter(None, (package, module))) for module in own[table]]
         for table, package in PACKAGES.items()
     }
-    for table in filter(lambda table: (root / table).exists(), BROUGHT):
+    for table in BROUGHT:
         rows = brought(table, root)
         written[root / table] = brought_text(rows)
         for package, modules in rows.items():

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.repo.tree import ROOT
+from tools import names
 
-PACKAGES = ("packages/tensor", "packages/link-testing")
+PACKAGES = ("packages/tensor", "packages/link-testing", *("/".join(table.parts[:2]) for table in names.BROUGHT))
 # What rules are written into besides.
 CASES = "tests/tensor_rewrites"
 
