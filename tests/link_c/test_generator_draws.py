@@ -15,7 +15,7 @@ from tests.tensor.random.generator_cases import KINDS, REFUSED, Chain, Draw, all
 from treadle.compile import function
 from treadle.config import config
 from treadle.link.c.errors import BackendUnavailableError
-from treadle.link.c.text.samplers import SamplerPointer
+from treadle.tensor.random.lower.c.samplers import SamplerPointer
 from treadle.tensor.random.words import words_of
 
 if TYPE_CHECKING:

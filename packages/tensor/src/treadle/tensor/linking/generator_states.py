@@ -12,7 +12,7 @@ from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.random.generators.portable import PortableGenerator
 from treadle.tensor.random.generators.portable_keys import KeyedGenerator, PortableSource, are_portable
-from treadle.tensor.random.generators.states import (
+from treadle.tensor.loops.states import (
     GeneratorInState,
     choice_of_states,
     chooses_generators,

@@ -21,7 +21,7 @@ from treadle.tensor.indexing.indexing import Subtensor, set_subtensor
 from treadle.tensor.indexing.searching import Nonzero
 from treadle.tensor.joins.joining import join
 from treadle.tensor.loops.parts import LoopParts
-from treadle.tensor.random.generators.states import GeneratorInState, state_of
+from treadle.tensor.loops.states import GeneratorInState, state_of
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import Shape, ShapeI
 from treadle.tensor.staging.stages import static_positions

@@ -17,9 +17,9 @@ from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, pla
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.matrices import MATRICES
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
-from treadle.link.c.runtime.random.generators import GENERATORS
-from treadle.link.c.runtime.random.portable_draws import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
-from treadle.link.c.runtime.random.portable_rejection import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
+from treadle.tensor.random.lower.c.generator_texts import GENERATORS
+from treadle.tensor.random.lower.c.portable_texts import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
+from treadle.tensor.random.lower.c.rejection_texts import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
 from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer

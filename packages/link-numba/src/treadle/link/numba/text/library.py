@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from treadle.config import new_lock
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
-from treadle.link.numba.routines.generators import GENERATORS
-from treadle.link.numba.routines.philox import PHILOX
+from treadle.tensor.random.lower.numba.generator_texts import GENERATORS
+from treadle.tensor.random.lower.numba.philox_texts import PHILOX
 from treadle.link.numba.routines.special_functions import SPECIAL
 from treadle.link.numba.text.unit import Unit
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.samplers import bit_generators, with_samplers
+from treadle.tensor.random.lower.c.samplers import bit_generators, with_samplers
 from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
 
 if TYPE_CHECKING:

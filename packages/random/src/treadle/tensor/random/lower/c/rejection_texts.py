@@ -16,7 +16,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.link.c.runtime.random.portable_draws import STEP, polynomial
+from treadle.tensor.random.lower.c.portable_texts import STEP, polynomial
 
 if TYPE_CHECKING:
     from treadle.link.c.conventions.dtypes import CType

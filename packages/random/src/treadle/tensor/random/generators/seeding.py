@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treadle.config import alias, text_of
 from treadle.graph import Apply, Op, Variable, static_op
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.random.generators.states import generator_type
+from treadle.tensor.loops.states import generator_type
 from treadle.tensor.random.generators.types import (
     PortableGeneratorType,
     RandomType,

@@ -18,7 +18,7 @@ from treadle.tensor.ops.undefined_gradients import grad_not_implemented
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.generators.portable import PortableGenerator
 from treadle.tensor.random.generators.portable_keys import PortableSource, are_portable
-from treadle.tensor.random.generators.states import GeneratorInState, generator_type, origin_of, state_of
+from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.generators.stream import as_generator
 from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType

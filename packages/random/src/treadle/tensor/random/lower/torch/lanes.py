@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.link.torch.philox import Stream, unit64
+from treadle.tensor.random.lower.torch.philox import Stream, unit64
 from treadle.link.torch.programs.storage import SIGN_BIT
 from treadle.tensor import DrawLanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.link.torch.philox import Block
+    from treadle.tensor.random.lower.torch.philox import Block
 
 
 class TorchLanes(DrawLanes):

@@ -14,7 +14,7 @@ from treadle.graph import Apply, Op, static_op
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.joins.joining import concatenate
-from treadle.tensor.random.generators.states import GeneratorInState, generator_type, origin_of, state_of
+from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.generators.symbolic import SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType, random_generator_type
 from treadle.tensor.types.conversion import constant

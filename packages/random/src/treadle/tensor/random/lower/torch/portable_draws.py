@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch.lanes import TorchLanes
-from treadle.link.torch.philox import Stream, bits32, interleaved, unit32, unit64
+from treadle.tensor.random.lower.torch.lanes import TorchLanes
+from treadle.tensor.random.lower.torch.philox import Stream, bits32, interleaved, unit32, unit64
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import TORCH
 from treadle.tensor import LANE_SAMPLERS, PortableDraws

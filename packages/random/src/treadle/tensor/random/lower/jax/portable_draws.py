@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from treadle.graph import Unsupported
-from treadle.link.jax.lanes import JaxLanes
-from treadle.link.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
+from treadle.tensor.random.lower.jax.lanes import JaxLanes
+from treadle.tensor.random.lower.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
 from treadle.link.jax.table import JAX
 from treadle.tensor import LANE_SAMPLERS, PortableDraws, ShapeError
 

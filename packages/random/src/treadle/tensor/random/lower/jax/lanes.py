@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from treadle.link.jax.casting import convert
-from treadle.link.jax.philox import Stream, pair64, unit64
+from treadle.tensor.random.lower.jax.philox import Stream, pair64, unit64
 from treadle.tensor import DrawLanes
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from treadle.link.jax.philox import Block
+    from treadle.tensor.random.lower.jax.philox import Block
 
 
 class JaxLanes(DrawLanes):

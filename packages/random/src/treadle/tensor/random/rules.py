@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import IfElse
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.random.consumer import RNGConsumerOp
-from treadle.tensor.random.generators.states import GeneratorInState, GeneratorState, choice_of_states
+from treadle.tensor.loops.states import GeneratorInState, GeneratorState, choice_of_states
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 
 if TYPE_CHECKING:

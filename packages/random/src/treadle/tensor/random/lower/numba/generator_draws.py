@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.routines.generators import BLOCK
+from treadle.tensor.random.lower.numba.generator_texts import BLOCK
 from treadle.link.numba.status import SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.generators.portable import *  # noqa: F403
     from treadle.tensor.random.generators.portable_keys import *  # noqa: F403
     from treadle.tensor.random.generators.seeding import *  # noqa: F403
-    from treadle.tensor.random.generators.states import *  # noqa: F403
+    from treadle.tensor.loops.states import *  # noqa: F403
     from treadle.tensor.random.generators.stream import *  # noqa: F403
     from treadle.tensor.random.generators.types import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403

@@ -1,1 +1,0 @@
-"""C functions that draw random numbers."""
