@@ -9,8 +9,8 @@ import numpy as np
 
 from treadle.graph import Op
 from treadle.tensor import random
-from treadle.tensor.names import RANDOM
-from treadle.testing.distributions import families
+from treadle.tensor.random.names import NAMES
+from treadle.testing.published import families
 
 if TYPE_CHECKING:
     from treadle.testing import Distribution
@@ -33,7 +33,7 @@ TOOLS = {
 
 def functions() -> dict[str, Any]:
     """Return what draws, by name: ops of random variables, and functions that apply them."""
-    names = {name for listed in RANDOM.values() for name in listed.split()}
+    names = {name for listed in NAMES["treadle.tensor.random"].values() for name in listed.split()}
     found = {name: getattr(random, name) for name in names - TOOLS}
     return {name: value for name, value in found.items() if callable(value) and not inspect.isclass(value)}
 

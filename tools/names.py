@@ -17,10 +17,17 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("packages/tensor/src/treadle/tensor")
 TABLE = "names.py"
 # Each table of tensor itself, and the package whose names it has.
-PACKAGES: Mapping[str, str] = {"LAZY": "", "LINALG": "linalg", "RANDOM": "random"}
+PACKAGES: Mapping[str, str] = {"LAZY": "", "LINALG": "linalg"}
 # The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
 # start, the package below `treadle.tensor` that has their names; the longest start counts.
 BROUGHT: Mapping[Path, Mapping[str, str]] = {
+    Path("packages/random/src/treadle/tensor/random/names.py"): {
+        "random": "random",
+        "random.generators.compiled_samplers": "",
+        "random.generators.generator_draws": "",
+        "random.generators.lanes": "",
+        "random.generators.portable_draws": "",
+    },
     Path("packages/signal/src/treadle/tensor/signal/names.py"): {
         "fft": "",
         "fft.transforms": "fft",
@@ -29,16 +36,10 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
     },
 }
 # Folders without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
-PRIVATE = ("rewrites", "lower_vm", "loops.scan.views")
+PRIVATE = ("rewrites", "lower_vm", "loops.scan.views", "loops.states")
 PRIVATE_FOLDERS = ("lower", "records", "rules")
 # Modules whose names are of `treadle.tensor`, though they stand in another package or in no room.
-OF_TENSOR = (
-    "linalg.norms",
-    "random.generators.compiled_samplers",
-    "random.generators.generator_draws",
-    "random.generators.lanes",
-    "random.generators.portable_draws",
-)
+OF_TENSOR = ("linalg.norms",)
 STARS = "if TYPE_CHECKING:  # written by `./dev pages`"
 TITLE = '''"""Public names of `treadle.tensor`, by the modules imported when one is asked for; written by `./dev pages`.
 

@@ -17,8 +17,8 @@ from treadle.compile import Function, function
 from treadle.tensor import random as tr
 from treadle.tensor.random import PortableGenerator
 from treadle.testing import SAMPLES
-from treadle.testing.distributions import families
 from treadle.testing.parts import as_tuple
+from treadle.testing.published import families
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

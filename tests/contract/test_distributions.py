@@ -9,7 +9,7 @@ from tests.contract.backends import BACKENDS
 from tools import distributions
 from treadle.testing import Distribution
 from treadle.testing import distribution_checks as checks
-from treadle.testing.distributions import families
+from treadle.testing.published import families
 
 FAMILIES = families()
 RECORDS = [record for records in FAMILIES.values() for record in records]

@@ -15,9 +15,9 @@ from tests.tensor.random.portable_samples import assert_same_draws, portable_sam
 from treadle.compile import function
 from treadle.graph import FunctionGraph
 from treadle.link.jax.linker import JAXLinker
-from treadle.tensor.random.lower.jax.philox import Stream
 from treadle.link.vm import Program, PythonLinker
 from treadle.tensor.random.generators import portable_keys
+from treadle.tensor.random.lower.jax.philox import Stream
 
 
 def keyed(rng: np.random.Generator) -> tr.PortableGenerator:

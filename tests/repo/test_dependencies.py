@@ -15,7 +15,9 @@ from tests.repo.tree import Distribution, distributions, imported_modules
 
 ALL = distributions()
 # What the distribution needs although its code must not import it: installing compile alone gives a working system.
-NOT_TO_IMPORT = {"compile": {"tensor", "signal", "pytensor-surface", "link-c", "link-jax", "link-numba", "link-torch"}}
+NOT_TO_IMPORT = {
+    "compile": {"tensor", "random", "signal", "pytensor-surface", "link-c", "link-jax", "link-numba", "link-torch"}
+}
 
 # Type checkers bring it themselves; nothing imports it when it runs (test_imports.py).
 FOR_TYPE_CHECKERS = {"typing_extensions"}

@@ -13,8 +13,8 @@ from tests.tensor_rewrites.cases import CASES, Case
 from tests.tensor_rewrites.expressions import Rewritten, rewritten
 from tests.tensor_rewrites.graphs import EVERYTHING, assert_same, rewrite, text
 from treadle.rewrite import RewriteDatabaseQuery, Rule
-from treadle.tensor.rewrites import RULE_SETS
 from treadle.tensor.random.rules import RULES as RANDOM
+from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

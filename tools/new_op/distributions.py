@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 DRAWS = TENSOR / "random/distributions"
-RECORDS = Path("packages/link-testing/src/treadle/testing/distributions")
+RECORDS = Path("packages/random/src/treadle/tensor/random/records")
 DISTRIBUTION = '''
 
 class {kind}RV(RandomVariable):

@@ -14,7 +14,7 @@ _PACKAGES = (
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "signal", "pytensor-surface"),
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "random", "signal", "pytensor-surface"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 
@@ -69,6 +69,7 @@ _BY_OWNER = (
     ("link-numba", "numba__fastmath numba__cache"),
     ("link-torch", "torch__compile torch__device torch__unroll"),
     ("pytensor-surface", "metaopt__verbose"),
+    ("random", "random__generator"),
     (
         "rewrite",
         (
@@ -81,7 +82,7 @@ _BY_OWNER = (
         (
             "floatX warn_float64 scan__allow_output_prealloc scan__allow_gc cast_policy int_division "
             "on_shape_error experimental__local_alloc_elemwise_assert conv__assert_shape ctc__root "
-            "random__generator tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
+            "tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
         ),
     ),
 )

@@ -41,6 +41,11 @@ def published(kind: type[R]) -> dict[str, list[R]]:
     return {name: [record for record in records if isinstance(record, kind)] for name, records in _records().items()}
 
 
+def families() -> dict[str, list[Distribution]]:
+    """Return the records of distributions, by the entry points that publish them."""
+    return {name: records for name, records in published(Distribution).items() if records}
+
+
 class AllSamples(SampleTable):
     """Samples, and those that installed packages publish, which are loaded when samples are first read.
 

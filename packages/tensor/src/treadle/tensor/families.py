@@ -73,8 +73,6 @@ ROOMS = {
     "lu": "linalg.ops",
     "block_diagonal": "linalg.ops",
     "banded": "linalg.ops",
-    "generator_draws": "random.generators",
-    "portable_draws": "random.generators",
 }
 FAMILIES = tuple(ROOMS)
 # The folder that packages keep the families in whose ops stand in treadle.graph.

@@ -48,14 +48,6 @@ OPTIONS: tuple[Option[object], ...] = (
         affects_code=False,
     ),
     Option(
-        "random__generator",
-        "numpy",
-        "Which generators RandomStream, shared_rng, rng and random variables without a generator make: NumPy's "
-        "(numpy), or those whose numbers are the same on every backend (portable).",
-        choice("numpy", "portable"),
-        affects_code=False,
-    ),
-    Option(
         "tensor__cmp_sloppy",
         0,
         "How far values may be apart to count as approximately equal: rounding (0), 10 times that (1), 1000 times (2).",

@@ -13,7 +13,7 @@ from treadle.config import UpwardCalls
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from treadle.graph import Type, Variable
+    from treadle.graph import Variable
     from treadle.tensor.numpy_protocol.functions import Ufunc
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
@@ -34,8 +34,6 @@ class Upward(UpwardCalls):
     array_function: Callable[[Callable[..., object], Iterable[type], Sequence[object], Mapping[str, object]], object]
     # Printing shows the facts that rewriting knows of a variable.
     fact_reader: Callable[[], Callable[[Variable], Iterable[str]]]
-    # Generators are values too; their types import numpy.random.
-    generator_type_of: Callable[[object], Type]
 
 
 upward = Upward()

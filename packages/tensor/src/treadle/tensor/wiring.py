@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from treadle.tensor.differentiation import products
     from treadle.tensor.joins import joining
     from treadle.tensor.numpy_protocol import functions as numpy_functions
-    from treadle.tensor.random.generators import types as random_types
     from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.shapes import shape_specification
 else:
     products = lazy_module("treadle.tensor.differentiation.products")
     joining = lazy_module("treadle.tensor.joins.joining")
     numpy_functions = lazy_module("treadle.tensor.numpy_protocol.functions")
-    random_types = lazy_module("treadle.tensor.random.generators.types")
     facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
     shape_specification = lazy_module("treadle.tensor.shapes.shape_specification")
 
@@ -35,7 +33,6 @@ def wire() -> None:
         array_function=numpy_functions,
         array_ufunc=numpy_functions,
         fact_reader=facts,
-        generator_type_of=random_types,
         product_of_others=products,
         specify_shape=shape_specification,
         stack=joining,

@@ -8,9 +8,11 @@ from treadle.link.c.backend import BACKEND, WITH_STEPS
 if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
     from treadle.link.c.conventions.dtypes import CType, ctype
+    from treadle.link.c.errors import BackendUnavailableError
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
     from treadle.link.c.runtime.additions import HELPERS
+    from treadle.link.c.runtime.core import CORE
     from treadle.link.c.table import TABLE
     from treadle.link.c.text.loops import LoopPointer
     from treadle.link.c.text.requirements import CFunction
@@ -18,12 +20,36 @@ if TYPE_CHECKING:
     from treadle.link.c.text.unit import Unit
     from treadle.link.c.userops import c_function
 
+    __version__: str
+else:
+    __getattr__ = versioned_names(
+        __name__,
+        "link-c",
+        {
+            "treadle.link.c.capsules": "CPointer",
+            "treadle.link.c.conventions.dtypes": "CType ctype",
+            "treadle.link.c.errors": "BackendUnavailableError",
+            "treadle.link.c.linker": "CLinker",
+            "treadle.link.c.opwise": "OpWiseCLinker",
+            "treadle.link.c.runtime.additions": "HELPERS",
+            "treadle.link.c.runtime.core": "CORE",
+            "treadle.link.c.table": "TABLE",
+            "treadle.link.c.text.loops": "LoopPointer",
+            "treadle.link.c.text.requirements": "CFunction",
+            "treadle.link.c.text.scalars": "SCALARS",
+            "treadle.link.c.text.unit": "Unit",
+            "treadle.link.c.userops": "c_function",
+        },
+    )
+
 __all__ = [
     "BACKEND",
+    "CORE",
     "HELPERS",
     "SCALARS",
     "TABLE",
     "WITH_STEPS",
+    "BackendUnavailableError",
     "CFunction",
     "CLinker",
     "CPointer",
@@ -34,20 +60,3 @@ __all__ = [
     "c_function",
     "ctype",
 ]
-__getattr__ = versioned_names(
-    __name__,
-    "link-c",
-    {
-        "treadle.link.c.runtime.additions": "HELPERS",
-        "treadle.link.c.text.loops": "LoopPointer",
-        "treadle.link.c.text.requirements": "CFunction",
-        "treadle.link.c.text.scalars": "SCALARS",
-        "treadle.link.c.text.unit": "Unit",
-        "treadle.link.c.linker": "CLinker",
-        "treadle.link.c.capsules": "CPointer",
-        "treadle.link.c.conventions.dtypes": "CType ctype",
-        "treadle.link.c.opwise": "OpWiseCLinker",
-        "treadle.link.c.table": "TABLE",
-        "treadle.link.c.userops": "c_function",
-    },
-)

@@ -12,8 +12,22 @@ if TYPE_CHECKING:
     from treadle.link.jax.external_op import JAXOp, wrap_jax
     from treadle.link.jax.linker import JAXLinker
     from treadle.link.jax.scalars import SCALARS
+    from treadle.link.jax.table import Array as Array
     from treadle.link.jax.table import Lowered as Lowered
     from treadle.link.jax.table import Results as Results
+
+    __version__: str
+else:
+    __getattr__ = versioned_names(
+        __name__,
+        "link-jax",
+        {
+            "treadle.link.jax.casting": "convert",
+            "treadle.link.jax.external_op": "JAXOp wrap_jax",
+            "treadle.link.jax.linker": "JAXLinker",
+            "treadle.link.jax.scalars": "SCALARS",
+        },
+    )
 
 __all__ = [
     "BACKEND",
@@ -29,13 +43,3 @@ __all__ = [
     "convert",
     "wrap_jax",
 ]
-__getattr__ = versioned_names(
-    __name__,
-    "link-jax",
-    {
-        "treadle.link.jax.casting": "convert",
-        "treadle.link.jax.external_op": "JAXOp wrap_jax",
-        "treadle.link.jax.linker": "JAXLinker",
-        "treadle.link.jax.scalars": "SCALARS",
-    },
-)

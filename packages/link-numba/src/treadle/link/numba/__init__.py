@@ -6,17 +6,19 @@ from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
 
 if TYPE_CHECKING:
-    from treadle.link.numba.dtypes import STORAGES, Storage
+    from treadle.link.numba.dtypes import STORAGES, Storage, converted
     from treadle.link.numba.linker import NumbaLinker
+    from treadle.link.numba.lower.elementwise.elemwise import as_operand
     from treadle.link.numba.routines.blas import GEMM, GEMV
+    from treadle.link.numba.routines.externals import External
     from treadle.link.numba.routines.ufunc_loops import LoopPointer
     from treadle.link.numba.scalars import SCALARS
-    from treadle.link.numba.status import SHAPE
+    from treadle.link.numba.status import SHAPE, VALUE
     from treadle.link.numba.table import TABLE
     from treadle.link.numba.text.library import LIBRARY
-    from treadle.link.numba.text.loops import nest
+    from treadle.link.numba.text.loops import Array, lengths, nest, offset, still_where
     from treadle.link.numba.text.unit import Unit, indented, make_kernel
-    from treadle.link.numba.text.values import ArrayValue, ScalarValue
+    from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, product
     from treadle.link.numba.text.writer import GraphWriter
 
     __version__: str
@@ -25,18 +27,20 @@ else:
         __name__,
         "link-numba",
         {
-            "treadle.link.numba.dtypes": "STORAGES Storage",
-            "treadle.link.numba.routines.blas": "GEMM GEMV",
-            "treadle.link.numba.routines.ufunc_loops": "LoopPointer",
-            "treadle.link.numba.status": "SHAPE",
-            "treadle.link.numba.text.library": "LIBRARY",
-            "treadle.link.numba.text.loops": "nest",
-            "treadle.link.numba.text.unit": "Unit indented make_kernel",
-            "treadle.link.numba.text.values": "ArrayValue ScalarValue",
-            "treadle.link.numba.text.writer": "GraphWriter",
+            "treadle.link.numba.dtypes": "STORAGES Storage converted",
             "treadle.link.numba.linker": "NumbaLinker",
+            "treadle.link.numba.lower.elementwise.elemwise": "as_operand",
+            "treadle.link.numba.routines.blas": "GEMM GEMV",
+            "treadle.link.numba.routines.externals": "External",
+            "treadle.link.numba.routines.ufunc_loops": "LoopPointer",
             "treadle.link.numba.scalars": "SCALARS",
+            "treadle.link.numba.status": "SHAPE VALUE",
             "treadle.link.numba.table": "TABLE",
+            "treadle.link.numba.text.library": "LIBRARY",
+            "treadle.link.numba.text.loops": "Array lengths nest offset still_where",
+            "treadle.link.numba.text.unit": "Unit indented make_kernel",
+            "treadle.link.numba.text.values": "ArrayValue ScalarValue Value product",
+            "treadle.link.numba.text.writer": "GraphWriter",
         },
     )
 
@@ -49,14 +53,24 @@ __all__ = [
     "SHAPE",
     "STORAGES",
     "TABLE",
+    "VALUE",
+    "Array",
     "ArrayValue",
+    "External",
     "GraphWriter",
     "LoopPointer",
     "NumbaLinker",
     "ScalarValue",
     "Storage",
     "Unit",
+    "Value",
+    "as_operand",
+    "converted",
     "indented",
+    "lengths",
     "make_kernel",
     "nest",
+    "offset",
+    "product",
+    "still_where",
 ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, Constant, FunctionGraph, Type
     from treadle.link.numba.program import NumbaProgram, Recipe
-    from treadle.link.numba.routines.ufunc_loops import LoopPointer
+    from treadle.link.numba.routines.ufunc_loops import Address
     from treadle.link.vm import Program
 
 
@@ -142,17 +142,17 @@ def _refused_type(kind: Type) -> str:
 
 def _install_routines(source: str) -> None:
     """Register with LLVM the functions of SciPy and NumPy that a text calls; LLVM resolves them when it loads code."""
+    from treadle.link.numba.routines.externals import EXTERNALS
     from treadle.link.numba.routines.lapack import ROUTINES
-    from treadle.link.numba.routines.samplers import SAMPLERS
     from treadle.link.numba.routines.special import SPECIAL
 
-    SAMPLERS.install(source)
+    EXTERNALS.install(source)
     SPECIAL.install(source)
     ROUTINES.install(source)
 
 
 def _table(
-    constants: Sequence[Constant | LoopPointer], uses_blas: bool, source: str
+    constants: Sequence[Constant | Address], uses_blas: bool, source: str
 ) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return the words that the compiled function reads: addresses of routines and functions, then the constants.
 
@@ -160,23 +160,19 @@ def _table(
     """
     import numpy as np
 
+    from treadle.graph import Constant
     from treadle.link.numba import interrupts
     from treadle.link.numba.routines.blas import BLAS, ROUTINES
-    from treadle.link.numba.routines.samplers import FIXED_WORDS, FUNCTIONS
-    from treadle.link.numba.routines.ufunc_loops import LoopPointer
+    from treadle.link.numba.routines.externals import FIXED_WORDS
 
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
-    if FUNCTIONS in source:
-        from treadle.tensor import bit_generator_functions
-
-        words[len(ROUTINES)] = bit_generator_functions()
     if interrupts.CALL in source:
-        words[len(ROUTINES) + 1] = interrupts.WATCH.address()
+        words[len(ROUTINES)] = interrupts.WATCH.address()
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, FIXED_WORDS):
-        if isinstance(constant, LoopPointer):
+        if not isinstance(constant, Constant):
             words[at] = constant.address()
             continue
         data = np.ascontiguousarray(constant.data)

@@ -16,8 +16,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
+from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
-from treadle.link.numba.routines.samplers import SAMPLERS
 from treadle.link.numba.routines.special import SPECIAL
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.tensor import QUADRATURE
@@ -236,15 +236,15 @@ def _special(name: str, code: str) -> Intrinsic:
     return _primitive(write, kind, *[kind] * nin)
 
 
-def _sampler(name: str) -> Intrinsic:
-    """One of NumPy's samplers: takes the address of the generator's block, then numbers and addresses."""
-    symbol, takes, result = SAMPLERS.find(name)
+def _external(family: str, name: str) -> Intrinsic:
+    """A compiled function that another package brings."""
+    symbol, (_, takes, result) = EXTERNALS.find(family, name)
     kinds = {"d": types.float64, "f": types.float32, "": types.none}
     short = ir.IntType(8)
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         arguments = []
-        for letter, value in zip(f"p{takes}", args, strict=True):
+        for letter, value in zip(takes, args, strict=True):
             if letter == "p":
                 arguments.append(builder.inttoptr(value, cgutils.voidptr_t))
             else:
@@ -255,7 +255,7 @@ def _sampler(name: str) -> Intrinsic:
         return drawn if result else context.get_dummy_value()
 
     wanted = [kinds.get(letter, types.int64) for letter in takes]
-    return _primitive(write, kinds.get(result, types.int64), types.int64, *wanted)
+    return _primitive(write, kinds.get(result, types.int64), *wanted)
 
 
 def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -504,7 +504,6 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "wrap": _wrap,
     "libm": _libm,
     "special": _special,
-    "sampler": lambda *parts: _sampler("_".join(parts)),
     "gemm": _gemm,
     "gemv": _gemv,
     "bits": _bits,
@@ -569,6 +568,8 @@ class Primitives:
         if name in _SINGLE or name in TYPES:
             return _SINGLE[name]() if name in _SINGLE else TYPES[name]
         stem, _, rest = name.partition("_")
+        if rest and EXTERNALS.has_family(stem):
+            return _external(stem, rest)
         if stem not in _FAMILIES or not rest:
             return None
         return _FAMILIES[stem](*rest.rsplit("_", 1))

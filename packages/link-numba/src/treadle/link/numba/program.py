@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treadle.graph import Constant, FunctionGraph, Type
-    from treadle.link.numba.routines.ufunc_loops import LoopPointer
+    from treadle.link.numba.routines.ufunc_loops import Address
     from treadle.link.vm import ProgramGraph
 
 # The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
@@ -55,7 +55,7 @@ class Recipe(NamedTuple):
     entry: str
     signature: tuple[str, ...]
     source: str
-    constants: tuple[Constant | LoopPointer, ...]
+    constants: tuple[Constant | Address, ...]
     uses_blas: bool
 
 

@@ -9,14 +9,28 @@ from treadle.link.torch.table import TORCH, Checked
 
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
-    from treadle.link.torch.programs.storage import converter, kind, to_output_dtype, working
+    from treadle.link.torch.programs.storage import SIGN_BIT, STORAGE_DTYPES, converter, kind, to_output_dtype, working
     from treadle.link.torch.scalars import SCALARS
     from treadle.link.torch.table import Lowered as Lowered
     from treadle.link.torch.table import Results as Results
 
+    __version__: str
+else:
+    __getattr__ = versioned_names(
+        __name__,
+        "link-torch",
+        {
+            "treadle.link.torch.external_op": "TorchOp wrap_torch",
+            "treadle.link.torch.programs.storage": "SIGN_BIT STORAGE_DTYPES converter kind to_output_dtype working",
+            "treadle.link.torch.scalars": "SCALARS",
+        },
+    )
+
 __all__ = [
     "BACKEND",
     "SCALARS",
+    "SIGN_BIT",
+    "STORAGE_DTYPES",
     "TORCH",
     "Checked",
     "ForkedProcessError",
@@ -28,12 +42,3 @@ __all__ = [
     "working",
     "wrap_torch",
 ]
-__getattr__ = versioned_names(
-    __name__,
-    "link-torch",
-    {
-        "treadle.link.torch.programs.storage": "converter kind to_output_dtype working",
-        "treadle.link.torch.scalars": "SCALARS",
-        "treadle.link.torch.external_op": "TorchOp wrap_torch",
-    },
-)

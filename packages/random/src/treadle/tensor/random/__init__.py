@@ -1,9 +1,13 @@
-"""treadle.tensor.random: random variables, and the generators that they draw from."""
+"""treadle.tensor.random: random variables, and the generators that they draw from.
+
+`distributions` has them by subject, `generators` what they draw from, `methods` what generators have as methods;
+`rules` are rewrite rules, `lower` has what backends make of draws, `records` what these are checked by. The room may
+import every room of `treadle.tensor`, and linear algebra; only entry points know of it.
+"""
 
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names, package_folders
-from treadle.tensor.lazy import RANDOM_MODULES
 
 if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.consumer import *  # noqa: F403
@@ -21,7 +25,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.generators.portable import *  # noqa: F403
     from treadle.tensor.random.generators.portable_keys import *  # noqa: F403
     from treadle.tensor.random.generators.seeding import *  # noqa: F403
-    from treadle.tensor.loops.states import *  # noqa: F403
+    from treadle.tensor.random.generators.states import *  # noqa: F403
     from treadle.tensor.random.generators.stream import *  # noqa: F403
     from treadle.tensor.random.generators.types import *  # noqa: F403
     from treadle.tensor.random.op import *  # noqa: F403
@@ -29,7 +33,9 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.scipy_variable import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
 else:
-    __getattr__ = lazy_names(__name__, RANDOM_MODULES)
+    # Documented modules, of which other distributions bring some, are found as attributes.
+    _PATHS = ("basic", "type", "utils", "var", "variable")
+    __getattr__ = lazy_names(__name__, {f"{__name__}.{path}": path for path in _PATHS})
 
 # Other distributions may bring modules of the package.
 __path__ = package_folders(__name__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
 from treadle.graph import Op
-from treadle.tensor.names import RANDOM
+from treadle.tensor.random.names import NAMES
 from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _find(name: str, module: ModuleType | None) -> Distribution | None:
 def _public_names(module: ModuleType | None) -> set[str]:
     if module is not None:
         return set(getattr(module, "__all__", vars(module)))
-    return {name for names in RANDOM.values() for name in names.split()}
+    return {name for names in NAMES["treadle.tensor.random"].values() for name in names.split()}
 
 
 def _draws(attribute: object) -> bool:

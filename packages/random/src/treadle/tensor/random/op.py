@@ -14,11 +14,12 @@ from treadle.tensor.arguments.signatures import parse_gufunc_signature
 from treadle.tensor.batches import batching
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.linking.generator_forms import are_portable
+from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.generators.portable import PortableGenerator
-from treadle.tensor.random.generators.portable_keys import PortableSource, are_portable
-from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
+from treadle.tensor.random.generators.portable_keys import portable_source
 from treadle.tensor.random.generators.stream import as_generator
 from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType
@@ -378,7 +379,7 @@ class RandomVariable(RNGConsumerOp):
         floats = "float32" if kind.dtype == "float32" else "float64"
         source: SymbolicPortableGenerator | SymbolicNumpyGenerator
         if isinstance(rng.type, PortableGeneratorType) or are_portable():
-            state, after = PortableSource.of(rng)
+            state, after = portable_source(rng)
             source = SymbolicPortableGenerator(state, floats)  # type: ignore[arg-type]  # a tensor
         else:
             source = SymbolicNumpyGenerator(state_of(rng), floats)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.graph import IfElse
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.loops.states import GeneratorInState, GeneratorState, choice_of_states
+from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 RULES = RuleSet("random")
+RULE_SETS = (RULES,)
 
 
 @RULES.rule(EARLY_AND_LATE, GeneratorState, tags=BOTH, depth=2)

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from treadle.graph import FunctionGraph
+from treadle.tensor.linking.generator_forms import are_portable, forms_of
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
-from treadle.tensor.random.generators.portable import PortableGenerator
-from treadle.tensor.random.generators.portable_keys import KeyedGenerator, PortableSource, are_portable
-from treadle.tensor.loops.states import (
-    GeneratorInState,
-    choice_of_states,
-    chooses_generators,
-    origin_of,
-    state_of,
-)
-from treadle.tensor.random.generators.types import (
-    PortableGeneratorType,
-    RandomGeneratorConstant,
-    RandomType,
-    portable_generator_type,
-    random_generator_type,
-)
+from treadle.tensor.loops.states import choice_of_states, chooses_generators, is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Apply, Variable
+    from treadle.tensor.linking.generator_forms import Source
 
 __all__ = ["expand_generators"]
 
@@ -66,15 +50,16 @@ def _expanded_loop(
     """Return the outputs of the loop in the new form; None where it is in this form, or there is none."""
     parts = LoopParts.of(op, node.inputs)
     drawn: dict[Variable, Variable] = {}
-    sources: dict[int, PortableSource] = {}
+    sources: dict[int, Source] = {}
     for outer, inner in (parts.starts, parts.carries), (parts.givens, parts.constants):
         for at, (rng, var) in enumerate(zip(outer, inner, strict=True)):
-            if isinstance(rng.type, RandomType):
-                source = _source_of(rng)
+            forms = forms_of(rng.type) if is_generator(rng.type) else None
+            if forms is not None:
+                source = forms.source_of(rng)
                 if inner is parts.carries:
                     sources[at] = source
                 outer[at], inner[at] = source.state, source.state.type.make_variable(var.name)
-                drawn[var] = _in_state(var.type, inner[at])
+                drawn[var] = forms.in_state(var.type, inner[at])
     parts.replace(drawn)
     before = FunctionGraph(parts.inputs, parts.outputs, clone=False)
     after = expanded(before)
@@ -82,12 +67,12 @@ def _expanded_loop(
         return None
     outputs = list(after.outputs)
     for j in sources:
-        maker = outputs[j].owner
-        if maker is None or not isinstance(maker.op, KeyedGenerator | GeneratorInState):
+        maker, forms = outputs[j].owner, forms_of(outputs[j].type)
+        if maker is None or forms is None or not forms.makes_generator(maker.op):
             return None
         outputs[j] = maker.inputs[-1]
     body = FunctionGraph(after.inputs, outputs)
-    if drawn and any(isinstance(x.type, RandomType) for x in body.variables):
+    if drawn and any(is_generator(x.type) for x in body.variables):
         return None
     expanded_node = op.with_inner_graph(body).make_node(parts.steps, *parts.sequences, *parts.starts, *parts.givens)
     expanded_node.user_line = node.user_line
@@ -95,21 +80,3 @@ def _expanded_loop(
     for j, source in sources.items():
         results[j] = source.after(results[j])
     return results
-
-
-def _source_of(rng: Variable) -> PortableSource:
-    """Return a generator's state, and what makes it the generator in a later one."""
-    if isinstance(rng.type, PortableGeneratorType) or are_portable():
-        return PortableSource.of(rng)
-    return PortableSource(state_of(rng), partial(GeneratorInState(), origin_of(rng)))
-
-
-def _in_state(kind: object, state: Variable) -> Variable:
-    """Return a generator of a type, to draw from in a body."""
-    if isinstance(kind, PortableGeneratorType):
-        any_of_them = RandomGeneratorConstant(portable_generator_type, PortableGenerator(0))
-        return GeneratorInState()(any_of_them, state)  # type: ignore[no-any-return]  # a generator
-    if not are_portable():
-        any_of_them = RandomGeneratorConstant(random_generator_type, np.random.default_rng(0))
-        return GeneratorInState()(any_of_them, state)  # type: ignore[no-any-return]  # as above
-    return KeyedGenerator()(state)  # type: ignore[no-any-return]  # as above

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
+from treadle.tensor.linking.generator_forms import installed_forms, portable_draws
 from treadle.tensor.linking.generator_states import expand_generators
-from treadle.tensor.random.generators.portable_keys import NOTICE, portable_draws
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -37,4 +37,5 @@ class PortableLinker(TableLinker):
         """Warn of Python steps, and once of keys that are taken from NumPy's generators."""
         steps = list(nodes)
         super().tell(steps)
-        NOTICE.give(self.table.backend, steps)
+        for forms in installed_forms():
+            forms.tell(self.table.backend, steps)

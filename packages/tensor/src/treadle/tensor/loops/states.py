@@ -11,20 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Value, Variable
-    from treadle.tensor.random.generators.types import RandomType
-
-__all__ = ["GeneratorInState", "GeneratorState"]
 
 
-def generator_type(op: Op, var: Variable) -> RandomType:
+def is_generator(kind: object) -> bool:
+    """Whether a type is one of generators, whose values travel through compiled code as arrays, their states.
+
+    Of all types only these have a `storage`, the type of these arrays. Their own module, which imports numpy.random, is
+    not loaded by the rules of every program.
+    """
+    return hasattr(kind, "storage")
+
+
+def generator_type(op: Op, var: Variable) -> Any:
     """Return the type of an input that must be a generator."""
-    kind: Any = var.type
-    # Of all types only those of generators have a storage. Their module, which imports numpy.random, is not loaded by
-    # the rules of every program.
-    if not hasattr(kind, "storage"):
+    if not is_generator(var.type):
         msg = f"{op}: a generator is needed, got {var} of type {var.type}. Make one with rng() or shared_rng()."
         raise TensorTypeError(msg)
-    return kind  # type: ignore[no-any-return]  # a RandomType
+    return var.type
 
 
 class GeneratorState(Op):
@@ -90,7 +93,7 @@ def origin_of(rng: Variable) -> Variable:
 
 def chooses_generators(node: Apply) -> bool:
     """Whether a node chooses between generators."""
-    return isinstance(node.op, IfElse) and any(hasattr(out.type, "storage") for out in node.outputs)
+    return isinstance(node.op, IfElse) and any(is_generator(out.type) for out in node.outputs)
 
 
 def choice_of_states(node: Apply) -> list[Variable] | None:
@@ -103,7 +106,7 @@ def choice_of_states(node: Apply) -> list[Variable] | None:
     origins: dict[int, Variable] = {}
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
         kind: Any = a.type
-        if not hasattr(kind, "storage"):
+        if not is_generator(kind):
             continue
         if origin_of(a) is not origin_of(b) and not kind.portable:
             return None

@@ -44,7 +44,6 @@ from treadle.tensor.rewrites.normalization.rearranged import RULES as REARRANGED
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
 from treadle.tensor.rewrites.optimize import RULES as OPTIMIZE
 from treadle.tensor.rewrites.product import RULES as PRODUCT
-from treadle.tensor.random.rules import RULES as RANDOM
 from treadle.tensor.rewrites.reduction import RULES as REDUCTION
 from treadle.tensor.rewrites.scalar.algebra import RULES as ALGEBRA
 from treadle.tensor.rewrites.scalar.arithmetic import RULES as ARITHMETIC
@@ -109,7 +108,6 @@ RULE_SETS = (
     LOGARITHMS,
     LOGISTIC,
     SPECIAL_FUNCTIONS,
-    RANDOM,
     LOOPS_CLEANUP,
     LOOPS_MERGING,
     LOOPS_BODIES,

@@ -567,10 +567,6 @@ def tensor_type_of(value: object) -> TensorType:
     return TensorType(dtype, (None,) * array.ndim)
 
 
-def _generator_type_of(value: object) -> Type:
-    return upward.generator_type_of(value)
-
-
 CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     np.ndarray: tensor_type_of,
     np.generic: tensor_type_of,
@@ -582,7 +578,4 @@ CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     tuple: tensor_type_of,
     # Data frames, and arrays of other libraries.
     "__array__": tensor_type_of,
-    "numpy.random._generator.Generator": _generator_type_of,
-    "numpy.random.mtrand.RandomState": _generator_type_of,
-    "treadle.tensor.random.generators.portable.PortableGenerator": _generator_type_of,
 }

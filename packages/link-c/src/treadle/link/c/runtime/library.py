@@ -17,9 +17,6 @@ from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, pla
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.matrices import MATRICES
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
-from treadle.tensor.random.lower.c.generator_texts import GENERATORS
-from treadle.tensor.random.lower.c.portable_texts import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
-from treadle.tensor.random.lower.c.rejection_texts import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
 from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
@@ -57,8 +54,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
-            **PRODUCT, **INDEXING, **LOOPS, **MATRICES, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION,
+            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
+            **PRODUCT, **INDEXING, **LOOPS, **MATRICES, **NORMALIZATION,
             **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
@@ -76,8 +73,6 @@ class Library:
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
             **{f"tr_v_{f}": partial(gamma_block, f) for f in GAMMA_BLOCKS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
-            **{f"tr_draw_{sampler}": partial(portable_kernel, sampler) for sampler in PORTABLE_SAMPLERS},
-            **{f"tr_draw_{sampler}": partial(rejection_kernel, sampler) for sampler in REJECTIONS},
             "tr_recur": recurrence,
             "tr_key": key_of,
             "tr_back": back_from_key,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from treadle.tensor import compiled_loop
 
-# What kernels call: ``run_loop(loop, data, arrays, lengths, strides)``.
-CALL = "run_loop"
+
+class Address(Protocol):
+    """An address that a program's table gets when the program is loaded; it is pickled with the program."""
+
+    def address(self) -> int:
+        """Return the address in this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
+from treadle.graph import DuplicateRegistrationError
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
-from treadle.tensor.random.lower.numba.generator_texts import GENERATORS
-from treadle.tensor.random.lower.numba.philox_texts import PHILOX
 from treadle.link.numba.routines.special_functions import SPECIAL
 from treadle.link.numba.text.unit import Unit
 
@@ -486,7 +485,7 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 def _texts() -> Iterable[str]:
-    yield from (BUFFERS, _LENGTHS, _HALF, SPECIAL, GENERATORS, PHILOX, WATCHED)
+    yield from (BUFFERS, _LENGTHS, _HALF, SPECIAL, WATCHED)
     for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
@@ -510,8 +509,7 @@ class Library:
     def find(self, name: str) -> Unit | None:
         """Return the function with a name, or None."""
         with self._lock:
-            if not self._texts:
-                self._split()
+            self._split()
             text = self._texts.get(name)
             if text is None:
                 return None
@@ -532,12 +530,32 @@ class Library:
         units = (self.find(name) for name in names if name != but)
         return tuple(unit for unit in units if unit is not None)
 
+    def add(self, text: str) -> None:
+        """Add functions that the rules of another package call, each with the types of its parameters as here.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If there is a function of one of their names already.
+        """
+        with self._lock:
+            self._split()
+            functions = _functions(text)
+            for name in functions.keys() & self._texts.keys():
+                msg = f"numba: there is a function {name} of generated code already. Choose another name."
+                raise DuplicateRegistrationError(msg)
+            self._texts.update(functions)
+
     def _split(self) -> None:
-        for text in _texts():
-            for part in textwrap.dedent(text).strip().split("\n\n"):
-                head = _HEAD.match(part)
-                if head is not None:
-                    self._texts[head.group(1)] = part
+        if not self._texts:
+            for text in _texts():
+                self._texts.update(_functions(text))
+
+
+def _functions(text: str) -> dict[str, str]:
+    """Return the functions of a text by name."""
+    parts = textwrap.dedent(text).strip().split("\n\n")
+    return {head.group(1): part for part in parts if (head := _HEAD.match(part)) is not None}
 
 
 LIBRARY = Library()

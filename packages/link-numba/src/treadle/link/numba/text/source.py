@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Constant, FunctionGraph, Variable
-    from treadle.link.numba.routines.ufunc_loops import LoopPointer
+    from treadle.link.numba.routines.ufunc_loops import Address
     from treadle.link.numba.text.values import Value
 
 PART = 60  # statements grow faster than linearly costly to compile in one function
@@ -41,7 +41,7 @@ class Written:
     """
 
     entry: Unit
-    constants: tuple[Constant | LoopPointer, ...]
+    constants: tuple[Constant | Address, ...]
     uses_blas: bool
 
 

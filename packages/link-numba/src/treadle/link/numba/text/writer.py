@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.graph import Constant, MissingInputError, as_index
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.routines.blas import ROUTINES
-from treadle.link.numba.routines.samplers import FIXED_WORDS
+from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.loops import Array, elementwise, still_where
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Variable
-    from treadle.link.numba.routines.ufunc_loops import LoopPointer
+    from treadle.link.numba.routines.ufunc_loops import Address
     from treadle.link.numba.text.unit import Unit
 
 
@@ -58,7 +58,7 @@ class GraphWriter:
     def __init__(self, fgraph: FunctionGraph, statements: Callable[[FunctionGraph], list[list[str]]]) -> None:
         self.lines: list[str] = []
         self.local_names: set[str] = set()
-        self.constants: list[Constant | LoopPointer] = []
+        self.constants: list[Constant | Address] = []
         self.uses_blas = False
         self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
         self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
@@ -263,14 +263,10 @@ class GraphWriter:
         letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[code]
         return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
 
-    def pointer(self, pointer: LoopPointer) -> str:
+    def pointer(self, pointer: Address) -> str:
         """Return the expression of an address, which the program's table gets when the program is loaded."""
         self.constants.append(pointer)
         return f"as_i8(table)[{FIXED_WORDS + len(self.constants) - 1}]"
-
-    def generator_functions(self) -> str:
-        """Return the expression of the address of the table of NumPy's bit generators' functions."""
-        return f"as_i8(table)[{FIXED_WORDS - 2}]"
 
     def watch(self) -> str:
         """Return the expression of the address of the memory that loops check for an interrupt."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from treadle.graph import Apply, Op, static_op
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linking.generator_forms import Source
 from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.random.generators.symbolic import SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType, random_generator_type
@@ -21,7 +20,7 @@ from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from treadle.graph import Cell, Value, Variable
 
@@ -98,48 +97,15 @@ class KeyedGenerator(Op):
         raise NotImplementedError(msg)
 
 
-class PortableSource(NamedTuple):
-    """A generator of a graph to draw portable numbers from.
-
-    Attributes
-    ----------
-    state
-        Its portable state.
-    after
-        Returns the generator in a later state.
-    """
-
-    state: Variable
-    after: Callable[[Variable], Any]
-
-    @classmethod
-    def of(cls, rng: Variable) -> PortableSource:
-        """Return that of any generator; one of NumPy's gives a key, and moves on by that alone."""
-        node = rng.owner
-        if isinstance(rng.type, PortableGeneratorType):
-            return cls(state_of(rng), lambda state: GeneratorInState()(origin_of(rng), state))
-        if node is not None and isinstance(node.op, KeyedGenerator):
-            return cls(node.inputs[0], KeyedGenerator())
-        after, key = PortableKey()(rng, return_list=True)
-        return cls(key, lambda _: after)
-
-
-_PORTABLE = ContextVar("_PORTABLE", default=False)
-
-
-@contextmanager
-def portable_draws() -> Iterator[None]:
-    """Let random variables decompose into portable draws, whichever generator they draw from."""
-    token = _PORTABLE.set(True)
-    try:
-        yield
-    finally:
-        _PORTABLE.reset(token)
-
-
-def are_portable() -> bool:
-    """Whether all random variables decompose into portable draws."""
-    return _PORTABLE.get()
+def portable_source(rng: Variable) -> Source:
+    """Return how portable numbers are drawn from any generator; one of NumPy's gives a key, and moves on by that."""
+    node = rng.owner
+    if isinstance(rng.type, PortableGeneratorType):
+        return Source(state_of(rng), lambda state: GeneratorInState()(origin_of(rng), state))
+    if node is not None and isinstance(node.op, KeyedGenerator):
+        return Source(node.inputs[0], KeyedGenerator())
+    after, key = PortableKey()(rng, return_list=True)
+    return Source(key, lambda _: after)
 
 
 class _Notice:

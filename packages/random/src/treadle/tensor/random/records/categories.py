@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special, stats
 
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy import stats
 
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 _P = "p < 0, p > 1 or p is NaN"
 _P_ABOVE_0 = "p <= 0, p > 1 or p contains NaNs"

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 import treadle.tensor as tt
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 _SCALE = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 1.5]])
 _FEW = "Degrees of freedom must be greater"

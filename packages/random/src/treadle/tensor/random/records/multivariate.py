@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 _MEAN = np.array([1.0, -2.0, 0.5])
 _COV = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 1.5]])

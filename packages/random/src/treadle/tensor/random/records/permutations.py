@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 import treadle.tensor as tt
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

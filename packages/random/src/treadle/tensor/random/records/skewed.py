@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from treadle.testing.distribution import Distribution
+from treadle.testing import Distribution
 
 DISTRIBUTIONS = [
     Distribution(

@@ -37,7 +37,7 @@ from treadle.tensor.loops.scan.arguments import (
     read_states,
 )
 from treadle.tensor.loops.scan.results import StepResults, Updates, as_output, read_results
-from treadle.tensor.random.generators.types import RandomType
+from treadle.tensor.loops.states import is_generator
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType
@@ -349,9 +349,7 @@ class BuiltLoop:
         """
         returned = as_flag(f"{self.subject}: return_updates", return_updates)
         by_default = {v for v in self.updates if v not in self.explicit}
-        lost = [
-            v for v in self.updates if v not in by_default or not (v in self.bound or isinstance(v.type, RandomType))
-        ]
+        lost = [v for v in self.updates if v not in by_default or not (v in self.bound or is_generator(v.type))]
         if lost and not returned:
             msg = (
                 f"{self.subject}: the steps update {', '.join(map(str, lost))}, and the updates are not returned. "
@@ -403,7 +401,7 @@ def build_loop(
     _fix_given(parts, [*declared, *_settled(parts, results.updates, before)])
     if as_flag(f"{subject}: strict", strict):
         # Generators that a step draws from are none of what it has to be given.
-        undeclared = [var for var in _shared_of(parts) if var not in declared and not isinstance(var.type, RandomType)]
+        undeclared = [var for var in _shared_of(parts) if var not in declared and not is_generator(var.type)]
         if undeclared:
             msg = (
                 f"{subject}: the function of a step uses the shared variable {undeclared[0]}, which it is not given. "

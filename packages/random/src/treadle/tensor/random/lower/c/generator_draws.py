@@ -6,15 +6,16 @@ import re
 from string import Template
 from typing import TYPE_CHECKING
 
-from treadle.link.c.conventions.dtypes import ctype
-from treadle.link.c.table import TABLE
+from treadle.link.c import HELPERS, TABLE, ctype
+from treadle.tensor.random.generators.compiled_samplers import SAMPLER_CONDITIONS
+from treadle.tensor.random.generators.generator_draws import GeneratorDraws
+from treadle.tensor.random.lower.c.generator_texts import GENERATORS
 from treadle.tensor.random.lower.c.samplers import bit_generators, with_samplers
-from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode, TensorVariable
 
 # The expression of one draw from the parameters a, b and c, where it is not a plain call of the sampler of that name.
@@ -57,6 +58,8 @@ _KERNEL = Template("""\
   }
   return 0;
 }""")
+
+HELPERS.add(GENERATORS, {})
 
 
 @TABLE.register(GeneratorDraws)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.runtime.core import CORE
+from treadle.link.c import CORE
 
 GENERATORS = {
     # The start is NumPy's bitgen_t. What follows the state serves samplers: room for what binomials keep between draws

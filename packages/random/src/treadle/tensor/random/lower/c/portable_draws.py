@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from treadle.link.c.conventions.dtypes import ctype
-from treadle.link.c.table import TABLE
-from treadle.tensor import PortableDraws
+from treadle.link.c import HELPERS, TABLE, ctype
+from treadle.tensor.random.generators.portable_draws import PortableDraws
+from treadle.tensor.random.lower.c.portable_texts import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
+from treadle.tensor.random.lower.c.rejection_texts import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+HELPERS.add(
+    {**PORTABLE_DRAWS, **PORTABLE_REJECTION},
+    {f"tr_draw_{sampler}": partial(portable_kernel, sampler) for sampler in PORTABLE_SAMPLERS}
+    | {f"tr_draw_{sampler}": partial(rejection_kernel, sampler) for sampler in REJECTIONS},
+)
 
 
 @TABLE.register(PortableDraws)

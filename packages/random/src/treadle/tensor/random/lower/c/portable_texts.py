@@ -13,7 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
+    from treadle.link.c import CType
 
 # The number of elements in a step of a kernel.
 STEP = 1024

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from treadle.tensor.random.lower.c.portable_texts import STEP, polynomial
 
 if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
+    from treadle.link.c import CType
 
 # The number of elements that are drawn together: attempts after the first fill vectors with the rejected ones.
 BATCH = 512

@@ -6,12 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.link.c.capsules import CPointer
-from treadle.link.c.errors import BackendUnavailableError
-from treadle.tensor import COMPILED_SAMPLERS, CompiledSamplerError, bit_generator_functions, sampler_address
+from treadle.link.c import BackendUnavailableError, CPointer
+from treadle.tensor.random.generators.compiled_samplers import (
+    COMPILED_SAMPLERS,
+    CompiledSamplerError,
+    bit_generator_functions,
+    sampler_address,
+)
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
 
 _MODULE = "numpy.random._generator"
 _NAMED = re.compile(r"&?\brandom_\w+")

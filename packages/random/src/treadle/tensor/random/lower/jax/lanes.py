@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from treadle.link.jax.casting import convert
-from treadle.tensor.random.lower.jax.philox import Stream, pair64, unit64
+from treadle.link.jax import convert
 from treadle.tensor import DrawLanes
+from treadle.tensor.random.lower.jax.philox import Stream, pair64, unit64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,17 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from treadle.graph import Unsupported
+from treadle.link.jax import JAX
+from treadle.tensor import LANE_SAMPLERS, PortableDraws, ShapeError
 from treadle.tensor.random.lower.jax.lanes import JaxLanes
 from treadle.tensor.random.lower.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
-from treadle.link.jax.table import JAX
-from treadle.tensor import LANE_SAMPLERS, PortableDraws, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import jax
 
-    from treadle.link.jax.table import Array, Lowered
+    from treadle.link.jax import Array, Lowered
     from treadle.tensor import TensorNode
 
     # n draws of a dtype.

@@ -6,21 +6,30 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.link.numba.dtypes import STORAGES
-from treadle.tensor.random.lower.numba.generator_texts import BLOCK
-from treadle.link.numba.status import SHAPE, VALUE
-from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import Array, lengths, nest, offset
-from treadle.link.numba.text.unit import indented, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, product
+from treadle.link.numba import (
+    LIBRARY,
+    SHAPE,
+    STORAGES,
+    TABLE,
+    VALUE,
+    Array,
+    ArrayValue,
+    ScalarValue,
+    indented,
+    lengths,
+    make_kernel,
+    nest,
+    offset,
+    product,
+)
 from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
+from treadle.tensor.random.lower.numba.generator_texts import BLOCK, GENERATORS
+from treadle.tensor.random.lower.numba.samplers import BitGenerators
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.link.numba.text.values import Value
-    from treadle.link.numba.text.writer import GraphWriter
+    from treadle.link.numba import GraphWriter, Value
     from treadle.tensor import TensorNode
 
 # The expression of one draw from the parameters a, b and c, where it is not a plain call of the sampler of that name.
@@ -46,6 +55,8 @@ _FILLS = {
 }
 _NAMES = "abc"
 
+LIBRARY.add(GENERATORS)
+
 
 @TABLE.register(GeneratorDraws)
 def lower_generator_draws(op: GeneratorDraws, node: TensorNode, writer: GraphWriter) -> None:
@@ -59,7 +70,7 @@ def lower_generator_draws(op: GeneratorDraws, node: TensorNode, writer: GraphWri
             writer.stop_if(f"{n} < 0", VALUE)
     before = writer.packed(writer.array(words))
     g = writer.allocate([str(BLOCK)], STORAGES["int64"]).address
-    opened = writer.let(f"open_generator({writer.generator_functions()}, {g}, {before.address}, {before.dims[0]})")
+    opened = writer.let(f"open_generator({writer.pointer(BitGenerators())}, {g}, {before.address}, {before.dims[0]})")
     writer.stop_if(f"{opened} != 0", SHAPE)
     values = [
         writer.packed(writer.array(p)) if core else writer.value(p)

@@ -8,19 +8,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.link.numba.dtypes import converted
-from treadle.link.numba.lower.elementwise.elemwise import as_operand
-from treadle.link.numba.status import SHAPE
-from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import Array, lengths, nest, offset, still_where
-from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, product
+from treadle.link.numba import (
+    LIBRARY,
+    SHAPE,
+    TABLE,
+    Array,
+    ArrayValue,
+    ScalarValue,
+    Unit,
+    Value,
+    as_operand,
+    converted,
+    indented,
+    lengths,
+    make_kernel,
+    nest,
+    offset,
+    product,
+    still_where,
+)
 from treadle.tensor import PortableDraws
+from treadle.tensor.random.lower.numba.philox_texts import PHILOX
 
 if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
+    from treadle.link.numba import GraphWriter
     from treadle.tensor import TensorNode
+
+LIBRARY.add(PHILOX)
 
 _STATE = [("key", "i8"), ("stream", "i8"), ("at", "i8")]
 # The statements that prepare all numbers of a block, and the expressions of the numbers.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from treadle.tensor.random.lower.torch.philox import Stream, unit64
-from treadle.link.torch.programs.storage import SIGN_BIT
+from treadle.link.torch import SIGN_BIT
 from treadle.tensor import DrawLanes
+from treadle.tensor.random.lower.torch.philox import Stream, unit64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from treadle.graph import Unsupported
+from treadle.link.torch import STORAGE_DTYPES, TORCH
+from treadle.tensor import LANE_SAMPLERS, PortableDraws
 from treadle.tensor.random.lower.torch.lanes import TorchLanes
 from treadle.tensor.random.lower.torch.philox import Stream, bits32, interleaved, unit32, unit64
-from treadle.link.torch.programs.storage import STORAGE_DTYPES
-from treadle.link.torch.table import TORCH
-from treadle.tensor import LANE_SAMPLERS, PortableDraws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from treadle.link.torch.table import Lowered
+    from treadle.link.torch import Lowered
     from treadle.tensor import TensorNode
 
     # n draws of a dtype.

@@ -1,0 +1,1 @@
+"""What each backend makes of draws; a folder is imported when its backend is used."""

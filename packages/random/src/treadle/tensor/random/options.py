@@ -1,0 +1,14 @@
+"""The options of treadle.tensor.random."""
+
+from treadle.config import Option, choice
+
+OPTIONS = (
+    Option(
+        "random__generator",
+        "numpy",
+        "Which generators RandomStream, shared_rng, rng and random variables without a generator make: NumPy's "
+        "(numpy), or those whose numbers are the same on every backend (portable).",
+        choice("numpy", "portable"),
+        affects_code=False,
+    ),
+)
