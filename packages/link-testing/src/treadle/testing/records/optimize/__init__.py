@@ -1,1 +1,0 @@
-"""Records of the families of `treadle.tensor.optimize`."""
