@@ -21,6 +21,7 @@ PACKAGES: Mapping[str, str] = {"LAZY": "", "LINALG": "linalg"}
 # The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
 # start, the package below `treadle.tensor` that has their names; the longest start counts.
 BROUGHT: Mapping[Path, Mapping[str, str]] = {
+    Path("packages/optimize/src/treadle/tensor/optimize/names.py"): {"optimize": "optimize"},
     Path("packages/random/src/treadle/tensor/random/names.py"): {
         "random": "random",
         "random.generators.compiled_samplers": "",
@@ -102,6 +103,11 @@ def text(rows: Mapping[str, Mapping[str, str]]) -> str:
         lines = [f'    "{module}": "{names}",' for module, names in modules.items()]
         parts.append("\n".join([f"# Of `{whose}`.", f"{table} = {{", *lines, "}", ""]))
     return "\n".join(parts)
+
+
+def rooms() -> list[str]:
+    """Return the rooms that other distributions bring."""
+    return sorted({start.partition(".")[0] for homes in BROUGHT.values() for start in homes})
 
 
 def brought(table: Path, root: Path = ROOT) -> dict[str, dict[str, str]]:

@@ -20,7 +20,7 @@ import scipy.signal
 import scipy.special
 
 import treadle.tensor as tt
-from tools import coverage, distributions, lowerings
+from tools import coverage, distributions, lowerings, names
 from treadle.graph import Op, toposort
 from treadle.tensor.lazy import SUBMODULES
 from treadle.testing import SAMPLES
@@ -77,7 +77,7 @@ class Checked(NamedTuple):
 def functions() -> dict[str, Any]:
     """Return the public functions by dotted name below treadle.tensor, elementwise ones included."""
     modules = {"": tt} | {
-        f"{name}.": import_module(f"treadle.tensor.{name}") for name in SUBMODULES if name != "random"
+        f"{name}.": import_module(f"treadle.tensor.{name}") for name in (*SUBMODULES, *names.rooms()) if name != "random"
     }
     typed = set(tt.constructors.__all__)
     found = {

@@ -14,7 +14,18 @@ _PACKAGES = (
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "random", "signal", "pytensor-surface"),
+    *(
+        "compile",
+        "config",
+        "compile-cache",
+        "graph-core",
+        "rewrite",
+        "tensor",
+        "optimize",
+        "random",
+        "signal",
+        "pytensor-surface",
+    ),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 

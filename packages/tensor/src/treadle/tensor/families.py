@@ -50,7 +50,6 @@ ROOMS = {
     "least_squares": "linalg.ops",
     "normalization": "reductions",
     "loops": "loops",
-    "optimize": "optimize",
     "matrix_equations": "linalg.ops",
     "matrix_functions": "linalg.ops",
     "product": "products",

@@ -11,7 +11,7 @@ from treadle.tensor.names import LAZY, LINALG
 # `treadle.tensor.linalg` too.
 LINALG_TOO = "BlockDiagonal Cholesky CholeskySolve Det Eig Eigh Eigvals Eigvalsh HouseholderProduct LU LUFactor LUFactorTridiagonal LUSolve Lstsq MatrixInverse MatrixPinv PivotToPermutations PolarFactor QR QZ SLogDet SVD Schur Solve SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal SolveTriangular cross kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot vander vecdot vector_norm"
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES: tuple[str, ...] = ("linalg", "optimize", "special")
+SUBMODULES: tuple[str, ...] = ("linalg", "special")
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils", "variable")

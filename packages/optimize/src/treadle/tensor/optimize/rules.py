@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
 RULES = RuleSet("optimize")
+RULE_SETS = (RULES,)
 
 
 @RULES.rule(Phase.CANONICALIZE, FixedPoint, tags=BOTH, depth=1)

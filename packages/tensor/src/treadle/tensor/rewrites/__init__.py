@@ -42,7 +42,6 @@ from treadle.tensor.rewrites.loops.unrolling import RULES as LOOPS_UNROLLING
 from treadle.tensor.rewrites.normalization.log_sum_exp import RULES as LOGARITHMS
 from treadle.tensor.rewrites.normalization.rearranged import RULES as REARRANGED
 from treadle.tensor.rewrites.normalization.softmax import RULES as NORMALIZATION
-from treadle.tensor.optimize.rules import RULES as OPTIMIZE
 from treadle.tensor.rewrites.product import RULES as PRODUCT
 from treadle.tensor.rewrites.reduction import RULES as REDUCTION
 from treadle.tensor.rewrites.scalar.algebra import RULES as ALGEBRA
@@ -86,7 +85,6 @@ RULE_SETS = (
     ASSERTION,
     BLOCKWISE,
     FROM_GRAPH,
-    OPTIMIZE,
     GRADIENT_CONTROL,
     ASSUMPTION,
     ALGEBRA,

@@ -7,12 +7,12 @@ import numpy as np
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import REALS, Sample, costly
+from treadle.testing.sample import REALS, LeftOut, Sample, costly
 
 F = "optimize"
 optimize = tt.optimize
 _OTHERS = tuple(dtype for dtype in REALS if dtype != "float64")
-LEFT_OUT = {optimize.Optimum: _OTHERS, optimize.FixedPoint: _OTHERS}
+LEFT_OUT = (LeftOut(optimize.Optimum, _OTHERS), LeftOut(optimize.FixedPoint, _OTHERS))
 _ANY = Domain(0.5, 2.0, special=False)
 _SEARCHED = {"float64": (1e-4, 1e-4)}
 
@@ -34,3 +34,4 @@ SAMPLES: tuple[Sample, ...] = costly(
            lambda x, a: (np.sqrt(a) + 0 * x, np.True_), (of_shape((4,), domain=_ANY), of_shape((4,), domain=_ANY)),
            dtypes=("float64",), optional=True, tolerances=_SEARCHED, variants=("plain",), computed_shape=True),
 )  # fmt: skip
+RECORDS = (*SAMPLES, *LEFT_OUT)
