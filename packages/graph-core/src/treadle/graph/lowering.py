@@ -139,10 +139,10 @@ class LoweringTable:
         Unsupported
             If there is none.
         """
-        found = self.find(node.op)
-        if found is None:
+        rule = self.find(node.op)
+        if rule is None:
             raise Unsupported
-        return found
+        return rule
 
     def lower(
         self, nodes: Iterable[Apply], lower: Callable[[Apply], T], gaps: Iterable[tuple[Apply, Unsupported]] = ()
@@ -164,11 +164,11 @@ class LoweringTable:
         LoweringError
             If there are nodes that cannot be lowered: it lists all of them, each once.
         """
-        made = {}
+        lowered = {}
         refused = list(gaps)
         for node in nodes:
             try:
-                made[node] = lower(node)
+                lowered[node] = lower(node)
             except Unsupported as refusal:
                 refused.append((node, refusal))
             except LoweringError as error:
@@ -177,7 +177,7 @@ class LoweringTable:
                 refused += error.gaps
         if refused:
             raise _listing(self.backend, refused)
-        return made
+        return lowered
 
     def check(self, nodes: Iterable[Apply]) -> None:
         """Refuse a graph with nodes that no rule covers, listing all of them.
@@ -223,15 +223,15 @@ def _listing(backend: str, gaps: Sequence[tuple[Apply, Unsupported]]) -> Lowerin
         # Nodes may share one of several remedies.
         remedies.update(dict.fromkeys(filter(None, gap.remedy.split(", or "))))
     lines = []
-    for node, found in reasons.items():
-        why = "; ".join(filter(None, found))
+    for node, causes in reasons.items():
+        why = "; ".join(filter(None, causes))
         types = f" of {', '.join(str(x.type) for x in node.inputs)}" if node.inputs else ""
         lines.append(f"  {node.op}{types}{node.where()}{f': {why}' if why else ''}")
     rules = [f"register a rule for {', '.join(sorted(unruled))}"] if unruled else []
     last = ", or ".join([*rules, *remedies, "pick another mode"])
-    made = LoweringError(f"{backend}: no lowering for\n" + "\n".join(lines) + f"\n{last[0].upper()}{last[1:]}.")
-    made.gaps = tuple(gaps)
-    return made
+    error = LoweringError(f"{backend}: no lowering for\n" + "\n".join(lines) + f"\n{last[0].upper()}{last[1:]}.")
+    error.gaps = tuple(gaps)
+    return error
 
 
 def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: bool = False) -> FunctionGraph:
@@ -260,22 +260,22 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
 
     if not any(map(is_expanded, fgraph.toposort())):
         return fgraph
-    made = fgraph.clone()
+    expanded = fgraph.clone()
     origins: dict[Apply, Apply] = {}
     # Nodes first that others need: an op may look at what its inputs were given by.
-    pending = [node for node in reversed(made.toposort()) if is_expanded(node)]
+    pending = [node for node in reversed(expanded.toposort()) if is_expanded(node)]
     while pending:
         node = pending.pop()
         # What stands for a node that is lowered inside is so too.
         if whole and node not in origins and not _is_lowered_inside(node, can_lower):
             continue
-        found = _decomposed(node, origins)
-        if found is None:
+        decomposition = _decomposed(node, origins)
+        if decomposition is None:
             continue
-        simpler, inside = found
-        made.replace_all(zip(node.outputs, simpler, strict=True), reason="expand")
+        simpler, inside = decomposition
+        expanded.replace_all(zip(node.outputs, simpler, strict=True), reason="expand")
         pending += [inner for inner in inside if is_expanded(inner)]
-    return made
+    return expanded
 
 
 def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
@@ -285,10 +285,10 @@ def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
     while pending:
         inner = pending.pop()
         if not can_lower(inner):
-            found = _decomposed(inner, origins)
-            if found is None:
+            decomposition = _decomposed(inner, origins)
+            if decomposition is None:
                 return False
-            pending += found[1]
+            pending += decomposition[1]
     return True
 
 
@@ -309,25 +309,27 @@ def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> tuple[list[Variable
     op = node.op
     try:
         with composing():
-            found: object = op.decompose(*node.inputs)
-            if found is None:
+            outputs: object = op.decompose(*node.inputs)
+            if outputs is None:
                 return None
-            simpler = list(found) if isinstance(found, Iterable) and not isinstance(found, Type.variable_type) else None
+            simpler = (
+                list(outputs) if isinstance(outputs, Iterable) and not isinstance(outputs, Type.variable_type) else None
+            )
     except Exception as error:
         note_op(error, op, "decompose", node.where())
         raise
-    wanted = [v.type for v in node.outputs]
-    if simpler is None or not _are_of_types(simpler, wanted):
+    types = [v.type for v in node.outputs]
+    if simpler is None or not _are_of_types(simpler, types):
         msg = (
             f"{op}: decompose must return a list of variables of the types of the node's outputs, "
-            f"[{', '.join(map(str, wanted))}], got {_shown(found if simpler is None else simpler)}{node.where()}. "
+            f"[{', '.join(map(str, types))}], got {_shown(outputs if simpler is None else simpler)}{node.where()}. "
             "Return such a list."
         )
         raise GraphTypeError(msg)
-    given = {*node.inputs, *(x for v in node.inputs if v.owner is not None for x in v.owner.inputs)}
-    inside = list(applys_between(given, simpler))
+    allowed = {*node.inputs, *(x for v in node.inputs if v.owner is not None for x in v.owner.inputs)}
+    inside = list(applys_between(allowed, simpler))
     for var in chain(simpler, *(inner.inputs for inner in inside)):
-        if var.owner is None and not isinstance(var, Constant) and var not in given:
+        if var.owner is None and not isinstance(var, Constant) and var not in allowed:
             msg = (
                 f"{op}: decompose uses {var}, which is neither an input of the node nor a constant{node.where()}. "
                 "Make it an input of the op."
@@ -335,8 +337,8 @@ def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> tuple[list[Variable
             raise MissingInputError(msg)
     outer = list(_lineage(node, origins))
     for inner in inside:
-        types = [x.type for x in inner.inputs]
-        again = any(inner.op == each.op and types == [x.type for x in each.inputs] for each in outer)
+        input_types = [x.type for x in inner.inputs]
+        again = any(inner.op == each.op and input_types == [x.type for x in each.inputs] for each in outer)
         if again or len(outer) > _MOST_STEPS:
             through = "".join(f" through {each.op}" for each in outer[:1] if each.op != inner.op)
             msg = (
@@ -360,14 +362,14 @@ def _lineage(node: Apply, origins: dict[Apply, Apply]) -> Iterator[Apply]:
         at = origins.get(at)
 
 
-def _are_of_types(given: Sequence[object], types: Sequence[Type]) -> bool:
-    return len(given) == len(types) and all(
-        isinstance(v, Type.variable_type) and t.is_super(v.type) for v, t in zip(given, types, strict=True)
+def _are_of_types(values: Sequence[object], types: Sequence[Type]) -> bool:
+    return len(values) == len(types) and all(
+        isinstance(v, Type.variable_type) and t.is_super(v.type) for v, t in zip(values, types, strict=True)
     )
 
 
-def _shown(given: object) -> str:
+def _shown(value: object) -> str:
     """Return what was given instead of a list of variables, with the types of variables."""
-    if isinstance(given, list):
-        return f"[{', '.join(map(_shown, given))}]"
-    return str(given.type) if isinstance(given, Type.variable_type) else text_of(given)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return str(value.type) if isinstance(value, Type.variable_type) else text_of(value)

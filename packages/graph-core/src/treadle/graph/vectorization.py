@@ -128,12 +128,12 @@ class VectorizerTable:
 
     def rule(self, node: Apply) -> Vectorizer | None:
         """Return the rule for a node: that of its op, or that of its types, or None."""
-        found = self.find(node.op)
-        if found is None:
+        rule = self.find(node.op)
+        if rule is None:
             types = [x.type for x in (*node.inputs, *node.outputs)]
             kinds = (kind for kind in self._defaults if all(isinstance(t, kind) for t in types))
-            found = next((self._defaults[kind] for kind in kinds), None)
-        return found
+            rule = next((self._defaults[kind] for kind in kinds), None)
+        return rule
 
     def __call__(self, op: Op, node: Apply, *inputs: Variable) -> Apply | Variable | Sequence[Variable]:
         """Return what the rule of an op makes of a node for other inputs (see `Vectorizer`).
@@ -188,15 +188,15 @@ def vectorize_node(node: Apply, *inputs: Variable) -> list[Variable]:
     if rule is None:
         raise _no_rules([node])
     try:
-        made = rule(node.op, node, *inputs)
+        result = rule(node.op, node, *inputs)
     except VectorizeError as error:
         msg = f"{node.op}: {str(error).rstrip('.')}{node.where()}."
         raise VectorizeError(msg) from error
     except Exception as error:
         note_op(error, node.op, "rule for vectorising", node.where())
         raise
-    found = made.outputs if isinstance(made, Apply) else made
-    outputs = [found] if isinstance(found, Variable) else list(found)
+    parts = result.outputs if isinstance(result, Apply) else result
+    outputs = [parts] if isinstance(parts, Variable) else list(parts)
     if len(outputs) != len(node.outputs):
         msg = (
             f"{node.op}: its rule for vectorising returned {len(outputs)} outputs instead of "
@@ -292,8 +292,8 @@ def vectorize_graph(
         inputs = [new.get(x, x) for x in node.inputs]
         # What a rule left without batch dimensions may leave all inputs as they were.
         changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
-        made = vectorize_node(node, *inputs) if changed else node.outputs
-        for old, out in zip(node.outputs, made, strict=True):
+        batched = vectorize_node(node, *inputs) if changed else node.outputs
+        for old, out in zip(node.outputs, batched, strict=True):
             new.setdefault(old, out)
     carry_origins(new.items(), dict(replaced))
     for out in outs:
@@ -302,12 +302,12 @@ def vectorize_graph(
     return result[0] if isinstance(outputs, Variable) else result
 
 
-def _note_lost(out: Variable, new: dict[Variable, Variable], others: Sequence[tuple[Variable, Variable]]) -> None:
+def _note_lost(out: Variable, new: dict[Variable, Variable], unused: Sequence[tuple[Variable, Variable]]) -> None:
     """Note what stands for variables that an output does not depend on, of those that it was written with."""
-    if out.owner is None or not others:
+    if out.owner is None or not unused:
         return
     written_with = set(origins([out]))
-    sources = tuple(wide for old, wide in others if old in written_with)
+    sources = tuple(wide for old, wide in unused if old in written_with)
     if sources:
         if new.get(out, out) is out:
             new.update(zip(out.owner.outputs, out.owner.clone().outputs, strict=True))

@@ -258,19 +258,19 @@ def graph_replace(
         If `strict` and a variable to replace does not occur.
     """
     outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
-    given: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))
-    equiv = dict(given)
+    replaced: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))
+    equiv = dict(replaced)
     if as_flag("graph_replace: strict", strict):
         _check_all_occur(outs, equiv)
     for node in toposort(outs, list(equiv)):
         new_inputs = [equiv.get(v, v) for v in node.inputs]
         unchanged = all(a is b for a, b in zip(new_inputs, node.inputs, strict=True))
-        if unchanged and not any(was_written_with(out, given) for out in node.outputs):
+        if unchanged and not any(was_written_with(out, replaced) for out in node.outputs):
             continue
         new = node.clone_with_new_inputs(new_inputs)
         for old_out, new_out in zip(node.outputs, new.outputs, strict=True):
             equiv.setdefault(old_out, new_out)
-    carry_origins(equiv.items(), given)
+    carry_origins(equiv.items(), replaced)
     result = [equiv.get(v, v) for v in outs]
     return result[0] if isinstance(outputs, Variable) else result
 

@@ -66,9 +66,9 @@ def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable
         pattern = connections(node)
         bits = [reached.get(x, 0) for x in node.inputs]
         for o, out in enumerate(node.outputs):
-            found = 0
-            for row, own in zip(pattern, bits, strict=True):
+            connected = 0
+            for row, bits_of_input in zip(pattern, bits, strict=True):
                 if row[o]:
-                    found |= own
-            reached.setdefault(out, found)
+                    connected |= bits_of_input
+            reached.setdefault(out, connected)
     return [[bool(reached.get(out, 0) >> i & 1) for out in outs] for i in range(len(ins))]

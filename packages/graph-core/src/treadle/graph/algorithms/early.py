@@ -74,11 +74,11 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
 
 def _closed_over(function: FunctionType) -> list[object]:
     """Return the values of a function's closure that are there by now."""
-    found = []
+    contents = []
     for cell in function.__closure__ or ():
         with suppress(ValueError):
-            found.append(cell.cell_contents)
-    return found
+            contents.append(cell.cell_contents)
+    return contents
 
 
 def _parts_of(thing: object) -> Iterable[object]:

@@ -190,12 +190,12 @@ class _Digester:
             self.add(var, b"|free ")
             return
         text = b"|constant " + var.signature()
-        known = None if self._sharing else self._written.get(text)
-        if known is None:
+        number = None if self._sharing else self._written.get(text)
+        if number is None:
             self._written[text] = self._count
             self.add(var, text)
         else:
-            self.position[var] = known
+            self.position[var] = number
 
     def add_node(self, node: Apply) -> None:
         """Write a node, unless it computes what was written before and sharing does not count."""
@@ -206,9 +206,11 @@ class _Digester:
         text = b"|node " + node.op.canonical() + b" of " + places + results
         if not self._sharing:
             key = blake2b(text, digest_size=32).digest()
-            known = self._written.setdefault(key, self._count)
-            if known != self._count:
-                self.position.update((out, known + i) for i, out in enumerate(node.outputs) if out not in self.position)
+            number = self._written.setdefault(key, self._count)
+            if number != self._count:
+                self.position.update(
+                    (out, number + i) for i, out in enumerate(node.outputs) if out not in self.position
+                )
                 return
         self.update(text)
         for out in node.outputs:

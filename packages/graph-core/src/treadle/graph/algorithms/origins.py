@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 
-def origins(variables: Iterable[Variable], given: Collection[Variable] = ()) -> list[Variable]:
+def origins(variables: Iterable[Variable], blockers: Collection[Variable] = ()) -> list[Variable]:
     """Return all that variables are computed from or were written with, not going beyond those given."""
 
     def expand(var: Variable) -> Iterable[Variable]:
-        if var in given:
+        if var in blockers:
             return ()
         return var.written_with if var.owner is None else (*var.owner.inputs, *var.written_with)
 
@@ -36,9 +36,9 @@ def _is_input(var: Variable) -> bool:
     return var.owner is None and not isinstance(var, Constant) and getattr(var, "container", None) is None
 
 
-def was_written_with(var: Variable, others: Collection[Variable]) -> bool:
+def was_written_with(var: Variable, variables: Collection[Variable]) -> bool:
     """Whether a variable has a note that leads to one of the others."""
-    return bool(var.written_with) and any(source in others for source in origins(var.written_with))
+    return bool(var.written_with) and any(source in variables for source in origins(var.written_with))
 
 
 def carry_origins(copies: Iterable[tuple[Variable, Variable]], replaced: Mapping[Variable, Variable]) -> None:
@@ -62,7 +62,7 @@ def carry_origins(copies: Iterable[tuple[Variable, Variable]], replaced: Mapping
 
 def _replaced(sources: tuple[Variable, ...], replaced: Mapping[Variable, Variable]) -> tuple[Variable, ...]:
     """Return sources with variables replaced; where that is not needed, themselves."""
-    found = origins(sources, replaced)
-    if not any(var in replaced for var in found):
+    reached = origins(sources, replaced)
+    if not any(var in replaced for var in reached):
         return sources
-    return tuple(dict.fromkeys(replaced.get(var, var) for var in found if var in replaced or _is_input(var)))
+    return tuple(dict.fromkeys(replaced.get(var, var) for var in reached if var in replaced or _is_input(var)))

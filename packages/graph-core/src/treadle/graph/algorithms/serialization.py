@@ -48,8 +48,8 @@ class GraphRecord:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the variables' kinds; what they are computed from is the state, which may refer back to the record."""
         computed = {id(var) for var in self.variables}
-        given = list(dict.fromkeys(v for node in self.nodes for v in node.inputs if id(v) not in computed))
-        position = {var: i for i, var in enumerate([*given, *self.variables])}
+        inputs = list(dict.fromkeys(v for node in self.nodes for v in node.inputs if id(v) not in computed))
+        position = {var: i for i, var in enumerate([*inputs, *self.variables])}
         states: list[_NodeState] = [
             (
                 node.op,
@@ -61,20 +61,20 @@ class GraphRecord:
             for node in self.nodes
         ]
         kinds: list[_Kinds] = [tuple((type(v), v.type, v.name) for v in node.outputs) for node in self.nodes]
-        return _blank_record, (kinds,), (given, states, [len(node.outputs) for node in self.nodes])
+        return _blank_record, (kinds,), (inputs, states, [len(node.outputs) for node in self.nodes])
 
     def __setstate__(self, state: tuple[Sequence[Variable], Sequence[_NodeState], Sequence[int]]) -> None:
         """Join nodes and variables."""
-        given, states, sizes = state
-        variables = [*given, *self.variables]
-        end = len(given)
-        for node, size, (op, inputs, notes, line, tag) in zip(self.nodes, sizes, states, strict=True):
+        inputs, states, sizes = state
+        variables = [*inputs, *self.variables]
+        end = len(inputs)
+        for node, size, (op, places, notes, line, tag) in zip(self.nodes, sizes, states, strict=True):
             outputs = variables[end : end + size]
             end += size
             for out, (out_tag, sources) in zip(outputs, notes, strict=True):
                 out.tag = out_tag
                 out.written_with = sources
-            Apply.__init__(node, op, [variables[i] for i in inputs], outputs)
+            Apply.__init__(node, op, [variables[i] for i in places], outputs)
             node.user_line = line
             node.tag = tag
 
@@ -124,9 +124,9 @@ _LIVE = _LiveRecords()
 
 def _record_of(var: Variable, thing: Variable | Apply) -> tuple[GraphRecord, int]:
     """Return the record of what a variable is computed from, and where in it the variable or its node is."""
-    found = _LIVE.find(thing)
-    if found is not None:
-        return found
+    place = _LIVE.find(thing)
+    if place is not None:
+        return place
     nodes = order_nodes([var], _LIVE.__contains__)
     record = GraphRecord(nodes, [out for node in nodes for out in node.outputs])
     return record, _LIVE.add(record)[id(thing)]

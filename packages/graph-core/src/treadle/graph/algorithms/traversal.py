@@ -118,8 +118,8 @@ def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterato
 
 def orphans_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Variable]:
     """Yield the variables without owner, constants too, that `outs` need and that are not among `ins`."""
-    given = set(listed("input", ins))
-    return (v for v in vars_between(given, outs) if v.owner is None and v not in given)
+    inputs = set(listed("input", ins))
+    return (v for v in vars_between(inputs, outs) if v.owner is None and v not in inputs)
 
 
 def applys_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
@@ -225,10 +225,10 @@ def order_nodes(
                     owner = var.owner
                     if owner is None or (is_given is not None and is_given(var)):
                         continue
-                    known = state.get(owner)
-                    if known is None:
+                    finished = state.get(owner)
+                    if finished is None:
                         stack.append(owner)
-                    elif not known:
+                    elif not finished:
                         raise cycle_error(_open_path(stack, state, owner))
             else:
                 stack.pop()
@@ -251,8 +251,8 @@ def _order_under(
 
 
 def _owners(variables: Iterable[Variable], is_given: Callable[[Variable], bool] | None) -> list[Apply]:
-    wanted = variables if is_given is None else [v for v in variables if not is_given(v)]
-    return [v.owner for v in wanted if v.owner is not None]
+    computed = variables if is_given is None else [v for v in variables if not is_given(v)]
+    return [v.owner for v in computed if v.owner is not None]
 
 
 def _open_path(stack: list[Any], state: Mapping[Any, bool], start: Any) -> list[Any]:
@@ -261,8 +261,8 @@ def _open_path(stack: list[Any], state: Mapping[Any, bool], start: Any) -> list[
     places = {item: at for at, item in enumerate(stack) if state.get(item) is False}
     path = sorted((at, number) for number, at in enumerate(places.values()))
     items = list(places)
-    found = [items[number] for _, number in path]
-    return found[found.index(start) :][::-1]
+    ordered = [items[number] for _, number in path]
+    return ordered[ordered.index(start) :][::-1]
 
 
 def cycle_error(items: Sequence[object]) -> CycleError:
@@ -354,10 +354,10 @@ def _ordered(outputs: Iterable[T], needs: Callable[[T], Iterable[T] | None], cac
                 if item not in cache:
                     cache[item] = list(needs(item) or ())
                 for need in reversed(cache[item]):
-                    known = state.get(need)
-                    if known is None:
+                    finished = state.get(need)
+                    if finished is None:
                         stack.append(need)
-                    elif not known:
+                    elif not finished:
                         raise cycle_error(_open_path(stack, state, need))
             else:
                 stack.pop()
@@ -378,15 +378,15 @@ def check_node(what: str, node: object) -> None:
 
 def variable_depends_on(variable: Variable, depends_on: Variable | Collection[Variable]) -> bool:
     """Whether a variable is one of the others, or is computed from one."""
-    wanted = {depends_on} if isinstance(depends_on, Variable) else set(listed("depends_on", depends_on))
-    return any(v in wanted for v in ancestors([variable]))
+    sources = {depends_on} if isinstance(depends_on, Variable) else set(listed("depends_on", depends_on))
+    return any(v in sources for v in ancestors([variable]))
 
 
 def apply_depends_on(apply: Apply, depends_on: Apply | Collection[Apply]) -> bool:
     """Whether a node is one of the others, or needs one."""
     check_node("apply_depends_on", apply)
-    wanted = set(depends_on) if isinstance(depends_on, list | tuple | set | frozenset | dict) else {depends_on}
-    return any(node in wanted for node in walk([apply], _needed))
+    sources = set(depends_on) if isinstance(depends_on, list | tuple | set | frozenset | dict) else {depends_on}
+    return any(node in sources for node in walk([apply], _needed))
 
 
 def is_in_ancestors(l_apply: Apply, f_node: Apply) -> bool:
@@ -420,16 +420,16 @@ def truncated_graph_inputs(
     outs = listed("output", outputs)
     chosen = _stops(ancestors_to_include)
     dependent = _dependents(outs, chosen)
-    found: dict[Variable, None] = {}
+    nearest: dict[Variable, None] = {}
 
     def expand(var: Variable) -> Iterable[Variable]:
         if var in chosen or var not in dependent:
-            found[var] = None
+            nearest[var] = None
         return var.owner.inputs if var in dependent and var.owner is not None else ()
 
     for _ in walk(outs, expand, bfs=False):
         pass
-    return list(found)
+    return list(nearest)
 
 
 def _dependents(outputs: Iterable[Variable], chosen: set[Variable]) -> set[Variable]:

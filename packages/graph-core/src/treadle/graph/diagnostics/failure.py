@@ -53,8 +53,8 @@ def note_op(error: BaseException, op: object, method: str, where: str = "") -> N
     ops call each other's methods, is the one at fault.
     """
     name = text_of(op, str)
-    told = text_of(error, str, 2000)
-    if (name in told and where in told) or any(note.startswith(_BEGIN) for note in getattr(error, "__notes__", ())):
+    text = text_of(error, str, 2000)
+    if (name in text and where in text) or any(note.startswith(_BEGIN) for note in getattr(error, "__notes__", ())):
         return
     error.add_note(f"{_BEGIN}{type(op).__name__}.{method} of {name}{where}.")
 
@@ -124,8 +124,8 @@ class Report(NamedTuple):
         value = self.values[var]
         strides = getattr(value, "strides", None)
         text = " ".join(repr(value).split())
-        shown = f": {text}" if len(text) <= _LONGEST_VALUE else ""
-        return f", {describe_value(value)}{'' if strides is None else f', strides {tuple(strides)}'}{shown}"
+        suffix = f": {text}" if len(text) <= _LONGEST_VALUE else ""
+        return f", {describe_value(value)}{'' if strides is None else f', strides {tuple(strides)}'}{suffix}"
 
 
 _LONGEST_VALUE = 120
@@ -163,21 +163,25 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
         return error
     blame = getattr(node.op, "blame", None)
     culprit = blame(node, values) if blame is not None and values is not None else None
-    shown = node if culprit is None else culprit
-    given = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
-    told = text_of(error, str, 2000) or type(error).__name__
+    culprit_node = node if culprit is None else culprit
+    inputs_text = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
+    cause = text_of(error, str, 2000) or type(error).__name__
     # Of a node that was fused into the one that failed, those inputs are known that both have.
-    known = {} if values is None else dict(zip(node.inputs, values, strict=False))
-    report = Report(f"{text_of(shown.op, str, 2000)}: {told.rstrip('. ')}{shown.where()}.{given}", shown, known)
+    known_values = {} if values is None else dict(zip(node.inputs, values, strict=False))
+    report = Report(
+        f"{text_of(culprit_node.op, str, 2000)}: {cause.rstrip('. ')}{culprit_node.where()}.{inputs_text}",
+        culprit_node,
+        known_values,
+    )
     message = report.message(str(config.exception_verbosity))
     try:
-        made = _of_class(type(error), error.args)
+        combined = _of_class(type(error), error.args)
     except Exception:  # noqa: BLE001 - a class of somebody else's may refuse to be derived from in any way
         error.add_note(f"{_FAILED}{message}")
         return error
-    _take_over(made, _attributes(error))
-    made.text, made.report = message, report
-    return made
+    _take_over(combined, _attributes(error))
+    combined.text, combined.report = message, report
+    return combined
 
 
 _FAILED = "Raised while the program ran. "
@@ -203,10 +207,10 @@ def _of_class(raised: Any, args: tuple[object, ...]) -> NodeError:
     native = kind
     while native.__flags__ & _MADE_IN_PYTHON:
         native = native.__base__
-    made: NodeError = native.__new__(kind, *args)
-    native.__init__(made, *args)
-    made.args = args
-    return made
+    error: NodeError = native.__new__(kind, *args)
+    native.__init__(error, *args)
+    error.args = args
+    return error
 
 
 def _attributes(error: Exception) -> dict[str, object]:
@@ -233,14 +237,14 @@ def _reduced(error: NodeError) -> tuple[object, ...]:
 
 
 def _restored(raised: type[Exception], args: tuple[object, ...], attributes: Mapping[str, object]) -> NodeError:
-    made = _of_class(raised, args)
-    _take_over(made, attributes)
-    return made
+    error = _of_class(raised, args)
+    _take_over(error, attributes)
+    return error
 
 
 def raise_node_error(node: Apply, error: Exception, values: Sequence[object] | None = None) -> NoReturn:
     """Raise the error for a node that failed (see `node_error`)."""
-    made = node_error(node, error, values)
-    if made is error:
+    to_raise = node_error(node, error, values)
+    if to_raise is error:
         raise error
-    raise made from error
+    raise to_raise from error

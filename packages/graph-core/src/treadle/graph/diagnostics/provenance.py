@@ -71,8 +71,8 @@ class name_scope:  # noqa: N801 - read as a function: ``with name_scope("encoder
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
-        given: object = name
-        if not isinstance(given, str):
+        unchecked: object = name
+        if not isinstance(unchecked, str):
             msg = f"name_scope: the name must be a string, got {name!r}. Pass one such as 'encoder'."
             raise GraphTypeError(msg)
         if not all(part.strip() for part in name.split("/")):
@@ -183,8 +183,8 @@ class UserLine:
         name = self.file.replace("\\", "/").rpartition("/")[2]
         place = f"{name}:{self.line}" if self.line else self.file
         text = self.text
-        shown = f'{place} "{text}"' if text else place
-        return f"{shown} in {self.scope}" if self.scope else shown
+        quoted = f'{place} "{text}"' if text else place
+        return f"{quoted} in {self.scope}" if self.scope else quoted
 
     def __repr__(self) -> str:
         return f"UserLine({self.file!r}, {self.line}{f', {self.scope!r}' if self.scope else ''})"
@@ -193,10 +193,10 @@ class UserLine:
 def _restored(frames: list[tuple[str, int, str]], count: int) -> UserLine:
     """Return the line of which `frames` are the kept frames, the first `count` of them the user's."""
     inner = tuple(UserLine(*frame) for frame in frames[count:])
-    found: UserLine | None = None
+    outer: UserLine | None = None
     for frame in reversed(frames[1:count]):
-        found = UserLine(*frame, found)
-    return UserLine(*frames[0], found, inner)
+        outer = UserLine(*frame, outer)
+    return UserLine(*frames[0], outer, inner)
 
 
 # A line by its number; where there is a name scope or a caller, by number, scope, and identity of the caller's line.
@@ -260,15 +260,15 @@ def user_line(depth: int = 1) -> UserLine | None:
             number = frame.f_lineno
             path = "" if scope is None else scope.path
             key = number if outer is None and not path else (number, path, id(outer))
-            found = lines.get(key)
-            if found is None:
+            line = lines.get(key)
+            if line is None:
                 # setdefault: another thread may be making the same one. The table keeps `outer` alive, so that its
                 # identity stays its own.
-                found = lines.setdefault(key, UserLine(file, number, path, outer))
+                line = lines.setdefault(key, UserLine(file, number, path, outer))
             internal: int = config.traceback__compile_limit
             if internal and frame is not start:
-                found = UserLine(file, number, path, outer, _internal_frames(start, frame, internal))
-            return found
+                line = UserLine(file, number, path, outer, _internal_frames(start, frame, internal))
+            return line
         if back is None:
             scope = SCOPE.get()
             return None if scope is None else UserLine("<unknown line>", 0, scope.path)
@@ -282,26 +282,26 @@ _LOOKED_AT_PER_KEPT = 2
 def _callers(frame: FrameType, limit: int) -> UserLine | None:
     """Return the user's line nearest to a frame, with those that called it, `limit` - 1 in all; all if -1."""
     files = _FRAMES.files
-    found: list[tuple[dict[LineKey, UserLine], str, int]] = []
-    left = _LOOKED_AT_PER_KEPT * limit
+    frames: list[tuple[dict[LineKey, UserLine], str, int]] = []
+    budget = _LOOKED_AT_PER_KEPT * limit
     current: FrameType | None = frame
-    while current is not None and left:
+    while current is not None and budget:
         file = current.f_code.co_filename
         try:
             lines = files[file]
         except KeyError:
             lines = _FRAMES.judge(file)
         if lines is not None:
-            found.append((lines, file, current.f_lineno))
-            if len(found) == limit - 1:
+            frames.append((lines, file, current.f_lineno))
+            if len(frames) == limit - 1:
                 break
-        left -= 1
+        budget -= 1
         current = current.f_back
     line: UserLine | None = None
-    for lines, file, number in reversed(found):
+    for lines, file, number in reversed(frames):
         key = number if line is None else (number, "", id(line))
-        known = lines.get(key)
-        line = lines.setdefault(key, UserLine(file, number, "", line)) if known is None else known
+        kept_line = lines.get(key)
+        line = lines.setdefault(key, UserLine(file, number, "", line)) if kept_line is None else kept_line
     return line
 
 
@@ -315,14 +315,14 @@ def _internal_frames(start: FrameType, end: FrameType, limit: int) -> tuple[User
     return tuple(frames)
 
 
-def carried(line: UserLine | None, made: UserLine | None) -> UserLine | None:
+def carried(line: UserLine | None, new_line: UserLine | None) -> UserLine | None:
     """Return the line for a node that replaces one of `line`, and was made with `made` by a rewrite.
 
     The line is that of the replaced node; what is kept of treadle's own frames is the new node's.
     """
-    if line is None or made is None or not made.inner:
+    if line is None or new_line is None or not new_line.inner:
         return line
-    return UserLine(line.file, line.line, line.scope, line.outer, made.inner)
+    return UserLine(line.file, line.line, line.scope, line.outer, new_line.inner)
 
 
 def user_trace(limit: int, depth: int = 1) -> list[UserLine]:

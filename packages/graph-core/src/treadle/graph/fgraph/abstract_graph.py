@@ -65,8 +65,8 @@ class AbstractFunctionGraph(ABC):
 
     def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph (options as for `debugprint`)."""
-        shown: str | TextIO | None = upward.debugprint(self, **options)
-        return shown
+        text: str | TextIO | None = upward.debugprint(self, **options)
+        return text
 
     def _repr_html_(self) -> str:
         """Show the graph in a notebook."""

@@ -57,9 +57,9 @@ class EditableGraph(AbstractFunctionGraph):
         GraphValueError
             If the variable is not in the graph.
         """
-        given: object = var
-        if not isinstance(given, Variable):
-            listed("FunctionGraph: variable", (given,))
+        unchecked: object = var
+        if not isinstance(unchecked, Variable):
+            listed("FunctionGraph: variable", (unchecked,))
         if var not in self.clients:
             msg = f"FunctionGraph: {var} of type {var.type} is not in the graph. Import it first."
             raise GraphValueError(msg)
@@ -142,13 +142,13 @@ class EditableGraph(AbstractFunctionGraph):
     def _remove_users(self, variables: Iterable[Variable], reason: str | None) -> None:
         """Remove outputs and nodes that depend on variables."""
         core = self._structure
-        found = list(walk(variables, self._made_from))
-        gone = sorted(n.op.idx for v in found for n, _ in core.clients[v] if isinstance(n.op, Output))
-        dropped = [core.outputs[index] for index in gone]
-        for index in reversed(gone):
+        dependent = list(walk(variables, self._made_from))
+        positions = sorted(n.op.idx for v in dependent for n, _ in core.clients[v] if isinstance(n.op, Output))
+        removed_outputs = [core.outputs[index] for index in positions]
+        for index in reversed(positions):
             core.remove_output(index, reason)
         # Breadth first is no order of evaluation, but nodes without users go at once, and take those below along.
-        for var in (*dropped, *reversed(found)):
+        for var in (*removed_outputs, *reversed(dependent)):
             core.prune(var, reason)
 
     def _made_from(self, var: Variable) -> list[Variable]:
@@ -217,10 +217,10 @@ class EditableGraph(AbstractFunctionGraph):
 
     def _check_given(self, nodes: Iterable[Apply], import_missing: bool, reason: str | None) -> None:
         """Refuse nodes that need something from outside the graph, or make that inputs."""
-        known = self.clients
+        variables = self.clients
         for node in nodes:
             for var in node.inputs:
-                if var.owner is None and var not in known and _must_be_given(var):
+                if var.owner is None and var not in variables and _must_be_given(var):
                     if not import_missing:
                         _refuse_missing(var, node)
                     self._structure.add_input(var, reason)
@@ -263,8 +263,8 @@ class EditableGraph(AbstractFunctionGraph):
         check_node("FunctionGraph", node)
         listed("FunctionGraph: new input", (new_var,))
         core = self._structure
-        known: Container[Apply] = core.nodes if node.outputs or not isinstance(node.op, Output) else core.output_nodes
-        if node not in known:
+        nodes: Container[Apply] = core.nodes if node.outputs or not isinstance(node.op, Output) else core.output_nodes
+        if node not in nodes:
             msg = f"FunctionGraph: {node.op} is not a node of the graph{node.where()}. Pass one of apply_nodes."
             raise GraphValueError(msg)
         self._check_place("input", i, node.inputs)
@@ -331,16 +331,16 @@ class EditableGraph(AbstractFunctionGraph):
         # As Transaction does it, without the cost of an object: rewriting replaces all the time.
         mark = observers.begin()
         try:
-            known = new_var in core.clients
-            own = set(self._import(new_var, reason, import_missing))
+            was_present = new_var in core.clients
+            new_nodes = set(self._import(new_var, reason, import_missing))
             maker = None if new_var in core.given else new_var.owner
             for node, i in core.sorted_clients(var):
-                if node not in own:
+                if node not in new_nodes:
                     if node is maker:
                         _check_no_loop(node, new_var, core.given)
                     core.change_input(node, i, new_var, reason)
             core.prune(var, reason)
-            if not known:
+            if not was_present:
                 # Only what came with it used the old variable.
                 core.prune(new_var, reason)
             observers.finish()
@@ -432,7 +432,7 @@ def _refuse_missing(var: Variable, node: Apply | None) -> NoReturn:
     raise MissingInputError(msg)
 
 
-def _check_no_loop(node: Apply, new_var: Variable, given: Mapping[Variable, None]) -> None:
+def _check_no_loop(node: Apply, new_var: Variable, inputs: Mapping[Variable, None]) -> None:
     """Refuse a node that would need its own output."""
-    if new_var.owner is node and new_var not in given:
+    if new_var.owner is node and new_var not in inputs:
         raise cycle_error([node])

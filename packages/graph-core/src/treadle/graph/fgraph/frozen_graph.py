@@ -157,16 +157,18 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
             If there is not one for each input, or something else than an input is replaced.
         """
         if not isinstance(replacements, Mapping):
-            given = list(replacements)
-            if len(given) != len(self.inputs):
-                msg = f"bind: the graph has {len(self.inputs)} inputs, got {len(given)} variables. Pass one for each."
+            variables = list(replacements)
+            if len(variables) != len(self.inputs):
+                msg = (
+                    f"bind: the graph has {len(self.inputs)} inputs, got {len(variables)} variables. Pass one for each."
+                )
                 raise GraphValueError(msg)
-            replacements = dict(zip(self.inputs, given, strict=True))
+            replacements = dict(zip(self.inputs, variables, strict=True))
         pairs: dict[Variable, Variable] = dict(replacements)
         for old in pairs:
             if not self._graph.is_given(old):
-                known = ", ".join(map(str, self.inputs))
-                msg = f"bind: {old} is no input of the graph. Replace its inputs only: {known}."
+                names = ", ".join(map(str, self.inputs))
+                msg = f"bind: {old} is no input of the graph. Replace its inputs only: {names}."
                 raise GraphValueError(msg)
         # Nodes that no replacement reaches are copied too: whoever gets them may change them.
         for node in self._order:
@@ -178,11 +180,11 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
 
     def _signature(self) -> tuple[object, ...]:
         """Return what the graph computes as a flat tuple of ops, types and numbers, equal for equal graphs."""
-        known = self._key
-        if known is None:
-            known = _signature(self.inputs, self.outputs, self._order)
-            object.__setattr__(self, "_key", known)
-        return known
+        key = self._key
+        if key is None:
+            key = _signature(self.inputs, self.outputs, self._order)
+            object.__setattr__(self, "_key", key)
+        return key
 
     def canonical(self) -> bytes:
         """Return the canonical encoding (see `treadle.graph.ir.encoding`)."""
@@ -194,11 +196,11 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
         return isinstance(other, FrozenFunctionGraph) and self._signature() == other._signature()
 
     def __hash__(self) -> int:
-        known = self._hash
-        if known is None:
-            known = hash(self._signature())
-            object.__setattr__(self, "_hash", known)
-        return known
+        value = self._hash
+        if value is None:
+            value = hash(self._signature())
+            object.__setattr__(self, "_hash", value)
+        return value
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle outputs first: they bring the whole graph along in one record."""
@@ -215,10 +217,10 @@ def _signature(inputs: Sequence[Variable], outputs: Sequence[Variable], order: I
     parts: list[object] = [var.type for var in inputs]
 
     def known(var: Variable) -> Any:
-        found = number.get(var)
-        if found is None:
-            found = number[var] = _atom(var)
-        return found
+        place = number.get(var)
+        if place is None:
+            place = number[var] = _atom(var)
+        return place
 
     for node in order:
         text = (node.op, tuple(known(x) for x in node.inputs), tuple(out.type for out in node.outputs))

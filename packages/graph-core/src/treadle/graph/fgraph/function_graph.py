@@ -101,15 +101,15 @@ class FunctionGraph(EditableGraph):
             raise GraphValueError(msg)
         outs = listed("FunctionGraph: output", outputs)
         ins = list(explicit_graph_inputs(outs)) if inputs is None else listed("FunctionGraph: input", inputs)
-        given = [] if features is None else as_list(features)
-        if given is None:
+        feature_list = [] if features is None else as_list(features)
+        if feature_list is None:
             msg = f"FunctionGraph: features must be a list, got {text_of(features)}. Put them into one."
             raise GraphTypeError(msg)
         if as_flag("FunctionGraph: clone", clone):
             memo = clone_get_equiv(ins, outs, copy_inputs, copy_orphans)
             ins = [memo[v] for v in ins]
             outs = [memo[v] for v in outs]
-        self._set_up(ins, outs, given, update_mapping, {})
+        self._set_up(ins, outs, feature_list, update_mapping, {})
 
     def _set_up(
         self,
@@ -190,7 +190,7 @@ class FunctionGraph(EditableGraph):
 
     def remove_feature(self, feature: Feature) -> None:
         """Remove a feature, and the attributes that it installed; nothing happens if it is not attached."""
-        if any(known is feature for known in self._observers.features):
+        if any(attached is feature for attached in self._observers.features):
             self._observers.detach(feature)
 
     def install(self, feature: Feature, attributes: Mapping[str, object]) -> None:
@@ -244,19 +244,19 @@ class FunctionGraph(EditableGraph):
         kept
             Whether those that features keep in the graph's own order are among them.
         """
-        found: dict[Apply, list[Apply]] = {}
+        earlier: dict[Apply, list[Apply]] = {}
         for feature, orderings in self._observers.callbacks("orderings"):
             if kept or not getattr(feature, "keeps_orderings", False):
                 for node, before in orderings(self).items():
-                    found.setdefault(node, []).extend(before)
-        return found
+                    earlier.setdefault(node, []).extend(before)
+        return earlier
 
     def _constrained(self, order: Iterable[Apply], extra: Mapping[Apply, Iterable[Apply]]) -> list[Apply]:
         """Order anew, under constraints beyond the data flow, keeping close to the given order."""
-        nodes, given = self._structure.nodes, self._structure.given
+        nodes, inputs = self._structure.nodes, self._structure.given
 
         def needs(node: Apply) -> list[Apply]:
-            data = [v.owner for v in node.inputs if v.owner is not None and v not in given]
+            data = [v.owner for v in node.inputs if v.owner is not None and v not in inputs]
             return [need for need in (*data, *extra.get(node, ())) if need in nodes]
 
         try:

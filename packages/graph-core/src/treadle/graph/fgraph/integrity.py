@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 def check_integrity(graph: AbstractFunctionGraph, core: GraphStructure) -> None:
     """Compare the tables with a walk from the outputs."""
     needed = set(toposort(graph.outputs, graph.inputs))
-    known = set(core.nodes)
-    if not needed <= known:
-        _refuse(f"the nodes {needed - known} are needed but were never imported")
+    nodes = set(core.nodes)
+    if not needed <= nodes:
+        _refuse(f"the nodes {needed - nodes} are needed but were never imported")
     _check_clients(core)
     _check_outputs(core)
     core.repair()
     order = core.order.sequence()
     place = {node: i for i, node in enumerate(order)}
-    if place.keys() != known:
-        _refuse(f"the order of evaluation has {len(place)} nodes, the graph {len(known)}")
+    if place.keys() != nodes:
+        _refuse(f"the order of evaluation has {len(place)} nodes, the graph {len(nodes)}")
     for node in order:
         for var in node.inputs:
             if var.owner in place and var not in core.given and place[var.owner] >= place[node]:

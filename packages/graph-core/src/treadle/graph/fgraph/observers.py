@@ -49,11 +49,11 @@ class Observers:
 
     def attach(self, feature: Feature) -> bool:
         """Attach a feature; False if it, or its graph, has it that it is there already."""
-        given: object = feature
-        if isinstance(given, type) or not hasattr(given, "on_attach"):
-            msg = f"FunctionGraph: a feature is needed, got {text_of(given)}. Pass an instance of a Feature."
+        unchecked: object = feature
+        if isinstance(unchecked, type) or not hasattr(unchecked, "on_attach"):
+            msg = f"FunctionGraph: a feature is needed, got {text_of(unchecked)}. Pass an instance of a Feature."
             raise GraphTypeError(msg)
-        if any(known is feature for known in self.features):
+        if any(attached is feature for attached in self.features):
             return False
         try:
             feature.on_attach(self._graph)
@@ -70,7 +70,7 @@ class Observers:
 
     def detach(self, feature: Feature) -> None:
         """Remove a feature, and what it installed."""
-        self.features = [known for known in self.features if known is not feature]
+        self.features = [attached for attached in self.features if attached is not feature]
         self._callbacks.clear()
         try:
             feature.on_detach(self._graph)
@@ -98,16 +98,16 @@ class Observers:
 
     def callbacks(self, name: str) -> tuple[Callback, ...]:
         """Return the features that do something at a callback, with their methods."""
-        known = self._callbacks.get(name)
-        if known is None:
+        methods = self._callbacks.get(name)
+        if methods is None:
             default = getattr(Feature, name, None)
-            found = []
+            pairs = []
             for feature in self.features:
                 method = getattr(feature, name, None)
                 if method is not None and getattr(method, "__func__", method) is not default:
-                    found.append((feature, method))
-            known = self._callbacks[name] = tuple(found)
-        return known
+                    pairs.append((feature, method))
+            methods = self._callbacks[name] = tuple(pairs)
+        return methods
 
     def execute(self, name: str, args: Iterable[object]) -> None:
         """Call a method of every feature."""
@@ -151,7 +151,7 @@ class Observers:
 
     def fail(self, mark: int) -> None:
         """End an edit that failed: take back every step since the mark, with the features that heard of it."""
-        told, heard = self._told, self._heard
+        told_before, heard = self._told, self._heard
         core = self._core
         first_error: Exception | None = None
         self._reverting = True
@@ -159,7 +159,7 @@ class Observers:
             while len(core.journal) > mark:
                 step = core.undo_last()
                 place = len(core.journal)
-                if place < told:
+                if place < told_before:
                     failed = heard if heard is not None and heard[0] == place else None
                     # Told at once: a feature may look at the graph as it was between two steps.
                     error = self._tell_back(step.news(back=True), failed)
@@ -167,7 +167,7 @@ class Observers:
         finally:
             self._reverting = False
         core.settle(mark)
-        self._told = min(told, mark)
+        self._told = min(told_before, mark)
         if heard is not None and heard[0] >= mark:
             self._heard = None
         self.drop()
@@ -179,9 +179,9 @@ class Observers:
         first_error: Exception | None = None
         for number in reversed(range(len(news) if failed is None else failed[1] + 1)):
             name, args = news[number]
-            only = failed[2] if failed is not None and failed[1] == number else None
+            listeners = failed[2] if failed is not None and failed[1] == number else None
             for feature, method in self.callbacks(name):
-                if only is None or any(feature is known for known in only):
+                if listeners is None or any(feature is listener for listener in listeners):
                     try:
                         method(self._graph, *args)
                     except Exception as error:  # noqa: BLE001 - the others must hear before it is raised
@@ -190,21 +190,21 @@ class Observers:
         return first_error
 
     def _tell(self) -> None:
-        journal, graph, known = self._core.journal, self._graph, self._callbacks
+        journal, graph, cached = self._core.journal, self._graph, self._callbacks
         self._telling = True
         try:
             while self._told < len(journal):
                 step = journal[self._told]
                 self._told += 1
                 for number, (name, args) in enumerate(step.news()):
-                    callbacks = known.get(name)
+                    callbacks = cached.get(name)
                     for _, method in self.callbacks(name) if callbacks is None else callbacks:
                         try:
                             method(graph, *args)
                         except BaseException as error:
                             self._note_failure(number, name, method)
-                            told = next((x for x in args if isinstance(x, Apply)), None)
-                            note_feature(error, getattr(method, "__self__", method), name, told)
+                            node = next((x for x in args if isinstance(x, Apply)), None)
+                            note_feature(error, getattr(method, "__self__", method), name, node)
                             raise
         finally:
             self._telling = False

@@ -159,10 +159,10 @@ class MaintainedOrder:
     def remove_constraint(self, first: Apply, second: Apply) -> None:
         """Take back `add_constraint`."""
         for table, key, other in ((self._after, first, second), (self._before, second, first)):
-            known = table.get(key)
-            if known is not None:
-                known.pop(other, None)
-                if not known:
+            neighbours = table.get(key)
+            if neighbours is not None:
+                neighbours.pop(other, None)
+                if not neighbours:
                     del table[key]
 
     def forget(self) -> None:
@@ -193,8 +193,8 @@ class MaintainedOrder:
     def find_places(self) -> LabelledList:
         """Give every node a place after a sort of the whole graph, unless that is done; return the places."""
         if self._places is None:
-            unplaced, known = self._unplaced, self._sorted or ()
-            self._places = LabelledList(node for node in known if node in self._nodes and node not in unplaced)
+            unplaced, order = self._unplaced, self._sorted or ()
+            self._places = LabelledList(node for node in order if node in self._nodes and node not in unplaced)
             self._sorted = None
         return self._places
 
@@ -309,7 +309,7 @@ class MaintainedOrder:
         return self.find_places().slots[node].label
 
     def _search(
-        self, start: Apply, target: Apply, forward: bool, limit: int, found: dict[Apply, Apply | None]
+        self, start: Apply, target: Apply, forward: bool, limit: int, reached: dict[Apply, Apply | None]
     ) -> Iterator[Apply]:
         """Find what needs `start` and stands before a label, or what it needs and stands behind; yield at each edge.
 
@@ -324,11 +324,11 @@ class MaintainedOrder:
             for other in neighbours(node):
                 count.edges += 1
                 if other is target:
-                    way = _way(node, found)
+                    way = _way(node, reached)
                     raise cycle_error([*way[::-1], target] if forward else [target, *way])
                 label = slots[other].label
-                if other not in found and (label < limit if forward else label > limit):
-                    found[other] = node
+                if other not in reached and (label < limit if forward else label > limit):
+                    reached[other] = node
                     pending.append(other)
                 yield other
 
@@ -347,11 +347,11 @@ class MaintainedOrder:
     def _sort(self) -> list[Apply]:
         """Return the nodes in order: depth first from the outputs, then those that no output needs."""
         inputs, before = self._inputs, self._before
-        given = inputs.__contains__ if inputs else None
-        order = order_nodes(self._outputs, given, before)
+        is_input = inputs.__contains__ if inputs else None
+        order = order_nodes(self._outputs, is_input, before)
         if len(order) < len(self._nodes):
-            rest = (out for node in self._nodes for out in node.outputs)
-            order = order_nodes([*self._outputs, *rest], given, before)
+            unneeded = (out for node in self._nodes for out in node.outputs)
+            order = order_nodes([*self._outputs, *unneeded], is_input, before)
         if len(order) > len(self._nodes):
             # A constraint may name a node that has left the graph.
             order = [node for node in order if node in self._nodes]
@@ -384,9 +384,9 @@ class MaintainedOrder:
         self._constraints.clear()
 
 
-def _way(node: Apply, found: dict[Apply, Apply | None]) -> list[Apply]:
+def _way(node: Apply, reached: dict[Apply, Apply | None]) -> list[Apply]:
     """Return the nodes from one that a search found back to where it began."""
     way = [node]
-    while (before := found[way[-1]]) is not None:
+    while (before := reached[way[-1]]) is not None:
         way.append(before)
     return way

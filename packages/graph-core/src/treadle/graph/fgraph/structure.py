@@ -192,32 +192,32 @@ class GraphStructure:
 
     def prune(self, var: Variable, reason: str | None) -> None:
         """Remove what nothing uses any more, beginning with a variable; what computes a given one is not used."""
-        clients, nodes, given = self.clients, self.nodes, self.given
+        clients, nodes, inputs = self.clients, self.nodes, self.given
         pending = [var]
         while pending:
             unused = pending.pop()
             table = clients.get(unused)
-            if table is None or (table and unused not in given):
+            if table is None or (table and unused not in inputs):
                 continue
             node = unused.owner
             if node is None or node not in nodes:
-                if unused not in given:
+                if unused not in inputs:
                     del clients[unused]
                     self.journal.append(Listed(unused, table, came=False))
                 continue
-            if len(node.outputs) > 1 and any(clients[out] and out not in given for out in node.outputs):
+            if len(node.outputs) > 1 and any(clients[out] and out not in inputs for out in node.outputs):
                 continue
             self._drop(node, reason)
             pending.extend(node.inputs)
 
     def _drop(self, node: Apply, reason: str | None) -> None:
         clients = self.clients
-        gone = [out for out in node.outputs if out not in self.given]
-        for out in gone:
+        removed = [out for out in node.outputs if out not in self.given]
+        for out in removed:
             del clients[out]
         serials = [clients[x].pop((node, i)) for i, x in enumerate(node.inputs)]
         serial = self.nodes.pop(node)
-        self.journal.append(Pruned(node, serial, serials, gone, self.order.discard(node), reason))
+        self.journal.append(Pruned(node, serial, serials, removed, self.order.discard(node), reason))
 
     def set_client(self, var: Variable, node: Apply, i: int, listed: bool) -> None:
         """List a client, or strike it off."""

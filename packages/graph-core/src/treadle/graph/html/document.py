@@ -63,8 +63,8 @@ def program() -> str:
 
 def _folder() -> Path:
     """Return where Netron is installed, without importing it: its import starts a web server's modules."""
-    found = importlib.util.find_spec("netron")
-    places = list(found.submodule_search_locations or ()) if found is not None else []
+    spec = importlib.util.find_spec("netron")
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
     if not places:
         msg = f"graph page: Netron, which lays the graph out and draws it, is not installed. {_INSTALL}"
         raise DrawingLibraryError(msg)
@@ -100,23 +100,23 @@ def _as_text(thing: object, note: str) -> str:
     lines = text.splitlines()
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], f"… and {len(lines) - _MOST_LINES} lines more"]
-    shown = html.escape("\n".join(lines))
-    return f"<pre>{shown}</pre><p><small>{html.escape(note)}</small></p>"
+    escaped = html.escape("\n".join(lines))
+    return f"<pre>{escaped}</pre><p><small>{html.escape(note)}</small></p>"
 
 
 def notebook_fragment(thing: Any, height: int) -> str:
     """Return the page of a graph inside a frame; its text if the library is missing or the graph is very large."""
-    made = record(thing)
-    count = sum(len(graph["boxes"]) for graph in made.graphs)
+    content = record(thing)
+    count = sum(len(graph["boxes"]) for graph in content.graphs)
     if count > _MOST_BOXES:
         return _as_text(thing, f"{count} boxes are too many for a notebook: treadle.graph.write_html makes a file.")
     try:
-        text = page(made, None)
+        text = page(content, None)
     except DrawingLibraryError as error:
         return _as_text(thing, str(error))
     # The frame may run the page's program, but is a stranger to the notebook around it.
     return (
-        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(text)}" title="{html.escape(made.data["name"])}" '
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(text)}" title="{html.escape(content.data["name"])}" '
         f'style="width: 100%; height: {height}px; border: 1px solid #8886; border-radius: 6px"></iframe>'
     )
 
@@ -158,4 +158,4 @@ def page(content: Record | Comparison, title: str | None) -> str:
         "data": _json(data),
     }
     # One pass: what is filled in is not searched again.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: fillers[found[1]], asset("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fillers[match[1]], asset("page.html"))

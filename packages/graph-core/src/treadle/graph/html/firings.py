@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph.html.records import Json, shown
+from treadle.graph.html.records import Json, as_text
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.variable import Variable
 
@@ -21,9 +21,9 @@ _AFTER = ("after", "nodes_after", "replacements", "replacement")
 
 def _part(firing: Any, names: Iterable[str], position: int) -> Any:
     for name in names:
-        found = getattr(firing, name, None)
-        if found is not None and not callable(found):
-            return found
+        part = getattr(firing, name, None)
+        if part is not None and not callable(part):
+            return part
     plain = isinstance(firing, tuple | list) and not hasattr(firing, "_fields")
     return firing[position] if plain and len(firing) > position else None
 
@@ -41,7 +41,7 @@ class _Index:
         self._lines: dict[object, dict[str, list[int]]] = {}
         for node, box in record.boxes.items():
             if isinstance(node, Apply) and node.user_line is not None:
-                self._lines.setdefault(node.user_line, {}).setdefault(shown(node.op), []).append(box)
+                self._lines.setdefault(node.user_line, {}).setdefault(as_text(node.op), []).append(box)
 
     def exact(self, things: Iterable[object]) -> list[int]:
         """Return the boxes of nodes and variables that are in the graph."""
@@ -65,20 +65,20 @@ def _row(firing: object, before: _Index, after: _Index) -> Json:
     op = getattr(firing, "op", None) if node is None else node.op
     if line is None and node is not None:
         line = node.user_line
-    name = None if op is None else shown(op)
+    name = None if op is None else as_text(op)
     row: dict[str, object] = {"op": name, "before": before.exact(old), "after": after.exact(new)}
     # Rewriting works on copies: where the very nodes are not in the graphs given, line and op tell them.
     if not row["before"] and line is not None:
-        gone = before.ops_at(line) - after.ops_at(line)
-        row["before"] = before.at(line, [name] if name is not None else sorted(gone))
+        removed = before.ops_at(line) - after.ops_at(line)
+        row["before"] = before.at(line, [name] if name is not None else sorted(removed))
     if not row["after"] and line is not None:
-        fresh = after.ops_at(line) - before.ops_at(line)
-        row["after"] = after.at(line, sorted(fresh))
+        added = after.ops_at(line) - before.ops_at(line)
+        row["after"] = after.at(line, sorted(added))
     if line is not None:
-        row["line"] = shown(line)
+        row["line"] = as_text(line)
     phase = getattr(firing, "phase", None)
     if phase is not None:
-        row["phase"] = shown(getattr(phase, "tag", phase))
+        row["phase"] = as_text(getattr(phase, "tag", phase))
     return row
 
 
@@ -88,7 +88,7 @@ def rule_rows(report: Any, before: Record, after: Record) -> list[Json]:
     old, new = _Index(before), _Index(after)
     rows: dict[str, Json] = {}
     for firing in firings:
-        rule = firing if isinstance(firing, str) else shown(_part(firing, _RULE, 0))
+        rule = firing if isinstance(firing, str) else as_text(_part(firing, _RULE, 0))
         row = rows.setdefault(rule, {"rule": rule, "firings": []})
         if not isinstance(firing, str):
             row["firings"].append(_row(firing, old, new))

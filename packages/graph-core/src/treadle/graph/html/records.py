@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 
-shown = partial(text_of, write=str, longest=_LONGEST)
+as_text = partial(text_of, write=str, longest=_LONGEST)
 
 # An object of JSON.
 Json = dict[str, Any]
@@ -48,44 +48,44 @@ class _Table:
 
     def number(self, key: Hashable, row: Callable[[], object]) -> int:
         """Return the number of the row for a key, which is made when the key is new; equal rows are one."""
-        known = self._keys.get(key)
-        if known is None:
-            made = row()
-            known = self._keys[key] = self._texts.setdefault(repr(made), len(self.rows))
-            if known == len(self.rows):
-                self.rows.append(made)
-        return known
+        position = self._keys.get(key)
+        if position is None:
+            content = row()
+            position = self._keys[key] = self._texts.setdefault(repr(content), len(self.rows))
+            if position == len(self.rows):
+                self.rows.append(content)
+        return position
 
 
 def _parameter(value: object) -> str:
     """Return a static parameter as text: one that is a record with a name by class and name, others by their repr."""
     name = getattr(value, "name", None)
     if isinstance(name, str) and hasattr(value, "__dataclass_fields__"):
-        return f"{type(value).__name__}({shown(name)})"
+        return f"{type(value).__name__}({as_text(name)})"
     # Addresses differ from one run to the next, and tell nothing.
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", shown(value, write=repr, longest=4 * _LONGEST))[:_LONGEST]
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", as_text(value, write=repr, longest=4 * _LONGEST))[:_LONGEST]
 
 
 def _op_row(op: Op) -> Json:
     fields = getattr(op, "__dataclass_fields__", None)
     names: Iterable[str] = (n for n, f in fields.items() if f.compare) if fields is not None else op.__props__ or ()
     parameters = [[name, _parameter(getattr(op, name, None))] for name in names]
-    row: dict[str, object] = {"name": shown(op), "class": type(op).__name__}
+    row: dict[str, object] = {"name": as_text(op), "class": type(op).__name__}
     if parameters:
         row["parameters"] = parameters
     for title, changed in (("overwrites", op.destroy_map), ("views", op.view_map)):
         if changed:
-            row[title] = shown(changed)
+            row[title] = as_text(changed)
     return row
 
 
 def _type_row(kind: object) -> Json:
-    row: dict[str, object] = {"text": shown(kind)}
+    row: dict[str, object] = {"text": as_text(kind)}
     dtype, shape = getattr(kind, "dtype", None), getattr(kind, "shape", None)
     if dtype is not None:
-        row["dtype"] = shown(dtype)
+        row["dtype"] = as_text(dtype)
     if isinstance(shape, tuple):
-        lengths = ["?" if length is None else shown(length) for length in shape]
+        lengths = ["?" if length is None else as_text(length) for length in shape]
         row["shape"] = f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
     return row
 
@@ -132,10 +132,10 @@ class Record:
     ) -> dict[Apply | Variable, int]:
         boxes: list[dict[str, object]] = []
         places: dict[Apply | Variable, int] = {}
-        given = set(inputs)
+        graph_inputs = set(inputs)
 
         def source(var: Variable) -> list[int]:
-            if var not in given and var.owner in places:
+            if var not in graph_inputs and var.owner in places:
                 return [places[var.owner], var.index or 0]
             place = places.get(var)
             if place is None:
@@ -165,24 +165,24 @@ class Record:
     def _leaf(self, var: Variable) -> Json:
         kind = self._type(var)
         if isinstance(var, Constant):
-            return {"kind": "constant", "name": shown(var), "out": [[kind]]}
+            return {"kind": "constant", "name": as_text(var), "out": [[kind]]}
         state = "shared" if getattr(var, "container", None) is not None else "input"
-        return {"kind": state, "name": shown(var), "out": [[kind]]}
+        return {"kind": state, "name": as_text(var), "out": [[kind]]}
 
     def _node(self, node: Apply, wires: list[int]) -> Json:
         op = node.op
         box: Json = {"kind": "op", "op": self._ops.of(op, _op_row), "in": wires}
         box["out"] = [
-            [self._type(var)] if var.name is None else [self._type(var), shown(var.name)] for var in node.outputs
+            [self._type(var)] if var.name is None else [self._type(var), as_text(var.name)] for var in node.outputs
         ]
         line = node.user_line
         if line is not None and line.line:
             box["line"] = self._lines.number(
-                (line.file, line.line), lambda: {"file": line.file, "line": line.line, "text": shown(line.text)}
+                (line.file, line.line), lambda: {"file": line.file, "line": line.line, "text": as_text(line.text)}
             )
         scope = getattr(node, "scope", None)
         if scope:
-            box["scope"] = self._scopes.number(scope, lambda: shown(scope))
+            box["scope"] = self._scopes.number(scope, lambda: as_text(scope))
         seconds = self._profile.get(node)
         if seconds is not None:
             box["seconds"] = float(seconds)
@@ -194,11 +194,11 @@ class Record:
         return self._types.of(var.type, _type_row)
 
     def _inner_number(self, op: HasInnerGraph) -> int:
-        known = self._inner.get(id(op))
-        if known is None:
+        number = self._inner.get(id(op))
+        if number is None:
             self._holders.append(op)
-            known = self._inner[id(op)] = len(self._holders)
-        return known
+            number = self._inner[id(op)] = len(self._holders)
+        return number
 
 
 def _graph_of(thing: object) -> AbstractFunctionGraph | None:
@@ -229,22 +229,22 @@ def _updated(thing: object, fgraph: AbstractFunctionGraph) -> dict[int, str]:
     """Return the names of the inputs that outputs update, by output."""
     mapping: Mapping[int, int] | None = getattr(fgraph, "update_mapping", None)
     if mapping:
-        return {out: shown(fgraph.inputs[i]) for out, i in mapping.items()}
+        return {out: as_text(fgraph.inputs[i]) for out, i in mapping.items()}
     updates = getattr(getattr(getattr(thing, "maker", None), "specification", None), "updates", ())
-    cells = {getattr(var, "container", None): shown(var) for var in fgraph.inputs}
+    cells = {getattr(var, "container", None): as_text(var) for var in fgraph.inputs}
     first = len(fgraph.outputs) - len(updates)
     return {first + i: cells.get(cell, "state") for i, (cell, _) in enumerate(updates)}
 
 
 def _seconds(profile: object) -> dict[Apply, float]:
     """Return seconds by node from a mapping, or from what has one as ``apply_time``; keys may be (graph, node)."""
-    given = getattr(profile, "apply_time", profile)
-    if given is None:
+    times = getattr(profile, "apply_time", profile)
+    if times is None:
         return {}
-    if not isinstance(given, Mapping):
-        msg = f"graph page: profile must map nodes to seconds, got {given!r}. Pass a dictionary or a profile."
+    if not isinstance(times, Mapping):
+        msg = f"graph page: profile must map nodes to seconds, got {times!r}. Pass a dictionary or a profile."
         raise GraphTypeError(msg)
-    return {(key[1] if isinstance(key, tuple) else key): float(value) for key, value in given.items()}
+    return {(key[1] if isinstance(key, tuple) else key): float(value) for key, value in times.items()}
 
 
 def record(thing: object, name: str | None = None, profile: object = None) -> Record:
@@ -253,9 +253,9 @@ def record(thing: object, name: str | None = None, profile: object = None) -> Re
     outputs = list(fgraph.outputs) if fgraph is not None else _roots(thing)
     if name is None:
         name = next((n for n in (getattr(thing, "name", None), *(v.name for v in outputs)) if n), "graph")
-    made = Record(shown(name), _seconds(profile))
+    graph_record = Record(as_text(name), _seconds(profile))
     if fgraph is not None:
-        made.add(fgraph.inputs, outputs, fgraph.toposort(), _updated(thing, fgraph))
+        graph_record.add(fgraph.inputs, outputs, fgraph.toposort(), _updated(thing, fgraph))
     else:
-        made.add([], outputs, order_nodes(outputs, None), {})
-    return made
+        graph_record.add([], outputs, order_nodes(outputs, None), {})
+    return graph_record

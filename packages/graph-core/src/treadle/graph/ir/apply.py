@@ -103,15 +103,15 @@ class Apply(Generic[V_co]):
         raise GraphValueError(msg)
 
     def _refuse_single(self, inputs: object, outputs: object) -> NoReturn:
-        role, given = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)
+        role, variable = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)
         msg = (
-            f"Apply of {self._op_text()}: the {role} must be a list of variables, got {text_of(given)}. "
+            f"Apply of {self._op_text()}: the {role} must be a list of variables, got {text_of(variable)}. "
             "Put it into a list."
         )
         raise GraphTypeError(msg)
 
-    def _refuse_other(self, role: str, given: Sequence[object]) -> NoReturn:
-        at, wrong = next((i, v) for i, v in enumerate(given) if not isinstance(v, Variable))
+    def _refuse_other(self, role: str, values: Sequence[object]) -> NoReturn:
+        at, wrong = next((i, v) for i, v in enumerate(values) if not isinstance(v, Variable))
         msg = f"Apply of {self._op_text()}: {role} {at} must be a variable, got {text_of(wrong)}. Convert it."
         raise GraphTypeError(msg)
 
@@ -265,8 +265,8 @@ class Apply(Generic[V_co]):
         It also names the op that the node is a part of, and in DebugMode the rewrite that made it.
         """
         line = "" if self.user_line is None else f", built at {self.user_line}"
-        whole, rewrite = getattr(self._tag, "part_of", None), getattr(self._tag, "made_by", None)
-        part = "" if whole is None else f", part of {whole}"
+        outer, rewrite = getattr(self._tag, "part_of", None), getattr(self._tag, "made_by", None)
+        part = "" if outer is None else f", part of {outer}"
         return f"{part}{line}" if rewrite is None else f"{part}{line}, made by the rewrite {rewrite!r}"
 
     def __str__(self) -> str:

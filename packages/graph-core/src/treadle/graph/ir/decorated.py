@@ -45,37 +45,37 @@ def reduce_by_place(thing: object, function: object, make: Callable[..., object]
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
     if module not in sys.modules or "<" in name or _held(module, name) != thing:
         return make, parts
-    whole = sys.modules.get("cloudpickle") if module == "__main__" else None
-    if whole is None or id(thing) in _WRITING.now:
+    cloudpickle = sys.modules.get("cloudpickle") if module == "__main__" else None
+    if cloudpickle is None or id(thing) in _WRITING.now:
         return _found, (module, name)
     _WRITING.now.add(id(thing))
     try:
-        return _found, (module, name, whole.dumps((function, make, parts)))
+        return _found, (module, name, cloudpickle.dumps((function, make, parts)))
     finally:
         _WRITING.now.discard(id(thing))
 
 
 def _held(module: str, name: str) -> object:
     __import__(module)
-    held: object = sys.modules[module]
+    thing: object = sys.modules[module]
     for part in name.split("."):
-        held = getattr(held, part, None)
-    return held
+        thing = getattr(thing, part, None)
+    return thing
 
 
-def _found(module: str, name: str, whole: bytes | None = None) -> object:
+def _found(module: str, name: str, parts_pickle: bytes | None = None) -> object:
     """Return what stands in a place; or what is made of the parts that came along, if that is something else."""
-    held = _held(module, name)
-    if whole is None:
-        if held is None:
+    present = _held(module, name)
+    if parts_pickle is None:
+        if present is None:
             msg = (
                 f"pickle: {module} has no {name!r} in this process. Define it in a module that can be imported, or "
                 "write the pickle with cloudpickle."
             )
             raise GraphValueError(msg)
-        return held
-    function, make, parts = pickle.loads(whole)
-    made = make(*parts)
+        return present
+    function, make, parts = pickle.loads(parts_pickle)
+    rebuilt = make(*parts)
     # Objects that decorators make of functions hold these under the name that functools.wraps gives.
-    code = getattr(getattr(held, "__wrapped__", None), "__code__", None)
-    return held if type(held) is type(made) and code == function.__code__ else made
+    code = getattr(getattr(present, "__wrapped__", None), "__code__", None)
+    return present if type(present) is type(rebuilt) and code == function.__code__ else rebuilt

@@ -52,9 +52,9 @@ class Encoders:
     def find(self, kind: type) -> Callable[[Any], bytes] | None:
         """Return the encoder of the nearest base of `kind`, or None."""
         for base in kind.__mro__:
-            found = self._by_type.get(base)
-            if found is not None:
-                return found
+            encoder = self._by_type.get(base)
+            if encoder is not None:
+                return encoder
         return None
 
 
@@ -135,10 +135,10 @@ def _is_importable(value: object) -> bool:
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return False
-    found: object = sys.modules.get(module)
+    present: object = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is value
+        present = getattr(present, part, None)
+    return present is value
 
 
 def encode(value: Any) -> bytes:
@@ -150,9 +150,9 @@ def encode(value: Any) -> bytes:
         For a value whose identity cannot be told in another process, such as a lambda.
     """
     for attempt in (_encode_atom, _encode_container):
-        found = attempt(value)
-        if found is not None:
-            return found
+        encoded = attempt(value)
+        if encoded is not None:
+            return encoded
     if isinstance(value, enum.Enum):
         return tagged("e", qualified_name(type(value)).encode(), value.name.encode())
     if not isinstance(value, type):
@@ -165,9 +165,9 @@ def encode(value: Any) -> bytes:
             return registered(value)
         if dataclasses.is_dataclass(value):
             return encode_dataclass(value)
-    found = _encode_callable(value)
-    if found is not None:
-        return found
+    encoded = _encode_callable(value)
+    if encoded is not None:
+        return encoded
     msg = (
         f"encoding: a parameter of type {qualified_name(type(value))} has no canonical encoding, got {value!r}. "
         "Use numbers, strings, tuples, frozen dataclasses or ops, or register an encoder for the type."

@@ -30,23 +30,23 @@ def _holds(frame: FrameType, lock: object) -> int:
     if frame.f_code.co_filename != CALL_FILE:
         return 0
     places, local = frame.f_globals["places"], frame.f_locals
-    held = [cell.lock for line, cell in places.items() if line < frame.f_lineno]
+    locks = [cell.lock for line, cell in places.items() if line < frame.f_lineno]
     if "taken" in local:
-        held += frame.f_globals["locks"][len(local["gone"]) : len(local["taken"])]
-    return sum(other is lock for other in held)
+        locks += frame.f_globals["locks"][len(local["gone"]) : len(local["taken"])]
+    return sum(other is lock for other in locks)
 
 
 def let_go(lock: Any, frame: FrameType | None) -> None:
     """Have this thread hold a lock only as often as a frame, and those that called it, hold it."""
-    wanted = 0
+    holds = 0
     while frame is not None:
-        wanted += _holds(frame, lock)
+        holds += _holds(frame, lock)
         frame = frame.f_back
     if not lock._is_owned():
         return
-    if wanted:
+    if holds:
         _, owner = lock._release_save()
-        lock._acquire_restore((wanted, owner))
+        lock._acquire_restore((holds, owner))
         return
     while lock._is_owned():
         lock.release()

@@ -54,27 +54,27 @@ class Slot(Generic[F]):
 
 def _evaluator() -> Compute:
     """Return the evaluator that `compile` offers, where it is installed, else the Python VM's, which is named last."""
-    found = discover("treadle.evaluators")
-    name = min(found, key=lambda name: (name == "vm", name), default=None)
+    entries = discover("treadle.evaluators")
+    name = min(entries, key=lambda name: (name == "vm", name), default=None)
     if name is None:
         msg = (
             "eval: no installed distribution offers an evaluator. "
             "Install `compile`, or sync the environment again if it was installed just now."
         )
         raise GraphError(msg)
-    evaluate: Compute = found[name].load()
+    evaluate: Compute = entries[name].load()
     return evaluate
 
 
 def _inner_compiler() -> Callable[[object], Compute]:
-    found = discover("treadle.backends")
-    if "vm" not in found:
+    entries = discover("treadle.backends")
+    if "vm" not in entries:
         msg = (
             "compile_inner: the distribution graph-core is not installed properly, its backend vm is missing. "
             "Sync the environment again."
         )
         raise GraphError(msg)
-    backend = found["vm"].load()
+    backend = entries["vm"].load()
     return lambda fgraph: backend.linker().link(fgraph)
 
 
@@ -128,10 +128,10 @@ class HasInnerGraph(ABC):
 
         It is compiled at the first use (see `treadle.graph.compile_inner`) and kept.
         """
-        known: Callable[..., Sequence[object]] | None = self.__dict__.get("_fn")
-        if known is None:
-            known = self.__dict__["_fn"] = INNER_COMPILER.get()(self.fgraph)
-        return known
+        compiled: Callable[..., Sequence[object]] | None = self.__dict__.get("_fn")
+        if compiled is None:
+            compiled = self.__dict__["_fn"] = INNER_COMPILER.get()(self.fgraph)
+        return compiled
 
     def clone(self) -> Self:
         """Return a copy of the op with an inner graph of its own, so that editing the one leaves the other alone.

@@ -44,18 +44,18 @@ class NominalVariable(AtomicVariable["Type"]):
     def __new__(cls, id: Hashable, typ: Type, name: str | None = None) -> NominalVariable:  # noqa: A002 - the documented name
         """Return the one variable of this id and type."""
         with NominalVariable._lock:
-            found = NominalVariable._known.get((id, typ))
-            if found is None:
+            variable = NominalVariable._known.get((id, typ))
+            if variable is None:
                 base = type(typ.make_variable())
                 kind = NominalVariable._classes.get(base)
                 if kind is None:
                     kind = type(f"Nominal{base.__name__}", (NominalVariable, base), {})
                     NominalVariable._classes[base] = kind
-                found = cast("NominalVariable", object.__new__(kind))
-                AtomicVariable.__init__(found, typ, None, None, str(id) if name is None else name)
-                found.id = id
-                NominalVariable._known[id, typ] = found
-            return found
+                variable = cast("NominalVariable", object.__new__(kind))
+                AtomicVariable.__init__(variable, typ, None, None, str(id) if name is None else name)
+                variable.id = id
+                NominalVariable._known[id, typ] = variable
+            return variable
 
     def __init__(self, id: Hashable, typ: Type, name: str | None = None) -> None:  # noqa: A002 - the documented name
         """Leave the variable as it was made."""

@@ -89,10 +89,10 @@ class Form:
     @classmethod
     def call(cls, name: str, arguments: Sequence[object], keywords: Mapping[str, object] | None = None) -> Form:
         """Return ``name(a, b, key=value)``; arguments are variables, or text; values of keywords show their repr."""
-        given = _separated(arguments)
+        written = _separated(arguments)
         for key, value in (keywords or {}).items():
-            given.append(f"{', ' if given else ''}{key}={value!r}")
-        return cls([f"{name}(", *given, ")"])
+            written.append(f"{', ' if written else ''}{key}={value!r}")
+        return cls([f"{name}(", *written, ")"])
 
     @classmethod
     def member(cls, owner: Variable, text: str) -> Form:

@@ -113,13 +113,13 @@ class Op(PublishedBase, ABC):
     def _make_typed_node(
         self, inputs: Sequence[object], itypes: Sequence[Declared], otypes: Sequence[Declared]
     ) -> Apply:
-        wanted = [self._declared_type(t) for t in itypes]
-        if len(inputs) != len(wanted):
-            shown = ", ".join(map(str, wanted)) or "nothing"
-            msg = f"{self}: {len(wanted)} inputs are needed, got {len(inputs)}. Pass one for each of {shown}."
+        kinds = [self._declared_type(t) for t in itypes]
+        if len(inputs) != len(kinds):
+            listing = ", ".join(map(str, kinds)) or "nothing"
+            msg = f"{self}: {len(kinds)} inputs are needed, got {len(inputs)}. Pass one for each of {listing}."
             raise GraphValueError(msg)
         variables = []
-        for i, (x, kind) in enumerate(zip(inputs, wanted, strict=True)):
+        for i, (x, kind) in enumerate(zip(inputs, kinds, strict=True)):
             var = x if isinstance(x, Variable) else kind.make_constant(x)
             if not kind.is_super(var.type):
                 msg = f"{self}: input {i} must be of type {kind}, got {var} of type {var.type}. Convert it first."
@@ -131,9 +131,9 @@ class Op(PublishedBase, ABC):
         """Return what stands in ``itypes`` or ``otypes``: a type, or a function that makes variables of it."""
         if isinstance(declared, Type):
             return declared
-        made: object = declared() if callable(declared) else None
-        if isinstance(made, Variable):
-            kind: Type = made.type
+        variable: object = declared() if callable(declared) else None
+        if isinstance(variable, Variable):
+            kind: Type = variable.type
             return kind
         msg = (
             f"{self}: itypes and otypes hold types, got {text_of(declared)}. Name types, or what makes their variables."
@@ -215,8 +215,8 @@ class Op(PublishedBase, ABC):
         msg = f"{self}: the call {what}. Pass operands, and of named arguments those that it takes."
         raise GraphTypeError(msg) from None
 
-    def _refuse_result(self, made: object) -> NoReturn:
-        msg = f"{self}: make_node must return an Apply, got {text_of(made)}. Return Apply(self, inputs, outputs)."
+    def _refuse_result(self, result: object) -> NoReturn:
+        msg = f"{self}: make_node must return an Apply, got {text_of(result)}. Return Apply(self, inputs, outputs)."
         raise GraphTypeError(msg)
 
     add_tag_trace = staticmethod(add_tag_trace)
@@ -479,8 +479,8 @@ class Op(PublishedBase, ABC):
         GraphTypeError
             If the op has no declared parameters, or one of them cannot be encoded.
         """
-        known: bytes | None = self.__dict__.get("_canonical")
-        if known is None:
+        encoding: bytes | None = self.__dict__.get("_canonical")
+        if encoding is None:
             names = self._parameter_names()
             if names is None:
                 msg = (
@@ -488,9 +488,9 @@ class Op(PublishedBase, ABC):
                     "from others. Make it a frozen dataclass, or declare __props__."
                 )
                 raise GraphTypeError(msg)
-            known = tagged("O", qualified_name(type(self)).encode(), *(encode(getattr(self, n)) for n in names))
-            self.__dict__["_canonical"] = known
-        return known
+            encoding = tagged("O", qualified_name(type(self)).encode(), *(encode(getattr(self, n)) for n in names))
+            self.__dict__["_canonical"] = encoding
+        return encoding
 
     def stable_key(self) -> str:
         """Return a digest of class and static parameters that is the same in every process."""
@@ -510,11 +510,11 @@ class Op(PublishedBase, ABC):
 
     def __hash__(self) -> int:
         """Hash what `__eq__` compares, or the identity of an op without declared parameters."""
-        known: int | None = self.__dict__.get("_hash")
-        if known is None:
-            known = object.__hash__(self) if self._parameter_names() is None else hash(self._identity())
-            self.__dict__["_hash"] = known
-        return known
+        value: int | None = self.__dict__.get("_hash")
+        if value is None:
+            value = object.__hash__(self) if self._parameter_names() is None else hash(self._identity())
+            self.__dict__["_hash"] = value
+        return value
 
     def _identity(self) -> object:
         """Return the canonical encoding; with a parameter that has none, what tells the op apart in this process."""
@@ -526,14 +526,14 @@ class Op(PublishedBase, ABC):
     def __getstate__(self) -> Any:
         """Leave out what is derived: hashes differ from one process to the next, compiled functions belong to one."""
         state = {k: v for k, v in self.__dict__.items() if k not in {"_canonical", "_fn", "_hash"}}
-        whole = super().__getstate__()
+        full_state = super().__getstate__()
         # With slots, it is a pair: what is in the dictionary, what is in the slots.
-        return (state, whole[1]) if isinstance(whole, tuple) else state
+        return (state, full_state[1]) if isinstance(full_state, tuple) else state
 
     def __str__(self) -> str:
         names = self._parameter_names() or ()
-        shown = ", ".join(f"{n}={getattr(self, n)!r}" for n in names)
-        return f"{type(self).__name__}({shown})" if shown else type(self).__name__
+        parameters = ", ".join(f"{n}={getattr(self, n)!r}" for n in names)
+        return f"{type(self).__name__}({parameters})" if parameters else type(self).__name__
 
     __repr__ = __str__
 

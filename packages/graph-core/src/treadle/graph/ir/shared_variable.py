@@ -246,9 +246,9 @@ class SharedVariable(Variable[T_co]):
         try:
             self._default_update = self.type.filter_variable(new)
         except TypeError as error:
-            shown = f"{new} of type {new.type}" if isinstance(new, Variable) else text_of(new)
+            described = f"{new} of type {new.type}" if isinstance(new, Variable) else text_of(new)
             msg = (
-                f"{self}: the default update must be of type {self.type}, got {shown}. Cast the expression, for "
+                f"{self}: the default update must be of type {self.type}, got {described}. Cast the expression, for "
                 "instance with .astype(...)."
             )
             raise GraphTypeError(msg) from error
@@ -265,9 +265,9 @@ class SharedVariable(Variable[T_co]):
         """
         if as_flag("get_value: return_internal_type", return_internal_type):
             return self.container.read()
-        kept = as_flag("get_value: borrow", borrow)
+        borrowed = as_flag("get_value: borrow", borrow)
         value = self.container.read_host()
-        return value if kept else self.type.copy_value(value)
+        return value if borrowed else self.type.copy_value(value)
 
     def set_value(self, new_value: object, borrow: bool = False) -> None:
         """Set the value.
@@ -470,5 +470,5 @@ def shared(
     if not as_flag("shared: borrow", borrow) and type_.may_share_memory(filtered, value):
         filtered = type_.copy_value(filtered)
     kind_of_shared = getattr(type_, "shared_type", SharedVariable)
-    made: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)
-    return made
+    variable: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)
+    return variable

@@ -149,5 +149,5 @@ def compute_test_value(node: Apply) -> None:
         if config.compute_test_value == "pdb":
             _debug(error)
         raise_node_error(node, error, values)
-    for var, made in zip(node.outputs, run.outputs, strict=True):
-        var.tag.test_value = storage[made][0]
+    for var, computed_var in zip(node.outputs, run.outputs, strict=True):
+        var.tag.test_value = storage[computed_var][0]

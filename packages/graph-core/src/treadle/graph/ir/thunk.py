@@ -51,8 +51,8 @@ def is_thunk_type(thunk: Callable[[], object]) -> ThunkType:
     GraphTypeError
         If it is not callable.
     """
-    given: object = thunk
-    if not callable(given):
+    unchecked: object = thunk
+    if not callable(unchecked):
         msg = f"thunk: a callable without arguments is needed, got {thunk!r}. Return a function from make_thunk."
         raise GraphTypeError(msg)
     return cast("ThunkType", thunk)
@@ -75,9 +75,9 @@ def made_thunk(
         What the method raises, with a note of the op and the user's line; GraphTypeError if it returns no callable.
     """
     op = node.op
-    known = {"impl": impl} if _takes_impl(type(op).make_thunk) else {}
+    options = {"impl": impl} if _takes_impl(type(op).make_thunk) else {}
     try:
-        return is_thunk_type(op.make_thunk(node, storage_map, compute_map, no_recycling, **known))
+        return is_thunk_type(op.make_thunk(node, storage_map, compute_map, no_recycling, **options))
     except Exception as error:
         note_op(error, op, "make_thunk", node.where())
         raise

@@ -128,9 +128,9 @@ class Type(ABC):
             return var
         converted = self.convert_variable(var) if allow_convert else None
         if converted is None or not self.is_super(converted.type):
-            made = "" if var.owner is None else var.owner.where()
+            place = "" if var.owner is None else var.owner.where()
             msg = (
-                f"{self}: a variable of this type is needed, got {other} of type {other.type}{made}. "
+                f"{self}: a variable of this type is needed, got {other} of type {other.type}{place}. "
                 "Convert it first, for instance with an explicit cast."
             )
             raise GraphTypeError(msg)
@@ -332,8 +332,8 @@ class Type(ABC):
         return hash((type(self), *self._values()))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{p}={getattr(self, p)!r}" for p in type(self).__props__ or ())
-        return f"{type(self).__name__}({shown})"
+        parameters = ", ".join(f"{p}={getattr(self, p)!r}" for p in type(self).__props__ or ())
+        return f"{type(self).__name__}({parameters})"
 
 
 @cache

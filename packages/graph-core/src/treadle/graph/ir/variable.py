@@ -40,8 +40,8 @@ class ScratchPad:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
-        return f"ScratchPad({shown})"
+        attributes = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        return f"ScratchPad({attributes})"
 
     def copy(self) -> ScratchPad:
         """Return a new pad with the same attributes."""
@@ -50,10 +50,10 @@ class ScratchPad:
         return new
 
 
-def check_type(given: object) -> None:
+def check_type(kind: object) -> None:
     """Refuse what is no type, where values are filtered through it."""
-    if not hasattr(given, "filter"):
-        msg = f"Variable: a type is needed, got {text_of(given)}. Pass an instance of a class derived from Type."
+    if not hasattr(kind, "filter"):
+        msg = f"Variable: a type is needed, got {text_of(kind)}. Pass an instance of a class derived from Type."
         raise GraphTypeError(msg)
 
 
@@ -80,9 +80,9 @@ class Variable(Generic[T_co]):
     reducer: ClassVar[Callable[[Variable], tuple[object, ...]]]
 
     def __init__(self, type: T_co, owner: Apply | None, index: int | None = None, name: str | None = None) -> None:  # noqa: A002 - the documented name
-        given: object = name
-        if not (given is None or isinstance(given, str)):
-            msg = f"Variable: a name must be a string, got {text_of(given)}. Pass name='...' or leave it out."
+        unchecked: object = name
+        if not (unchecked is None or isinstance(unchecked, str)):
+            msg = f"Variable: a name must be a string, got {text_of(unchecked)}. Pass name='...' or leave it out."
             raise GraphTypeError(msg)
         self.type = type
         self.owner = owner
@@ -155,8 +155,8 @@ class Variable(Generic[T_co]):
 
     def dprint(self, **options: Any) -> str | TextIO | None:
         """Print the graph that computes the variable (options as for `debugprint`)."""
-        shown: str | TextIO | None = upward.debugprint(self, **options)
-        return shown
+        text: str | TextIO | None = upward.debugprint(self, **options)
+        return text
 
     def _repr_html_(self) -> str:
         """Show the graph that computes the variable in a notebook."""
@@ -204,17 +204,17 @@ def listed(what: str, variables: Any) -> list[Variable]:
         msg = f"{what}: a list of variables is needed, got {text_of(variables)}. Put what is meant into a list."
         raise GraphTypeError(msg)
     try:
-        found = list(variables)
+        items = list(variables)
     except TreadleError:
         raise
     except Exception as error:
         msg = f"{what}: a list of variables is needed, got {text_of(variables)} ({error}). Put what is meant into one."
         raise GraphTypeError(msg) from error
-    for i, var in enumerate(found):
+    for i, var in enumerate(items):
         if not isinstance(var, Variable):
             msg = f"{what} {i} must be a variable, got {text_of(var)}. Convert it to a variable first."
             raise GraphTypeError(msg)
-    return found
+    return items
 
 
 class AtomicVariable(Variable[T_co]):

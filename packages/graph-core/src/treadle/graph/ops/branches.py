@@ -64,8 +64,8 @@ def _meeting(a: Block, b: Block) -> tuple[Block, Block | None, Block | None]:
 def _reversed(before: Mapping[Apply, Sequence[Apply]]) -> dict[Apply, list[Apply]]:
     """Return for nodes that must run before others, these others."""
     later: dict[Apply, list[Apply]] = {}
-    for node, others in before.items():
-        for other in others:
+    for node, earlier in before.items():
+        for other in earlier:
             later.setdefault(other, []).append(node)
     return later
 

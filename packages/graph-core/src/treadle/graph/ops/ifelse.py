@@ -112,15 +112,15 @@ class IfElse(Op):
         """Return a lazy thunk: a call returns the positions of the inputs it needs next, nothing once it is done."""
         inputs = [storage_map[v] for v in node.inputs]
         outputs = [storage_map[v] for v in node.outputs]
-        given = None if compute_map is None else [compute_map[v] for v in node.inputs]
+        ready = None if compute_map is None else [compute_map[v] for v in node.inputs]
         done = [] if compute_map is None else [compute_map[v] for v in node.outputs]
 
         def run() -> list[int]:
-            if given is not None and not given[0][0]:
+            if ready is not None and not ready[0][0]:
                 return [0]
             start = 1 if inputs[0][0] else 1 + self.n_outs
-            if given is not None:
-                missing = [i for i in range(start, start + self.n_outs) if not given[i][0]]
+            if ready is not None:
+                missing = [i for i in range(start, start + self.n_outs) if not ready[i][0]]
                 if missing:
                     return missing
             self.perform(node, [cell[0] for cell in inputs], outputs)
@@ -172,18 +172,18 @@ class IfElse(Op):
     ) -> Sequence[Variable | None]:
         """Choose between the tangents of the branches."""
         count = self.n_outs
-        found: list[Variable | None] = []
+        moved: list[Variable | None] = []
         for i in range(count):
             pair = [tangents[1 + i], tangents[1 + count + i]]
             pair = [None if t is None or isinstance(t.type, DisconnectedType) else t for t in pair]
             if pair[0] is None and pair[1] is None:
-                found.append(None)
+                moved.append(None)
                 continue
             first, second = (
                 zeros_of(inputs[at]) if t is None else t for t, at in zip(pair, (1 + i, 1 + count + i), strict=True)
             )
-            found.append(chosen(inputs[0], first, second))
-        return found
+            moved.append(chosen(inputs[0], first, second))
+        return moved
 
     # Text
 
@@ -219,8 +219,8 @@ def common_type(first: Type, second: Type) -> Type | None:
 
 def chosen(condition: Variable, first: Variable, second: Variable) -> Variable:
     """Return one variable where the condition is true, and the other where it is not."""
-    made: Variable = IfElse(1)(condition, first, second)
-    return made
+    output: Variable = IfElse(1)(condition, first, second)
+    return output
 
 
 def zeros_of(var: Variable) -> Variable:

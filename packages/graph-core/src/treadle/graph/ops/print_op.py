@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def print_attributes(op: Print, value: object) -> None:
     """Write a line ``message attribute = value`` to standard output for each attribute the op names."""
     for name in op.attrs:
-        found = getattr(value, name)
-        shown = found() if callable(found) else found
-        sys.stdout.write(f"{op.message} {name} = {shown}\n")
+        attribute = getattr(value, name)
+        text = attribute() if callable(attribute) else attribute
+        sys.stdout.write(f"{op.message} {name} = {text}\n")
     sys.stdout.flush()
 
 

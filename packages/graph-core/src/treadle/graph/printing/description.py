@@ -43,11 +43,11 @@ def as_string(
     The texts. A node that is used several times is written ``*n -> text`` where it occurs first, and ``*n`` from
     then on; an output of a node with several is written ``text.i``.
     """
-    given = set(inputs)
-    order = order_nodes(outputs, given.__contains__)
+    leaves = set(inputs)
+    order = order_nodes(outputs, leaves.__contains__)
     uses: dict[Apply, int] = {}
     for var in [*outputs, *(x for node in order for x in node.inputs)]:
-        if var.owner is not None and var not in given:
+        if var.owner is not None and var not in leaves:
             uses[var.owner] = uses.get(var.owner, 0) + 1
     parts = {node: _parts(node, node_formatter) for node in order}
     numbers: dict[Apply, int] = {}
@@ -60,7 +60,7 @@ def as_string(
                 yield item
                 continue
             node = item.owner
-            if node is None or item in given:
+            if node is None or item in leaves:
                 yield leaf_formatter(item)
                 continue
             if len(node.outputs) > 1:
@@ -92,7 +92,7 @@ def _parts(node: Apply, formatter: Callable[[Apply, Sequence[str]], str]) -> lis
     first, *pieces = formatter(node, list(marks)).split("\x02")
     parts: list[str | Variable] = [first]
     for piece in pieces:
-        number, closed, rest = piece.partition("\x03")
+        number, closed, tail = piece.partition("\x03")
         var = marks.get(f"\x02{number}\x03") if closed else None
-        parts += [f"\x02{piece}"] if var is None else [var, rest]
+        parts += [f"\x02{piece}"] if var is None else [var, tail]
     return parts

@@ -49,11 +49,11 @@ class Palette:
     OP = "#f7f7f7"
     UNUSED = "#f4a6a6"
 
-    def __init__(self, given: Mapping[str, str] | None) -> None:
+    def __init__(self, colours: Mapping[str, str] | None) -> None:
         self.by_word = (
             {"MatMul": "#dadaeb", "Elemwise": "#ffffcc", "DimShuffle": "#e5f5e0", "Reduction": "#fde0dd"}
-            if given is None
-            else dict(given)
+            if colours is None
+            else dict(colours)
         )
 
     def of_op(self, node: Apply) -> str:
@@ -111,11 +111,11 @@ class DotWriter:
 
     def name(self, thing: object) -> str:
         """Return the DOT name of a variable or node: ``v0``, ``n1`` … in the order in which they are met."""
-        known = self.names.get(thing)
-        if known is None:
+        dot_name = self.names.get(thing)
+        if dot_name is None:
             letter = "n" if isinstance(thing, Apply) else "v"
-            known = self.names[thing] = f"{letter}{len(self.names)}"
-        return known
+            dot_name = self.names[thing] = f"{letter}{len(self.names)}"
+        return dot_name
 
     def label(self, text: str) -> str:
         """Return a label, shortened at its end where it is too long."""
@@ -190,12 +190,12 @@ class DotWriter:
     def add_graph(self, inputs: Iterable[Variable], outputs: Sequence[Variable], order: Sequence[Apply]) -> None:
         """Add boxes, nodes grouped by name scope, and edges."""
         used = dict.fromkeys(ancestors(outputs))
-        made = {out: None for node in order for out in node.outputs}
+        computed = {out: None for node in order for out in node.outputs}
         for var in dict.fromkeys([*inputs, *(v for v in used if v.owner is None)]):
             if var not in used:
                 self.roles.setdefault(var, Palette.UNUSED)
             self.lines.append(self._variable_line(var))
-        drawn = [v for v in made if self.is_drawn(v) and (v in used or not self.compact)]
+        drawn = [v for v in computed if self.is_drawn(v) and (v in used or not self.compact)]
         boxes: dict[Apply, list[str]] = {}
         for var in drawn:
             if var.owner is not None:
@@ -230,11 +230,11 @@ class DotWriter:
     def add_inner_graphs(self, order: Sequence[Apply]) -> None:
         """Add the graphs inside ops, and those inside them, each in a cluster of its own."""
         pending = [node.op for node in order if isinstance(node.op, HasInnerGraph)]
-        shown: set[object] = set()
+        drawn_ops: set[object] = set()
         for op in pending:  # it grows while inner graphs are shown
-            if op in shown:
+            if op in drawn_ops:
                 continue
-            shown.add(op)
+            drawn_ops.add(op)
             nodes = toposort(op.inner_outputs)
             self.clusters += 1
             self.lines.append(f"subgraph cluster_{self.clusters} {{")
@@ -245,19 +245,19 @@ class DotWriter:
             pending += [node.op for node in nodes if isinstance(node.op, HasInnerGraph)]
 
 
-def _branching_node(wanted: object, order: Sequence[Apply]) -> Apply:
+def _branching_node(choice: object, order: Sequence[Apply]) -> Apply:
     """Return the node that chooses between branches: the one given, or the one of an op of that name."""
-    if isinstance(wanted, Variable):
-        wanted = wanted.owner
-    if isinstance(wanted, Apply):
-        found = [node for node in order if node is wanted]
+    if isinstance(choice, Variable):
+        choice = choice.owner
+    if isinstance(choice, Apply):
+        nodes = [node for node in order if node is choice]
     else:
-        name = "IfElse" if wanted is True else str(wanted)
-        found = [n for n in order if name in {getattr(n.op, "name", None), type(n.op).__name__, str(n.op)}]
-    if len(found) != 1 or len(found[0].inputs) < 3:
-        msg = f"cond_highlight: one node that chooses between branches is needed, got {wanted!r}, which is {found}."
+        name = "IfElse" if choice is True else str(choice)
+        nodes = [n for n in order if name in {getattr(n.op, "name", None), type(n.op).__name__, str(n.op)}]
+    if len(nodes) != 1 or len(nodes[0].inputs) < 3:
+        msg = f"cond_highlight: one node that chooses between branches is needed, got {choice!r}, which is {nodes}."
         raise GraphValueError(msg)
-    return found[0]
+    return nodes[0]
 
 
 def _branch_borders(node: Apply, order: Sequence[Apply]) -> dict[Apply, str]:

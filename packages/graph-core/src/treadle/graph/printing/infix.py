@@ -104,14 +104,14 @@ class PrinterState:
                 return name
 
 
-def _in_order(roots: Iterable[Variable], known: Mapping[object, object]) -> list[Variable]:
+def _in_order(roots: Iterable[Variable], written: Mapping[object, object]) -> list[Variable]:
     """Return the variables not known yet that the roots are computed from, each after those it needs itself."""
     order: dict[Variable, None] = {}
     begun: set[Variable] = set()
     pending = [(root, False) for root in reversed(list(roots))]
     while pending:
         var, ready = pending.pop()
-        if var in order or var in known:
+        if var in order or var in written:
             continue
         if ready or var.owner is None:
             order[var] = None
@@ -164,11 +164,11 @@ class PPrinter:
         if not hasattr(printer, "process"):
             msg = f"pprint: a printer with a method process is needed, got {printer!r}. Derive it from Printer."
             raise GraphTypeError(msg)
-        wanted: object = condition
-        if isinstance(wanted, Op | type):
-            self._by_op[wanted] = printer
-        elif callable(wanted):
-            self._conditions.insert(0, (wanted, printer))
+        key: object = condition
+        if isinstance(key, Op | type):
+            self._by_op[key] = printer
+        elif callable(key):
+            self._conditions.insert(0, (key, printer))
         else:
             msg = f"pprint: printers are assigned to an op, a class of ops, or a condition, got {condition!r}."
             raise GraphTypeError(msg)
@@ -193,9 +193,9 @@ class PPrinter:
         if var.owner is not None and self._by_op:
             op = var.owner.op
             for key in (op, *type(op).__mro__):
-                found = self._by_op.get(key)
-                if found is not None:
-                    return found
+                printer_of_op = self._by_op.get(key)
+                if printer_of_op is not None:
+                    return printer_of_op
         for condition, printer in self._conditions:
             if condition(pstate, var):
                 return printer
@@ -228,15 +228,15 @@ class PPrinter:
             return _named_lines(definitions, [text])
         if var not in pstate.memo:
             self._fill([var], pstate)
-        known = pstate.memo[var]
-        if isinstance(known, Text):
-            return known.within(pstate.precedence)
+        text_of_var = pstate.memo[var]
+        if isinstance(text_of_var, Text):
+            return text_of_var.within(pstate.precedence)
         # Written by a printer that decides on parentheses itself: ask it for each precedence once.
         key = (var, pstate.precedence)
-        again = pstate.memo.get(key)
-        if again is None:
-            again = pstate.memo[key] = self._written(var, pstate)
-        return again
+        in_place = pstate.memo.get(key)
+        if in_place is None:
+            in_place = pstate.memo[key] = self._written(var, pstate)
+        return in_place
 
     def _fill(self, roots: Sequence[Variable], pstate: PrinterState, stop: bool = False) -> bool:
         """Write all variables that the roots need, operands first, so that no printer has to go deeper than one step.
@@ -250,9 +250,9 @@ class PPrinter:
                 text = self._written(var, pstate)
                 if stop and len(text) > pstate.limit:
                     return False
-                named = pstate.settle(var, text)
-                if named is not None:
-                    pstate.memo[var] = named
+                short = pstate.settle(var, text)
+                if short is not None:
+                    pstate.memo[var] = short
                 elif isinstance(text, Text):
                     pstate.memo[var] = text
                 else:

@@ -55,22 +55,22 @@ def _function(thing: object) -> Printed | None:
     fgraph = getattr(getattr(thing, "maker", None), "fgraph", None)
     if not isinstance(fgraph, AbstractFunctionGraph):
         return None
-    kept = getattr(thing, "stored_values", None)
-    return Printed(list(fgraph.outputs), fgraph, None if kept is None else kept())
+    stored_values = getattr(thing, "stored_values", None)
+    return Printed(list(fgraph.outputs), fgraph, None if stored_values is None else stored_values())
 
 
 def read(what: str, graph: object) -> list[Printed]:
     """Return what to print, in order."""
-    found: list[Printed] = []
+    printed: list[Printed] = []
     pending = [graph]
     while pending:
         part = pending.pop()
         if isinstance(part, Variable):
-            found.append(Printed([part], None))
+            printed.append(Printed([part], None))
         elif isinstance(part, Apply):
-            found.append(Printed(list(part.outputs), None))
+            printed.append(Printed(list(part.outputs), None))
         elif isinstance(part, AbstractFunctionGraph):
-            found.append(Printed(list(part.outputs), part))
+            printed.append(Printed(list(part.outputs), part))
         elif isinstance(part, list | tuple | set | frozenset):
             pending.extend(reversed(list(part)))
         else:
@@ -78,8 +78,8 @@ def read(what: str, graph: object) -> list[Printed]:
             if function is None:
                 msg = f"{what}: a variable, node, graph, function or list of them is needed, got {part!r}."
                 raise GraphTypeError(msg)
-            found.append(function)
-    return found
+            printed.append(function)
+    return printed
 
 
 def stored_value(var: Variable, storage: Mapping[Variable, object]) -> str | None:

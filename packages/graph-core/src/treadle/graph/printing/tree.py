@@ -40,8 +40,8 @@ def char_from_number(number: int) -> str:
     text = ""
     number += 1
     while number:
-        number, rest = divmod(number - 1, 26)
-        text = chr(ord("A") + rest) + text
+        number, letter = divmod(number - 1, 26)
+        text = chr(ord("A") + letter) + text
     return text
 
 
@@ -78,8 +78,8 @@ class Options:
     lines: bool
     assumptions: bool
 
-    def __init__(self, **given: object) -> None:
-        vars(self).update(given)
+    def __init__(self, **options: object) -> None:
+        vars(self).update(options)
 
 
 class Identities:
@@ -98,10 +98,10 @@ class Identities:
         """Return `` [id A]``, or nothing where no ids are wanted."""
         if not self.kind:
             return ""
-        known = self.used.get(thing)
-        if known is None:
-            known = self.used[thing] = self._made(thing)
-        return f" [id {known}]"
+        text = self.used.get(thing)
+        if text is None:
+            text = self.used[thing] = self._made(thing)
+        return f" [id {text}]"
 
     def _made(self, thing: GraphNode) -> str:
         number = len(self.used)
@@ -178,18 +178,18 @@ class TreePrinter:
         return "".join(parts)
 
     def _types(self, var: Variable) -> str:
-        shown = f" <{var.type}>" if self.options.type else ""
+        text = f" <{var.type}>" if self.options.type else ""
         if self.options.shape:
             shape = getattr(var.type, "shape", None)
             if shape is not None:
                 lengths = ", ".join("?" if n is None else str(n) for n in shape)
-                shown += f" shape=({lengths}{',' if len(shape) == 1 else ''})"
-        return shown
+                text += f" shape=({lengths}{',' if len(shape) == 1 else ''})"
+        return text
 
     def _tail(self, var: Variable) -> str:
-        shown = self._facts(var) if self.options.assumptions else ""
+        facts = self._facts(var) if self.options.assumptions else ""
         value = stored_value(var, self._storage) if self.options.storage else None
-        return shown if value is None else f"{shown} = {value}"
+        return facts if value is None else f"{facts} = {value}"
 
     def _facts(self, var: Variable) -> str:
         kind = type(var.type)
@@ -224,12 +224,12 @@ class TreePrinter:
 
     def _ends(self, var: Variable, root: Variable, level: int) -> bool:
         """Whether nothing is shown below a variable."""
-        named = self.options.stop_on_name and var.name is not None and var is not root
-        return named or 0 < self.options.depth <= level
+        stops = self.options.stop_on_name and var.name is not None and var is not root
+        return stops or 0 < self.options.depth <= level
 
     def _branches(self, node: Apply, below: str, level: int) -> list[tuple[Variable, str, str, int, str]]:
         """Return what is to be shown below a node, the first input last."""
-        said = op_debug_information(node.op, node) if self.options.op_info else {}
+        remarks = op_debug_information(node.op, node) if self.options.op_info else {}
         if len(below) > WIDEST:
             below = f"⟨{level}⟩"
         last = len(node.inputs) - 1
@@ -237,17 +237,17 @@ class TreePrinter:
         for i in range(last, -1, -1):
             var = node.inputs[i]
             branch, bar = (" └─ ", "    ") if i == last else (" ├─ ", " │  ")
-            remark = f" ({said[var]})" if var in said else ""
+            remark = f" ({remarks[var]})" if var in remarks else ""
             branches.append((var, below + branch, below + bar, level + 1, remark))
         return branches
 
 
-def _wants_inner_graphs(asked: bool | str, depth: int) -> bool:
-    if asked == "auto":
+def _wants_inner_graphs(choice: bool | str, depth: int) -> bool:
+    if choice == "auto":
         return depth < 0
-    if isinstance(asked, bool):
-        return asked
-    msg = f"debugprint: print_inner_graphs must be True, False or 'auto', got {asked!r}."
+    if isinstance(choice, bool):
+        return choice
+    msg = f"debugprint: print_inner_graphs must be True, False or 'auto', got {choice!r}."
     raise GraphValueError(msg)
 
 
@@ -374,8 +374,8 @@ def get_node_by_id(graphs: Any, target_var_id: str | int, id_types: str = "CHAR"
     """
     used: dict[Any, str] = {}
     debugprint(graphs, file="str", id_type=id_types, used_ids=used)
-    wanted = str(target_var_id)
-    return next((thing for thing, known in used.items() if known == wanted), None)
+    target = str(target_var_id)
+    return next((thing for thing, text in used.items() if text == target), None)
 
 
 def min_informative_str(
@@ -397,16 +397,16 @@ def min_informative_str(
         How far the first line is indented.
     """
     tags = map(char_from_number, range(sys.maxsize)) if _tag_generator is None else _tag_generator
-    known: MutableMapping[Variable, str] = {} if _prev_obs is None else _prev_obs
+    letters: MutableMapping[Variable, str] = {} if _prev_obs is None else _prev_obs
     lines: list[str] = []
     pending = [(obj, indent_level)]
     while pending:
         var, level = pending.pop()
         indent = " " * level if level <= WIDEST else f"⟨{level}⟩"
-        if var in known:
-            lines.append(f"{indent}<{known[var]}>")
+        if var in letters:
+            lines.append(f"{indent}<{letters[var]}>")
             continue
-        tag = known[var] = next(tags)
+        tag = letters[var] = next(tags)
         if var.name is not None or var.owner is None:
             lines.append(f"{indent}{tag}. {var}")
             continue

@@ -75,14 +75,17 @@ def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[App
     last: dict[Variable, Apply] = {}
     for node in order:
         last.update((root, node) for x in node.inputs for root in roots_of(x, roots))
-    kept = {root for out in fgraph.outputs for root in roots_of(out, roots)}
+    escaping = {root for out in fgraph.outputs for root in roots_of(out, roots)}
     free = unprotected_inputs(fgraph)
     copied: dict[Apply, set[int]] = {}
     for node in destroyers:
         for i in {i for inputs in node.op.destroy_map.values() for i in inputs}:
             own = roots_of(node.inputs[i], roots)
-            others = {r for k, x in enumerate(node.inputs) if k != i for r in roots_of(x, roots)}
-            if any((r.owner is None and r not in free) or r in kept or r in others or last[r] is not node for r in own):
+            other_roots = {r for k, x in enumerate(node.inputs) if k != i for r in roots_of(x, roots)}
+            if any(
+                (r.owner is None and r not in free) or r in escaping or r in other_roots or last[r] is not node
+                for r in own
+            ):
                 copied.setdefault(node, set()).add(i)
     return copied
 
@@ -111,16 +114,16 @@ def _results(
 
 def sharing_outputs(fgraph: FunctionGraph, roots: Roots) -> list[int]:
     """Return the positions of the outputs that may share memory with inputs, constants or outputs before them."""
-    taken: set[Variable] = set()
-    found: list[int] = []
+    used: set[Variable] = set()
+    positions: list[int] = []
     for i, var in enumerate(fgraph.outputs):
         own = roots_of(var, roots)
         # An output of `ViewOp` is meant to share memory.
         shares = var.owner is not None and isinstance(var.owner.op, ViewOp)
-        if not shares and any(root.owner is None or root in taken for root in own):
-            found.append(i)
-        taken |= own
-    return found
+        if not shares and any(root.owner is None or root in used for root in own):
+            positions.append(i)
+        used |= own
+    return positions
 
 
 def _tuple(names: Sequence[str]) -> str:
@@ -129,8 +132,8 @@ def _tuple(names: Sequence[str]) -> str:
 
 def fixed_value(var: Variable) -> Value:
     """Return the value of a variable that is neither given nor computed: a constant's or a shared variable's."""
-    known: Value = var
-    return known.data if isinstance(var, Constant) else known.container.read_host()
+    variable: Value = var
+    return variable.data if isinstance(var, Constant) else variable.container.read_host()
 
 
 def generate(
@@ -172,8 +175,8 @@ def generate(
     order = branching.linear()
     names: dict[Variable, str] = {v: f"a{i}" for i, v in enumerate(fgraph.inputs)}
     scope: dict[str, Any] = {}
-    made = {out for node in order for out in node.outputs}
-    for i, var in enumerate(v for v in fgraph.variables if v not in names and v not in made):
+    computed = {out for node in order for out in node.outputs}
+    for i, var in enumerate(v for v in fgraph.variables if v not in names and v not in computed):
         names[var] = f"c{i}"
         scope[f"c{i}"] = fixed_value(var)
     for i, var in enumerate(out for node in order for out in node.outputs):
@@ -254,9 +257,9 @@ class _ProgramWriter:
 
     def write_branch(self, name: str, block: Block) -> None:
         """Write the function of a branch."""
-        made = {out for node in block.nodes for out in node.outputs}
-        enters = self._passed(v for node in block.nodes for v in self._used(node) if v not in made)
-        leaves = [v for v in dict.fromkeys(block.results) if v in made]
+        computed = {out for node in block.nodes for out in node.outputs}
+        enters = self._passed(v for node in block.nodes for v in self._used(node) if v not in computed)
+        leaves = [v for v in dict.fromkeys(block.results) if v in computed]
         if block.nodes:
             self.write(name, block.nodes, enters, leaves, [self.names[v] for v in leaves])
         self.written[block] = _Branch(name, enters, leaves)
@@ -290,21 +293,21 @@ class _ProgramWriter:
         own = {out for node in nodes for out in node.outputs}
         for start in reversed(range(0, len(nodes), CHUNK)):
             chunk = nodes[start : start + CHUNK]
-            made = dict.fromkeys(out for node in chunk for out in node.outputs)
-            enters = self._passed(v for node in chunk for v in self._used(node) if v not in made)
-            given = [v for v in made if v in needed_later]
+            computed = dict.fromkeys(out for node in chunk for out in node.outputs)
+            enters = self._passed(v for node in chunk for v in self._used(node) if v not in computed)
+            leaving = [v for v in computed if v in needed_later]
             dead = [self.names[v] for v in enters if v not in needed_later and v in own]
-            plans.append((chunk, enters, given, dead))
+            plans.append((chunk, enters, leaving, dead))
             needed_later.update(enters)
         lines = []
-        for k, (chunk, enters, given, dead) in enumerate(reversed(plans)):
+        for k, (chunk, enters, leaving, dead) in enumerate(reversed(plans)):
             inside = {v for node in chunk for v in (*self._used(node), *node.outputs)}
-            kept = set(given)
-            texts = [self.names[v] for v in given]
+            returned = set(leaving)
+            texts = [self.names[v] for v in leaving]
             part = f"chunk{k}" if name == "run" else f"{name}_{k}"
             self.writer.add(f"def {part}({', '.join(self.names[v] for v in enters)}):")
             for node in chunk:
-                self._write_node(node, [v for v in self.dying.get(node, ()) if v in inside and v not in kept])
+                self._write_node(node, [v for v in self.dying.get(node, ()) if v in inside and v not in returned])
             self.writer.add(f"    return ({_tuple(texts)})" if texts else "    return ()")
             self.writer.finish(part)
             call = f"{part}({', '.join(self.names[v] for v in enters)})"
@@ -333,15 +336,15 @@ class _ProgramWriter:
         function = self.calls[node].partition("(")[0]
         condition = self.names[node.inputs[0]]
         nothing = ["None"] * op.n_outs
-        for taken, block in zip((True, False), branches, strict=True):
+        for is_first, block in zip((True, False), branches, strict=True):
             branch = self.written[block]
-            self.writer.add(f"    if {condition}:" if taken else "    else:", node)
+            self.writer.add(f"    if {condition}:" if is_first else "    else:", node)
             leaves = [self.names[v] for v in branch.leaves]
             if leaves:
                 arguments = ", ".join(self.names[v] for v in branch.enters)
                 self.writer.add(f"        {_tuple(leaves)} = {branch.name}({arguments})")
             values = [self.names[v] for v in block.results]
-            arms = [*values, *nothing] if taken else [*nothing, *values]
+            arms = [*values, *nothing] if is_first else [*nothing, *values]
             self.writer.add(f"        {assigned} = {function}({', '.join([condition, *arms])})", node)
             if leaves and self.dying:
                 self.writer.add(f"        del {', '.join(leaves)}")

@@ -46,9 +46,9 @@ class Later(Generic[T]):
     @classmethod
     def of(cls, value: T) -> Later[T]:
         """Return a value that is there already."""
-        made = cls(lambda: value)
-        made.get()
-        return made
+        later = cls(lambda: value)
+        later.get()
+        return later
 
     def __reduce__(self) -> tuple[object, ...]:
         return Later.of, (self.get(),)
@@ -60,8 +60,8 @@ class Later(Generic[T]):
                 if self._load is not None:
                     self._known = self._load()
                     self._load = None
-        known: T = self._known  # type: ignore[assignment]  # loaded above
-        return known
+        value: T = self._known  # type: ignore[assignment]  # loaded above
+        return value
 
 
 class ProgramGraph:

@@ -46,7 +46,7 @@ class KeptProgram(NamedTuple):
         The nodes by the names under which the functions call them.
     names
         The variables with their names.
-    others
+    extras
         What else the functions use, by name.
     source
         The text of the functions.
@@ -56,7 +56,7 @@ class KeptProgram(NamedTuple):
     functions: list[tuple[str, bytes, dict[int, Apply]]]
     steps: dict[str, Apply]
     names: list[tuple[Variable, str]]
-    others: dict[str, Any]
+    extras: dict[str, Any]
     source: str
 
 
@@ -71,19 +71,19 @@ def keep(program: VMProgram) -> KeptProgram:
         if lines is not None:
             functions.append((name, marshal.dumps(value.__code__), lines))
             written.add(name)
-    known = {*listing.names.values(), *listing.steps, *written, "__builtins__"}
-    others = {name: value for name, value in scope.items() if name not in known}
+    rebuilt = {*listing.names.values(), *listing.steps, *written, "__builtins__"}
+    extras = {name: value for name, value in scope.items() if name not in rebuilt}
     names = list(listing.names.items())
-    return KeptProgram(program.fgraph, functions, listing.steps, names, others, listing.source)
+    return KeptProgram(program.fgraph, functions, listing.steps, names, extras, listing.source)
 
 
 def restore(kept: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
     """Return the functions of a program that was kept."""
-    scope: dict[str, Any] = dict(kept.others)
-    made = {out for node in kept.steps.values() for out in node.outputs}
-    given = set(kept.fgraph.inputs)
+    scope: dict[str, Any] = dict(kept.extras)
+    computed = {out for node in kept.steps.values() for out in node.outputs}
+    inputs = set(kept.fgraph.inputs)
     for var, name in kept.names:
-        if var not in made and var not in given:
+        if var not in computed and var not in inputs:
             scope[name] = fixed_value(var)
     scope.update((name, lower(node)) for name, node in kept.steps.items())
     nodes: dict[CodeType, dict[int, Apply]] = {}
@@ -181,11 +181,11 @@ def evaluate(variable: Variable, values: Mapping[object, object], mode: object =
     """Compute a variable on the Python VM, unrewritten: the evaluator where `compile` is not installed."""
     del mode, kwargs
     inputs = list(explicit_graph_inputs([variable]))
-    given: list[object] = []
+    arguments: list[object] = []
     for var in inputs:
         if var in values or var.name in values:
-            given.append(var.type.filter(values[var] if var in values else values[var.name]))
+            arguments.append(var.type.filter(values[var] if var in values else values[var.name]))
         else:
             msg = f"eval: no value is given for {var} of type {var.type}. Add it to the dictionary of values."
             raise MissingInputError(msg)
-    return PythonLinker().link(FunctionGraph(inputs, [variable]))(*given)[0]
+    return PythonLinker().link(FunctionGraph(inputs, [variable]))(*arguments)[0]

@@ -62,14 +62,14 @@ class Buffers:
 
     def take(self, place: int) -> Value:
         """Return what may be overwritten to compute the value with a number, or None."""
-        taken: dict[int, object] | None = getattr(self._of_thread, "taken", None)
-        return None if taken is None else taken.pop(place, None)
+        available: dict[int, object] | None = getattr(self._of_thread, "taken", None)
+        return None if available is None else available.pop(place, None)
 
     def leave(self, place: int, value: object) -> None:
         """Keep a value for the next call."""
-        taken: dict[int, object] | None = getattr(self._of_thread, "taken", None)
-        if taken is not None:
-            taken[place] = value
+        values: dict[int, object] | None = getattr(self._of_thread, "taken", None)
+        if values is not None:
+            values[place] = value
 
     def clear(self) -> None:
         """Forget the values of all threads."""
@@ -85,12 +85,12 @@ def reusable_outputs(fgraph: FunctionGraph) -> dict[Apply, list[int | None]]:
     roots = memory_roots(order)
     escaping = {root for out in fgraph.outputs for root in roots_of(out, roots)}
     numbers = itertools.count()
-    found = {}
+    reusable = {}
     for node in order:
         own = [None if out in roots or out in escaping else next(numbers) for out in node.outputs]
         if any(place is not None for place in own):
-            found[node] = own
-    return found
+            reusable[node] = own
+    return reusable
 
 
 def replay(fgraph: FunctionGraph, inputs: Sequence[object], error: Exception) -> Exception:
@@ -109,8 +109,8 @@ def replay(fgraph: FunctionGraph, inputs: Sequence[object], error: Exception) ->
     try:
         callables = {node: lower_node(node) for node in fgraph.toposort()}
         VMProgram(fgraph, generate(fgraph, callables, free=False))(*host)
-    except Exception as found:  # noqa: BLE001 - whatever it is, it is the answer
-        return found
+    except Exception as explanation:  # noqa: BLE001 - whatever it is, it is the answer
+        return explanation
     return error
 
 
@@ -175,11 +175,11 @@ def _filling(
         return make
 
     def run(*values: object) -> Value:
-        held = buffers.take(place)
-        if held is None or not fill(held, values):
-            held = make(*values)
-        buffers.leave(place, held)
-        return held
+        buffer = buffers.take(place)
+        if buffer is None or not fill(buffer, values):
+            buffer = make(*values)
+        buffers.leave(place, buffer)
+        return buffer
 
     return run
 
@@ -228,11 +228,11 @@ def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., object]] = 
         return through_thunk(node)
     rule = TABLE.find(node.op)
     try:
-        found: Callable[..., object] | None = None if rule is None else rule(node.op, node)
+        lowered: Callable[..., object] | None = None if rule is None else rule(node.op, node)
     except Exception as error:
         note_op(error, node.op, "lowering for the VM", node.where())
         raise
-    return perform(node) if found is None else found
+    return perform(node) if lowered is None else lowered
 
 
 class VMProgram(Program):
@@ -263,14 +263,14 @@ class VMProgram(Program):
             with self._scope():
                 result: Sequence[object] = self._run(*inputs)
         except Exception as error:  # noqa: BLE001 - raised again, with the node
-            found = self.explained(error)
+            explained = self.explained(error)
             try:
-                if found is error:
+                if explained is error:
                     raise
-                raise found from error
+                raise explained from error
             finally:
                 # It leads to this frame: kept here, it would keep the values of the call until garbage is looked for.
-                del found
+                del explained
         return result
 
     def explained(self, error: Exception) -> Exception:
@@ -331,14 +331,14 @@ def link_one_node(node: Apply, linker: ProgramLinker | None) -> Compute:
     """
     if linker is None or node.op.destroy_map or isinstance(node.op, IfElse):
         return lower_node(node)
-    taken = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
-    alone = FunctionGraph(list(taken), node.outputs, clone=True)
+    variables = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
+    alone = FunctionGraph(list(variables), node.outputs, clone=True)
     try:
         program = linker.link(alone)
     except LoweringError:
         return lower_node(node)
     # The program knows a value that the node takes twice once, and constants by themselves.
-    places = [node.inputs.index(x) for x in taken]
+    places = [node.inputs.index(x) for x in variables]
     single = len(node.outputs) == 1
 
     def run(*values: object) -> Value:

@@ -142,17 +142,17 @@ def _ends(order: Sequence[Apply]) -> list[Variable]:
 
 def _accepted_conditionals(branching: Branching, accepts: Callable[[Apply], bool]) -> set[Apply]:
     """Return the conditionals that are accepted with all of their branches."""
-    whole: dict[Block, bool] = {}
-    found = set()
+    accepted: dict[Block, bool] = {}
+    conditionals = set()
     for block in branching.blocks:
-        whole[block] = True
+        accepted[block] = True
         for node in block.nodes:
             branches = branching.inside.get(node)
-            good = accepts(node) and (branches is None or all(whole[inner] for inner in branches))
+            good = accepts(node) and (branches is None or all(accepted[inner] for inner in branches))
             if good and branches is not None:
-                found.add(node)
-            whole[block] = whole[block] and good
-    return found
+                conditionals.add(node)
+            accepted[block] = accepted[block] and good
+    return conditionals
 
 
 def _grouped(
@@ -167,18 +167,18 @@ def _grouped(
         leader[block] = None if owner not in accepted or owner is None else leader[branching.home[owner]] or owner
     level: dict[Apply, int] = {}
     kinds: dict[Apply, bool] = {}
-    whole: dict[Apply, list[Apply]] = {}
+    members_of: dict[Apply, list[Apply]] = {}
     chief: dict[Apply, Apply] = {}
     for node in branching.linear():
         unit = chief[node] = leader[branching.home[node]] or node
-        whole.setdefault(unit, []).append(node)
+        members_of.setdefault(unit, []).append(node)
         kind = kinds[unit] = unit in accepted or (node not in branching.inside and accepts(node))
         needed = [*(x.owner for x in node.inputs), *before.get(node, ())]
         units = {chief[n] for n in needed if n is not None and n in chief} - {unit}
         at = max((level[u] + (kinds[u] is not kind) for u in units), default=int(kind))
         level[unit] = max(at, level.get(unit, 0))
     groups: dict[tuple[int, bool, int, Block | None], list[Apply]] = {}
-    for unit, members in whole.items():
+    for unit, members in members_of.items():
         home = branching.home[unit]
         key = (level[unit], True, home.depth, home) if kinds[unit] else (level[unit], False, 0, None)
         groups.setdefault(key, []).extend(members)
@@ -188,11 +188,11 @@ def _grouped(
 def _boundary(group: Sequence[Apply], fgraph: FunctionGraph) -> tuple[list[Variable], list[Variable]]:
     """Return what a stretch takes from outside, constants apart, and what is used outside of it."""
     inside = set(group)
-    taken = dict.fromkeys(x for node in group for x in node.inputs if x.owner not in inside)
-    given = [
+    entering = dict.fromkeys(x for node in group for x in node.inputs if x.owner not in inside)
+    leaving = [
         out for node in group for out in node.outputs if any(client not in inside for client, _ in fgraph.clients[out])
     ]
-    return [x for x in taken if not isinstance(x, Constant)], given
+    return [x for x in entering if not isinstance(x, Constant)], leaving
 
 
 def link_in_segments(
@@ -237,33 +237,33 @@ def _outer_graph(
     fgraph: FunctionGraph,
     linker: ProgramLinker,
     groups: Sequence[tuple[bool, Sequence[Apply]]],
-    whole: ProgramLinker,
+    inner_linker: ProgramLinker,
 ) -> FunctionGraph:
     driven: dict[Op, Op] = {}
-    made: dict[Variable, Variable] = {x: x.clone() for x in fgraph.inputs}
+    copies: dict[Variable, Variable] = {x: x.clone() for x in fgraph.inputs}
     for kind, group in groups:
         if kind:
-            _add_segment(fgraph, linker, group, made)
+            _add_segment(fgraph, linker, group, copies)
             continue
         for node in group:
-            step = node.clone_with_new_inputs([made.get(x, x) for x in node.inputs])
+            step = node.clone_with_new_inputs([copies.get(x, x) for x in node.inputs])
             if isinstance(node.op, DrivesInnerGraph):
                 if node.op not in driven:
                     inner = node.op.fgraph.unfreeze()
-                    driven[node.op] = node.op.with_program(Segment(inner, whole.link(inner), whole))
+                    driven[node.op] = node.op.with_program(Segment(inner, inner_linker.link(inner), inner_linker))
                 step.op = driven[node.op]
-            made.update(zip(node.outputs, step.outputs, strict=True))
-    return FunctionGraph([made[x] for x in fgraph.inputs], [made.get(x, x) for x in fgraph.outputs], clone=False)
+            copies.update(zip(node.outputs, step.outputs, strict=True))
+    return FunctionGraph([copies[x] for x in fgraph.inputs], [copies.get(x, x) for x in fgraph.outputs], clone=False)
 
 
 def _add_segment(
-    fgraph: FunctionGraph, linker: ProgramLinker, group: Sequence[Apply], made: dict[Variable, Variable]
+    fgraph: FunctionGraph, linker: ProgramLinker, group: Sequence[Apply], copies: dict[Variable, Variable]
 ) -> None:
     """Link a stretch and add its node to the graph being made."""
-    taken, given = _boundary(group, fgraph)
-    inner = FunctionGraph(taken, given, clone=True)
+    inputs, outputs = _boundary(group, fgraph)
+    inner = FunctionGraph(inputs, outputs, clone=True)
     if any(node.op.destroy_map for node in group):
         inner.attach_feature(DestroyHandler())
-    step = Segment(inner, linker.link(inner), linker).make_node(*(made.get(x, x) for x in taken))
+    step = Segment(inner, linker.link(inner), linker).make_node(*(copies.get(x, x) for x in inputs))
     step.user_line = group[-1].user_line
-    made.update(zip(given, step.outputs, strict=True))
+    copies.update(zip(outputs, step.outputs, strict=True))

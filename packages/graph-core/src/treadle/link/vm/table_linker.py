@@ -132,12 +132,12 @@ class TableLinker(RuleLinker):
 
     def without_rule(self, nodes: Iterable[Apply]) -> list[Apply]:
         """Return the nodes that nothing was registered for, parts of nodes among them."""
-        found = []
+        ruleless = []
         for node in nodes:
             if self.lacks_rule(node) and not node.op.on_host and not self.drives(node):
-                found.append(node)
-            found += self.without_rule(self.inside(node))
-        return found
+                ruleless.append(node)
+            ruleless += self.without_rule(self.inside(node))
+        return ruleless
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a host value in the backend's own form."""

@@ -159,9 +159,9 @@ class NodeFinder(Bookkeeper):
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Drop the node."""
-        found = self._nodes.get(node.op, {})
-        found.pop(node, None)
-        if not found:
+        nodes = self._nodes.get(node.op, {})
+        nodes.pop(node, None)
+        if not nodes:
             self._nodes.pop(node.op, None)
 
     def get_nodes(self, op: Op) -> list[Apply]:

@@ -150,8 +150,8 @@ class DestroyHandler(Feature):
 
     def roots_of(self, var: Variable) -> list[Variable]:
         """Return the variables whose memory a variable may use: itself, unless it is a view."""
-        known = self._known.get(var)
-        return [var] if known is None else list(known.roots)
+        memory = self._known.get(var)
+        return [var] if memory is None else list(memory.roots)
 
     def has_destroyers(self, variables: Iterable[Variable]) -> bool:
         """Whether a node overwrites the memory of one of the variables."""
@@ -159,10 +159,10 @@ class DestroyHandler(Feature):
 
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, Sequence[Apply]]:
         """Return, for each node that overwrites something, those that must run before it."""
-        found: dict[Apply, list[Apply]] = {}
+        before: dict[Apply, list[Apply]] = {}
         for first, second in self._orderings:
-            found.setdefault(second, []).append(first)
-        return dict(found)
+            before.setdefault(second, []).append(first)
+        return dict(before)
 
     # Validation
 
@@ -297,22 +297,22 @@ class DestroyHandler(Feature):
     # Memory
 
     def _memory(self, var: Variable) -> Memory:
-        known = self._known.get(var)
-        if known is None:
-            known = self._known[var] = Memory()
-            known.roots[var] = None
-            known.impact[var] = None
-        return known
+        memory = self._known.get(var)
+        if memory is None:
+            memory = self._known[var] = Memory()
+            memory.roots[var] = None
+            memory.impact[var] = None
+        return memory
 
     def _release(self, var: Variable) -> None:
         """Forget a variable that nothing refers to."""
-        known = self._known.get(var)
-        if known is None or known.readers or known.destroyers or known.views or known.parents:
+        memory = self._known.get(var)
+        if memory is None or memory.readers or memory.destroyers or memory.views or memory.parents:
             return
         # Only while views form a cycle do others count on the memory of what nothing refers to, or it on others'.
-        if any(other is not var for other in known.impact):
+        if any(other is not var for other in memory.impact):
             return
-        for root in known.roots:
+        for root in memory.roots:
             self._known[root].impact.pop(var, None)
         del self._known[var]
 
@@ -474,14 +474,14 @@ def inplace_candidates(
         supervised = (var for f in fgraph.features if isinstance(f, Supervisor) for var in f.protected)
         protected_inputs = [*supervised, *fgraph.outputs]
     protected = {root for var in protected_inputs for root in handler.roots_of(var)}
-    wanted = list(dict.fromkeys(inputs))
+    candidates = list(dict.fromkeys(inputs))
     users: dict[Variable, int] = {}
-    for var in wanted:
+    for var in candidates:
         for root in handler.roots_of(var):
             users[root] = users.get(root, 0) + 1
     return [
         var
-        for var in wanted
+        for var in candidates
         if not any(isinstance(r, Constant) or r in protected or users[r] > 1 for r in handler.roots_of(var))
         and not handler.destroyers(var)
     ]

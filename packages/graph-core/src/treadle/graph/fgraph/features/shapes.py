@@ -35,9 +35,9 @@ def call_infer_shape(
     shapes
         The shape of each input, None where it has none.
     """
-    found: Sequence[Any] | None
-    found = infer_shape(fgraph, node, shapes) if _takes_graph(infer_shape) else infer_shape(node, shapes)
-    return found
+    result: Sequence[Any] | None
+    result = infer_shape(fgraph, node, shapes) if _takes_graph(infer_shape) else infer_shape(node, shapes)
+    return result
 
 
 def _takes_graph(infer_shape: Callable[..., object]) -> bool:
