@@ -84,8 +84,8 @@ class AssumptionKey:
 
     def assume(self, x: TensorLike, *, state: bool = True) -> TensorVariable:
         """Return a tensor of which the fact is said to hold, or not to hold."""
-        made: TensorVariable = SpecifyAssumptions(((self.name, state),))(as_tensor_variable(x))
-        return made
+        assumed: TensorVariable = SpecifyAssumptions(((self.name, state),))(as_tensor_variable(x))
+        return assumed
 
     def holds(self, var: Variable, fgraph: FunctionGraph | None = None) -> bool:
         """Whether the fact is known to hold."""
@@ -115,8 +115,8 @@ PERMUTATION = AssumptionKey("permutation", "perm")
 UNIQUE_INDICES = AssumptionKey("unique_indices", "uniq")
 
 
-def _state(held: bool) -> FactState:
-    return FactState.TRUE if held else FactState.UNKNOWN
+def _state(holds: bool) -> FactState:
+    return FactState.TRUE if holds else FactState.UNKNOWN
 
 
 def check_assumption(fgraph: FunctionGraph, var: Variable, key: AssumptionKey) -> bool:
@@ -135,8 +135,8 @@ def register_assumption(key: AssumptionKey, *op_types: type[Op]) -> Callable[[In
         def rule(fact: str, out: TensorVariable, facts: Facts) -> bool:
             node: Apply = out.owner  # type: ignore[assignment]  # rules are asked about results
             states = [_state(facts.hold(fact, x)) for x in node.inputs]
-            found = infer(key, node.op, facts, facts.fgraph, node, states)
-            return found[node.outputs.index(out)] == FactState.TRUE
+            output_states = infer(key, node.op, facts, facts.fgraph, node, states)
+            return output_states[node.outputs.index(out)] == FactState.TRUE
 
         RULES.register(*op_types, facts=(key.name,))(rule)
         return infer
@@ -168,10 +168,10 @@ def specify_assumption_rule(
 ) -> list[FactState]:
     """Return what `assume` says of a fact, together with what is known of its input."""
     del feature, fgraph, node
-    said = dict(op.assumptions).get(key.name)
-    if said is None:
+    assumed = dict(op.assumptions).get(key.name)
+    if assumed is None:
         return [input_states[0]]
-    return [FactState.join(FactState.TRUE if said else FactState.FALSE, input_states[0])]
+    return [FactState.join(FactState.TRUE if assumed else FactState.FALSE, input_states[0])]
 
 
 def summarize_assumptions(feature: Facts, var: Variable) -> str:

@@ -67,10 +67,10 @@ class GradientNames:
         """Return the gradients of the inputs, given those of the outputs (documented name; sees no outputs)."""
         if not (_defines(self, "L_op") or _defines(self, "pullback")):
             return _undefined(self, "pullback", inputs, (), output_grads)
-        given, outputs = _applied(self, inputs)
+        variables, outputs = _applied(self, inputs)
         if _defines(self, "L_op"):
-            return self.L_op(given, outputs, output_grads)
-        return self.pullback(given, outputs, output_grads)
+            return self.L_op(variables, outputs, output_grads)
+        return self.pullback(variables, outputs, output_grads)
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Derivatives:
         """Return the directional derivatives of the outputs (documented name of `pushforward`; sees no outputs)."""

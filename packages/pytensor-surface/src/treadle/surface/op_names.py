@@ -80,9 +80,9 @@ class ScalarOpClass(type):
             If the class stands for several scalar ops.
         """
         if hasattr(cls, "impl"):
-            made = _declared(type.__call__(cls), name or cls.__name__.lower(), cls.nin)
-            cls.names = (*cls.names, made.name)
-            return made
+            op = _declared(type.__call__(cls), name or cls.__name__.lower(), cls.nin)
+            cls.names = (*cls.names, op.name)
+            return op
         if len(cls.names) != 1 or not _is_known(cls.names[0]):
             msg = f"{cls.__name__}: the class stands for no single scalar op. Call the function of treadle.tensor."
             raise TensorTypeError(msg)
@@ -290,8 +290,8 @@ def _reducing(
     del upcast_discrete_output
     name = getattr(getattr(scalar_op, "scalar_op", scalar_op), "name", None)
     if name not in _COMBINING:
-        known = ", ".join(_COMBINING)
-        msg = f"CAReduce: the scalar op must be one of {known}, got {text_of(scalar_op)}. Write others as loops."
+        names = ", ".join(_COMBINING)
+        msg = f"CAReduce: the scalar op must be one of {names}, got {text_of(scalar_op)}. Write others as loops."
         raise TensorTypeError(msg)
     return OpOfKind(cls.of, _COMBINING[name], axis, dtype, acc_dtype)
 

@@ -40,9 +40,9 @@ def local_rv_size_lift(fgraph: FunctionGraph, node: Any) -> Sequence[Variable] |
     if isinstance(size.type, NoneTypeT) or not parameters:
         return None
     batch = joined_lengths(size)
-    whole = [_spread(p, rank, batch) for p, rank in zip(parameters, node.op.ndims_params, strict=True)]
-    made = node.op.make_node(rng, NoneConst, *whole).outputs
-    return made if node.outputs[1].type.is_super(made[1].type) else None
+    spread = [_spread(p, rank, batch) for p, rank in zip(parameters, node.op.ndims_params, strict=True)]
+    outputs = node.op.make_node(rng, NoneConst, *spread).outputs
+    return outputs if node.outputs[1].type.is_super(outputs[1].type) else None
 
 
 @node_rewriter([DimShuffle])
@@ -63,21 +63,21 @@ def local_dimshuffle_rv_lift(fgraph: FunctionGraph | None, node: Any) -> object:
     if any(at != NEW and int(at) >= batch for at in outer):
         return None
     if sized:
-        given = joined_lengths(size)
-        size = [1 if at == NEW else given[int(at)] for at in outer]
-    whole = []
+        sizes = joined_lengths(size)
+        size = [1 if at == NEW else sizes[int(at)] for at in outer]
+    moved = []
     for p, rank in zip(parameters, drawn.op.ndims_params, strict=True):
         own = p.ndim - rank
         if own == 0 and sized:
-            whole.append(p)
+            moved.append(p)
             continue
         missing = batch - own
         dropped = [at - missing for at in range(missing, batch) if at not in outer]
         if any(p.type.shape[at] != 1 for at in dropped):
             return None
         places = [NEW if at == NEW or int(at) < missing else int(at) - missing for at in outer]
-        whole.append(dimshuffle(p, *places, *range(own, own + rank)))
-    return _replaced(fgraph, node, drawn, size, whole)
+        moved.append(dimshuffle(p, *places, *range(own, own + rank)))
+    return _replaced(fgraph, node, drawn, size, moved)
 
 
 @node_rewriter([Subtensor, AdvancedSubtensor])
@@ -103,11 +103,11 @@ def local_subtensor_rv_lift(fgraph: FunctionGraph | None, node: Any) -> object:
     whole_batch = batch_lengths(size, list(zip(parameters, ranks, strict=True)))
     # Parameters of rank 0 are the same for all draws; one parameter at least says how many there are.
     varied = [k for k, (p, rank) in enumerate(zip(parameters, ranks, strict=True)) if p.ndim > rank] or [0]
-    whole = list(parameters)
+    indexed = list(parameters)
     for k in varied:
         op = replace(node.op, entries=(*entries[:batch], *[Span()] * ranks[k]))
-        whole[k] = op(_spread(parameters[k], ranks[k], whole_batch), *picked)
-    return _replaced(fgraph, node, drawn, NoneConst, whole)
+        indexed[k] = op(_spread(parameters[k], ranks[k], whole_batch), *picked)
+    return _replaced(fgraph, node, drawn, NoneConst, indexed)
 
 
 def _draw(fgraph: FunctionGraph | None, node: Apply) -> NodeOf[RandomVariable] | None:

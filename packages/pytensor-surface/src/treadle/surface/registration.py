@@ -22,9 +22,9 @@ def _registering(phase: str, *usual: str) -> Callable[..., object]:
     def register(rewriter: Any, *tags: str, name: str | None = None, **options: object) -> object:
         if isinstance(rewriter, str):
             return lambda inner: register(inner, rewriter, *tags, name=name, **options)
-        called = name or getattr(rewriter, "__name__", None) or str(rewriter)
+        rule_name = name or getattr(rewriter, "__name__", None) or str(rewriter)
         databases: Any = optdb
-        databases[phase].register(called, rewriter, *usual, *tags, **options)
+        databases[phase].register(rule_name, rewriter, *usual, *tags, **options)
         return rewriter
 
     register.__name__ = register.__qualname__ = f"register_{phase}"
@@ -52,10 +52,10 @@ def elemwise_of(scalar_op: ScalarOp | type) -> Elemwise | type[Elemwise]:
     """Return the elementwise op of a scalar op, or all those of a documented class, for rewriters to track."""
     if not isinstance(scalar_op, type):
         return Elemwise(scalar_op)
-    made: type[Elemwise] = ElemwiseOf(  # type: ignore[assignment]  # stands for some ops of the class
+    stand_in: type[Elemwise] = ElemwiseOf(  # type: ignore[assignment]  # stands for some ops of the class
         f"Elemwise of {scalar_op.__name__}", (), {"scalar_class": scalar_op}
     )
-    return made
+    return stand_in
 
 
 def broadcasted_by(x: TensorVariable, y: TensorVariable) -> bool:

@@ -59,8 +59,8 @@ class ScalarType(Type):
             If it is none, or the conversion is not allowed.
         """
         exact = strict and not isinstance(data, np.generic)
-        found = self.tensor_type.filter(data, strict=exact, allow_downcast=allow_downcast)
-        scalar: np.generic = found.dtype.type(found[()])
+        array = self.tensor_type.filter(data, strict=exact, allow_downcast=allow_downcast)
+        scalar: np.generic = array.dtype.type(array[()])
         return scalar
 
     @staticmethod
@@ -70,8 +70,8 @@ class ScalarType(Type):
 
     def as_tensor(self, var: Variable) -> TensorVariable:
         """Return a variable of this type as a tensor."""
-        made: TensorVariable = tensor_from_scalar(var)
-        return made
+        tensor: TensorVariable = tensor_from_scalar(var)
+        return tensor
 
     def sample(self, seed: int) -> np.generic:
         """Return some number."""
@@ -233,5 +233,5 @@ def as_scalar(x: TensorLike, name: str | None = None) -> ScalarVariable:
     if isinstance(tensor, Constant) and tensor.ndim == 0:
         constant: ScalarVariable = ScalarType(tensor.dtype).make_constant(tensor.data, name)  # type: ignore[assignment]
         return constant
-    made: ScalarVariable = scalar_from_tensor(tensor, name=name)
-    return made
+    scalar: ScalarVariable = scalar_from_tensor(tensor, name=name)
+    return scalar

@@ -144,10 +144,10 @@ class ScanArgs:
     def find_among_fields(self, var: Variable) -> FieldInfo | None:
         """Return where a variable is, None if it is nowhere."""
         for name in self.field_names:
-            held: list[Variable] = getattr(self, name)
-            if var in held:
+            variables: list[Variable] = getattr(self, name)
+            if var in variables:
                 group = f"{'_'.join(name.split('_')[:2])}puts"
-                return FieldInfo(name, group, held.index(var), getattr(self, group).index(var))
+                return FieldInfo(name, group, variables.index(var), getattr(self, group).index(var))
         return None
 
     def get_alt_field(self, var: Variable | FieldInfo, alt_prefix: str) -> Variable:
@@ -158,16 +158,16 @@ class ScanArgs:
         ArgumentError
             If the variable is in no field, or its kind does not occur there.
         """
-        found = var if isinstance(var, FieldInfo) else self.find_among_fields(var)
-        other = "" if found is None else f"{alt_prefix}_{'_'.join(found.name.split('_')[2:])}"
-        if found is None or other not in self.field_names:
+        place = var if isinstance(var, FieldInfo) else self.find_among_fields(var)
+        other = "" if place is None else f"{alt_prefix}_{'_'.join(place.name.split('_')[2:])}"
+        if place is None or other not in self.field_names:
             msg = (
                 f"ScanArgs.get_alt_field: {text_of(var)} has no counterpart in {alt_prefix}. "
                 f"The fields are {', '.join(self.field_names)}."
             )
             raise ArgumentError(msg)
-        held: list[Variable] = getattr(self, other)
-        return held[found.index]
+        variables: list[Variable] = getattr(self, other)
+        return variables[place.index]
 
     def to_node(self) -> Apply:
         """Return a node of the loop that the fields say; its outputs are new ones."""

@@ -66,8 +66,8 @@ class TypedListType(Type):
     __props__ = ("ttype",)
 
     def __init__(self, ttype: Type, depth: int = 0) -> None:
-        given: object = ttype
-        if not isinstance(given, Type) or depth < 0:
+        unchecked: object = ttype
+        if not isinstance(unchecked, Type) or depth < 0:
             msg = f"TypedListType: a type of elements and a depth >= 0 are needed, got {text_of(ttype)} and {depth}."
             raise TensorTypeError(msg)
         self.ttype: Type = ttype if depth == 0 else TypedListType(ttype, depth - 1)
@@ -87,8 +87,8 @@ class TypedListType(Type):
 
     def __call__(self, name: str | None = None) -> TypedListVariable:
         """Return a new variable of this type."""
-        made: TypedListVariable = TypedListVariable(self, None, None, name=name)
-        return made
+        variable: TypedListVariable = TypedListVariable(self, None, None, name=name)
+        return variable
 
     def same(self, a: Value, b: Value) -> bool:
         """Whether two elements are equal."""
@@ -166,7 +166,7 @@ class _ListOp(Op):
     __props__ = ()
     name = ""
 
-    def list_of(self, given: object) -> TypedListVariable:
+    def list_of(self, value: object) -> TypedListVariable:
         """Return an input as a list.
 
         Raises
@@ -174,12 +174,12 @@ class _ListOp(Op):
         TensorTypeError
             If it is none.
         """
-        if not isinstance(given, Variable) or not isinstance(given.type, TypedListType):
-            msg = f"{self.name}: a variable of type TypedListType is needed, got {text_of(given)}. Use make_list."
+        if not isinstance(value, Variable) or not isinstance(value.type, TypedListType):
+            msg = f"{self.name}: a variable of type TypedListType is needed, got {text_of(value)}. Use make_list."
             raise TensorTypeError(msg)
-        return given  # type: ignore[return-value]  # a list by its type
+        return value  # type: ignore[return-value]  # a list by its type
 
-    def element_of(self, x: TypedListVariable, given: object) -> Variable:
+    def element_of(self, x: TypedListVariable, value: object) -> Variable:
         """Return an input as an element of a list.
 
         Raises
@@ -187,9 +187,9 @@ class _ListOp(Op):
         TypeError
             If it is none.
         """
-        return x.type.ttype.filter_variable(given)
+        return x.type.ttype.filter_variable(value)
 
-    def position(self, given: TensorLike) -> TensorVariable:
+    def position(self, value: TensorLike) -> TensorVariable:
         """Return an input as a position.
 
         Raises
@@ -197,7 +197,7 @@ class _ListOp(Op):
         TensorTypeError
             If it is no integer.
         """
-        var = as_tensor_variable(given)
+        var = as_tensor_variable(value)
         if var.ndim or var.type.numpy_dtype.kind not in "iu":
             msg = f"{self.name}: a position is an integer, got {var} of type {var.type}. Pass a scalar integer."
             raise TensorTypeError(msg)
@@ -215,8 +215,8 @@ class MakeList(_ListOp):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node, of a sequence or of several inputs."""
-        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], list | tuple) else inputs
-        items = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in given]
+        elements = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], list | tuple) else inputs
+        items = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in elements]
         if not items or not all(x.type.in_same_class(items[0].type) for x in items):
             msg = f"make_list: elements of one type are needed, got {', '.join(str(x.type) for x in items) or 'none'}."
             raise TensorTypeError(msg)
@@ -249,8 +249,8 @@ class GetItem(_ListOp):
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Take a copy of the element."""
         items, index = inputs
-        found = items[index if isinstance(index, slice) else int(index)]
-        output_storage[0][0] = node.outputs[0].type.copy_value(found)
+        element = items[index if isinstance(index, slice) else int(index)]
+        output_storage[0][0] = node.outputs[0].type.copy_value(element)
 
 
 class _Changed(_ListOp):
@@ -259,21 +259,21 @@ class _Changed(_ListOp):
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node."""
         x = self.list_of(inputs[0])
-        return Apply(self, [x, *self.others(x, *inputs[1:])], [x.type.make_variable()])
+        return Apply(self, [x, *self.other_inputs(x, *inputs[1:])], [x.type.make_variable()])
 
-    def others(self, x: TypedListVariable, *given: TensorLike) -> list[Variable]:
+    def other_inputs(self, x: TypedListVariable, *operands: TensorLike) -> list[Variable]:
         """Return the other inputs: an element, unless the op overrides this."""
-        return [self.element_of(x, element) for element in given]
+        return [self.element_of(x, element) for element in operands]
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Change a copy of the list."""
-        made, *others = (x.type.copy_value(v) for x, v in zip(node.inputs, inputs, strict=True))
+        changed, *operands = (x.type.copy_value(v) for x, v in zip(node.inputs, inputs, strict=True))
         kind: TypedListType = node.inputs[0].type  # type: ignore[assignment]  # `list_of` checks it
-        self.change(kind, made, *others)
-        output_storage[0][0] = made
+        self.change(kind, changed, *operands)
+        output_storage[0][0] = changed
 
     @abstractmethod
-    def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
+    def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
         """Change a list of some type."""
 
 
@@ -282,9 +282,9 @@ class Append(_Changed):
 
     name = "append"
 
-    def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
+    def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
         """Append."""
-        items.append(others[0])
+        items.append(operands[0])
 
 
 class Extend(_Changed):
@@ -292,13 +292,13 @@ class Extend(_Changed):
 
     name = "extend"
 
-    def others(self, x: TypedListVariable, *given: TensorLike) -> list[Variable]:
+    def other_inputs(self, x: TypedListVariable, *operands: TensorLike) -> list[Variable]:
         """Take a list."""
-        return [x.type.filter_variable(given[0])]
+        return [x.type.filter_variable(operands[0])]
 
-    def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
+    def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
         """Extend."""
-        items.extend(others[0])
+        items.extend(operands[0])
 
 
 class Insert(_Changed):
@@ -306,13 +306,13 @@ class Insert(_Changed):
 
     name = "insert"
 
-    def others(self, x: TypedListVariable, *given: TensorLike) -> list[Variable]:
+    def other_inputs(self, x: TypedListVariable, *operands: TensorLike) -> list[Variable]:
         """Take a position and an element."""
-        return [self.position(given[0]), self.element_of(x, given[1])]
+        return [self.position(operands[0]), self.element_of(x, operands[1])]
 
-    def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
+    def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
         """Insert."""
-        items.insert(int(others[0]), others[1])
+        items.insert(int(operands[0]), operands[1])
 
 
 class Remove(_Changed):
@@ -320,7 +320,7 @@ class Remove(_Changed):
 
     name = "remove"
 
-    def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
+    def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
         """Remove.
 
         Raises
@@ -328,7 +328,7 @@ class Remove(_Changed):
         ValueError
             If no element is equal.
         """
-        del items[_first(kind, items, others[0])]
+        del items[_first(kind, items, operands[0])]
 
 
 class Reverse(_Changed):
@@ -336,7 +336,7 @@ class Reverse(_Changed):
 
     name = "reverse"
 
-    def change(self, kind: TypedListType, items: list[Value], *others: Value) -> None:
+    def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
         """Reverse."""
         items.reverse()
 
@@ -363,7 +363,7 @@ class _Counted(_ListOp):
         output_storage[0][0] = np.array(self.number(kind, *inputs), "int64")
 
     @abstractmethod
-    def number(self, kind: TypedListType, items: Sequence[Value], *others: Value) -> int:
+    def number(self, kind: TypedListType, items: Sequence[Value], *operands: Value) -> int:
         """Return the number."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -376,7 +376,7 @@ class Index(_Counted):
 
     name = "index_"
 
-    def number(self, kind: TypedListType, items: Sequence[Value], *others: Value) -> int:
+    def number(self, kind: TypedListType, items: Sequence[Value], *operands: Value) -> int:
         """Search.
 
         Raises
@@ -384,7 +384,7 @@ class Index(_Counted):
         ValueError
             If no element is equal.
         """
-        return _first(kind, items, others[0])
+        return _first(kind, items, operands[0])
 
 
 class Count(_Counted):
@@ -392,9 +392,9 @@ class Count(_Counted):
 
     name = "count"
 
-    def number(self, kind: TypedListType, items: Sequence[Value], *others: Value) -> int:
+    def number(self, kind: TypedListType, items: Sequence[Value], *operands: Value) -> int:
         """Count."""
-        return sum(kind.same(x, others[0]) for x in items)
+        return sum(kind.same(x, operands[0]) for x in items)
 
 
 class Length(_Counted):
@@ -402,7 +402,7 @@ class Length(_Counted):
 
     name = "length"
 
-    def number(self, kind: TypedListType, items: Sequence[Value], *others: Value) -> int:
+    def number(self, kind: TypedListType, items: Sequence[Value], *operands: Value) -> int:
         """Count."""
         return len(items)
 

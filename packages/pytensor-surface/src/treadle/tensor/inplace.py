@@ -15,8 +15,8 @@ _SUFFIX = "_inplace"
 
 def __getattr__(name: str) -> Any:
     """Return an elementwise function of treadle.tensor as one that works in place."""
-    found = getattr(import_module("treadle.tensor"), name.removesuffix(_SUFFIX), None)
-    if not name.endswith(_SUFFIX) or not isinstance(found, Elemwise):
+    function = getattr(import_module("treadle.tensor"), name.removesuffix(_SUFFIX), None)
+    if not name.endswith(_SUFFIX) or not isinstance(function, Elemwise):
         msg = f"{__name__} has no attribute {name!r}"
         raise AttributeError(msg)
-    return found.inplace_on_inputs((0,))
+    return function.inplace_on_inputs((0,))

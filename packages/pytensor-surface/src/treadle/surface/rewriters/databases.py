@@ -37,11 +37,11 @@ class LocalGroupDB(RewriteDatabase):
         return traits
 
     def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> SequentialNodeRewriter:
-        made = SequentialNodeRewriter(
+        rewriter = SequentialNodeRewriter(
             *in_order([member for _, member in selected]), apply_all_rewrites=self.apply_all_rewrites
         )
-        made.name = self.name or made.name
-        return made
+        rewriter.name = self.name or rewriter.name
+        return rewriter
 
 
 class TopoDB(RewriteDatabase):

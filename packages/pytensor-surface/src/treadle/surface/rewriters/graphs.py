@@ -34,8 +34,8 @@ def rewrite_subgraph(
     -------
     The new outputs.
     """
-    others = [var for var in explicit_graph_inputs(list(outputs)) if var not in set(frontier)]
-    fgraph = FunctionGraph([*frontier, *others], list(outputs), clone=False)
+    other_inputs = [var for var in explicit_graph_inputs(list(outputs)) if var not in set(frontier)]
+    fgraph = FunctionGraph([*frontier, *other_inputs], list(outputs), clone=False)
     rewrite_graph(fgraph, include, **options)
     return list(fgraph.outputs)
 

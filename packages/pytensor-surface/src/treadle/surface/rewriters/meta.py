@@ -63,19 +63,19 @@ class MetaNodeRewriter(NodeRewriter):
             return None
         best, chosen = _seconds(node, node.outputs, values), None
         _say(verbose >= 2, f"{self.name}: {node.op}{node.where()} as it is: {_shown(best)}")
-        found = False
+        any_ran = False
         for rewriter in self.rewriters:
-            made = rewriter.transform(fgraph, node) if looks_at(rewriter, node) else None
-            if made is None or made is False:
+            result = rewriter.transform(fgraph, node) if looks_at(rewriter, node) else None
+            if result is None or result is False:
                 continue
-            pairs = dict(replacements(str(rewriter), node, made)[0])
+            pairs = dict(replacements(str(rewriter), node, result)[0])
             outputs = [pairs.get(out, out) for out in node.outputs]
-            taken = _seconds(node, outputs, values)
-            found = found or taken is not None
-            _say(verbose >= 2, f"{self.name}: {node.op} by {rewriter}: {_shown(taken)}")
-            if taken is not None and (best is None or taken < best):
-                best, chosen = taken, outputs
-        _say(verbose >= 1 and not found, f"{self.name}: {node.op}{node.where()} has no alternative that runs")
+            seconds = _seconds(node, outputs, values)
+            any_ran = any_ran or seconds is not None
+            _say(verbose >= 2, f"{self.name}: {node.op} by {rewriter}: {_shown(seconds)}")
+            if seconds is not None and (best is None or seconds < best):
+                best, chosen = seconds, outputs
+        _say(verbose >= 1 and not any_ran, f"{self.name}: {node.op}{node.where()} has no alternative that runs")
         return chosen
 
 
@@ -98,14 +98,14 @@ def _values(node: Apply) -> list[object] | None:
 
 def _seconds(node: Apply, outputs: Sequence[Variable], values: Sequence[object]) -> float | None:
     """Return the seconds that outputs take to compute from a node's inputs, or None where that fails."""
-    given = {x: v for x, v in zip(node.inputs, values, strict=True) if not isinstance(x, Constant)}
+    value_of = {x: v for x, v in zip(node.inputs, values, strict=True) if not isinstance(x, Constant)}
     vm.TABLE.load()
     try:
-        program = vm.PythonLinker().link(FunctionGraph(list(given), list(outputs)))
+        program = vm.PythonLinker().link(FunctionGraph(list(value_of), list(outputs)))
         times = []
         with (vm.TABLE.scope or nullcontext)():
             for _ in range(CALLS):
-                copies = [x.type.copy_value(v) for x, v in given.items()]
+                copies = [x.type.copy_value(v) for x, v in value_of.items()]
                 start = perf_counter()
                 program(*copies)
                 times.append(perf_counter() - start)
@@ -118,6 +118,6 @@ def _shown(seconds: float | None) -> str:
     return "cannot be run" if seconds is None else f"{seconds * 1e6:.1f} us"
 
 
-def _say(wanted: bool, text: str) -> None:
-    if wanted:
+def _say(enabled: bool, text: str) -> None:
+    if enabled:
         sys.stdout.write(f"{text}\n")

@@ -51,14 +51,14 @@ class SubstitutionNodeRewriter(NodeRewriter):
         """Return the other op's outputs."""
         if node.op != self.op1:
             return None
-        made = self.op2.make_node(*node.inputs)
+        substitute = self.op2.make_node(*node.inputs)
         if self.transfer_tags:
             if node._tag is not None:
-                made.tag = node._tag.copy()
-            for old, new in zip(node.outputs, made.outputs, strict=False):
+                substitute.tag = node._tag.copy()
+            for old, new in zip(node.outputs, substitute.outputs, strict=False):
                 if old._tag is not None:
                     new.tag = old._tag.copy()
-        return made.outputs
+        return substitute.outputs
 
 
 class RemovalNodeRewriter(NodeRewriter):
@@ -165,12 +165,12 @@ class PatternNodeRewriter(NodeRewriter):
         """Return the replacement where the pattern matches."""
         if self.get_nodes is None:
             return self._transform(fgraph, node)
-        for found in self.get_nodes(fgraph, node):
-            root = found.owner if isinstance(found, Variable) else found
-            made = None if root is None else self._transform(fgraph, root)
-            if root is not None and made is not None:
-                pairs, gone = replacements(self.name, root, made)
-                return {**dict(pairs), "remove": gone}
+        for candidate in self.get_nodes(fgraph, node):
+            root = candidate.owner if isinstance(candidate, Variable) else candidate
+            replacement = None if root is None else self._transform(fgraph, root)
+            if root is not None and replacement is not None:
+                pairs, removed = replacements(self.name, root, replacement)
+                return {**dict(pairs), "remove": removed}
         return None
 
     def mismatch(self, fgraph: FunctionGraph, node: Apply) -> str | None:
@@ -180,11 +180,11 @@ class PatternNodeRewriter(NodeRewriter):
     def _transform(self, fgraph: FunctionGraph, node: Apply) -> object:
         if not is_among(node.op, (self.op,)):
             return None
-        made = self.law(fgraph, node)
-        if self._fgraph_made and made is not None:
-            made = self.out_pattern(fgraph, node, made["match"])
-            return None if made is False else placed(node, made)
-        return made
+        replacement = self.law(fgraph, node)
+        if self._fgraph_made and replacement is not None:
+            replacement = self.out_pattern(fgraph, node, replacement["match"])
+            return None if replacement is False else placed(node, replacement)
+        return replacement
 
     def __str__(self) -> str:
         """Show the name."""
@@ -218,23 +218,23 @@ def _constant_value(var: Variable) -> complex | None:
     return data.item() if getattr(data, "size", None) == 1 else None
 
 
-def _pattern(given: Any, once: bool, inside_once: bool) -> object:
+def _pattern(form: Any, once: bool, inside_once: bool) -> object:
     """Return a documented pattern as a Pattern; `once` asks for a single use of its result."""
-    if isinstance(given, Pattern | bool | int | float | complex | Constant):
-        return given
-    if isinstance(given, str):
-        return Pattern(given)
-    if isinstance(given, dict):
-        if set(given) != {"pattern", "constraint"} or not callable(given["constraint"]):
-            msg = f"pattern: a dict has the keys 'pattern' and 'constraint' (a function), got {given!r}."
+    if isinstance(form, Pattern | bool | int | float | complex | Constant):
+        return form
+    if isinstance(form, str):
+        return Pattern(form)
+    if isinstance(form, dict):
+        if set(form) != {"pattern", "constraint"} or not callable(form["constraint"]):
+            msg = f"pattern: a dict has the keys 'pattern' and 'constraint' (a function), got {form!r}."
             raise RuleDefinitionError(msg)
-        inner = _pattern(given["pattern"], once, inside_once)
+        inner = _pattern(form["pattern"], once, inside_once)
         if not isinstance(inner, Pattern):
-            msg = f"pattern: a constraint narrows a hole or an applied op, got {given!r}."
+            msg = f"pattern: a constraint narrows a hole or an applied op, got {form!r}."
             raise RuleDefinitionError(msg)
-        return inner.that(given["constraint"])
-    if not isinstance(given, tuple | list) or not given or not is_tracked(given[0]):
-        msg = f"pattern: give (op, *patterns), a name, a number, a constant or a dict, got {given!r}."
+        return inner.that(form["constraint"])
+    if not isinstance(form, tuple | list) or not form or not is_tracked(form[0]):
+        msg = f"pattern: give (op, *patterns), a name, a number, a constant or a dict, got {form!r}."
         raise RuleDefinitionError(msg)
-    made = Pattern.pattern_of(given[0], [_pattern(x, inside_once, inside_once) for x in given[1:]])
-    return made.only_used_once if once else made
+    pattern = Pattern.pattern_of(form[0], [_pattern(x, inside_once, inside_once) for x in form[1:]])
+    return pattern.only_used_once if once else pattern

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _Variables = TypeVar("_Variables")
 
 
-def _variables(given: Any) -> list[Variable]:
-    return [given] if isinstance(given, Variable) else list(given)
+def _variables(one_or_several: Any) -> list[Variable]:
+    return [one_or_several] if isinstance(one_or_several, Variable) else list(one_or_several)
 
 
 def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: _Variables) -> _Variables:
@@ -85,17 +85,17 @@ def check_stack_trace(
     return not lost
 
 
-def _chosen(fgraph: FunctionGraph, wanted: object) -> list[Apply]:
-    if wanted == "last":
+def _chosen(fgraph: FunctionGraph, ops: object) -> list[Apply]:
+    if ops == "last":
         return [out.owner for out in fgraph.outputs if out.owner is not None]
     nodes = fgraph.toposort()
-    if wanted == "all":
+    if ops == "all":
         return nodes
-    if isinstance(wanted, Op | type):
-        wanted = [wanted]
-    if callable(wanted):
-        return [node for node in nodes if wanted(node.op)]
-    if not isinstance(wanted, list | tuple | set | frozenset):
-        msg = f"check_stack_trace: ops_to_check is 'last', 'all', ops, classes of ops or a function, got {wanted!r}."
+    if isinstance(ops, Op | type):
+        ops = [ops]
+    if callable(ops):
+        return [node for node in nodes if ops(node.op)]
+    if not isinstance(ops, list | tuple | set | frozenset):
+        msg = f"check_stack_trace: ops_to_check is 'last', 'all', ops, classes of ops or a function, got {ops!r}."
         raise RewriterTypeError(msg)
-    return [node for node in nodes if is_among(node.op, wanted)]
+    return [node for node in nodes if is_among(node.op, ops)]

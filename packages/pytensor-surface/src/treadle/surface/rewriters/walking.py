@@ -60,10 +60,10 @@ class SequentialNodeRewriter(NodeRewriter):
         start, result, current = node, None, node
         limit = 100
         while limit:
-            made = self._first(fgraph, current)
-            if made is None:
+            replacement = self._first(fgraph, current)
+            if replacement is None:
                 break
-            pairs = dict(replacements(self.name, current, made)[0])
+            pairs = dict(replacements(self.name, current, replacement)[0])
             result = [pairs.get(out) for out in current.outputs] if result is None else self._chained(result, pairs)
             owner = next((var.owner for var in result if var is not None), None)
             if len(start.outputs) != 1 or owner is None or owner is current:
@@ -79,9 +79,9 @@ class SequentialNodeRewriter(NodeRewriter):
     def _first(self, fgraph: FunctionGraph, node: Apply) -> object:
         for rewriter in self.rewrites:
             if looks_at(rewriter, node):
-                made = rewriter.transform(fgraph, node)
-                if made is not None and made is not False:
-                    return made
+                replacement = rewriter.transform(fgraph, node)
+                if replacement is not None and replacement is not False:
+                    return replacement
         return None
 
 

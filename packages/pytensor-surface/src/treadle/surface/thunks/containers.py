@@ -72,13 +72,13 @@ class Container(StateContainer, metaclass=_Containers):
         if not isinstance(storage, list) or len(storage) != 1:
             msg = f"Container: storage must be a list of one element, got {storage!r}. Pass [None] for an empty one."
             raise GraphTypeError(msg)
-        given: object = r
-        if not isinstance(given, Variable | Type):
+        unchecked: object = r
+        if not isinstance(unchecked, Variable | Type):
             msg = f"Container: a variable or a type is needed, got {r!r}."
             raise GraphTypeError(msg)
-        called = getattr(r, "name", None) if name is None else name
+        shown_name = getattr(r, "name", None) if name is None else name
         kind = r if isinstance(r, Type) else r.type
-        super().__init__(kind, None, strict=strict, allow_downcast=allow_downcast, name=called)
+        super().__init__(kind, None, strict=strict, allow_downcast=allow_downcast, name=shown_name)
         self.storage = storage
         self.readonly = readonly
         # What the documentation calls so: whether the value must be given in each call, was given, or is the graph's.
@@ -203,26 +203,26 @@ def map_storage(
     GraphValueError
         If there are not as many cells as inputs or outputs, or `storage_map` has another cell for an input.
     """
-    known: StorageMap = storage_map if isinstance(storage_map, dict) else dict(storage_map or {})
+    cells: StorageMap = storage_map if isinstance(storage_map, dict) else dict(storage_map or {})
     inputs = _given("input", fgraph.inputs, input_storage)
     if inputs is None:
-        inputs = [known.get(var, [None]) for var in fgraph.inputs]
+        inputs = [cells.get(var, [None]) for var in fgraph.inputs]
     for var, cell in zip(fgraph.inputs, inputs, strict=True):
-        if known.setdefault(var, cell) is not cell:
+        if cells.setdefault(var, cell) is not cell:
             msg = f"input_storage: {var} has another cell in storage_map. Give it one, or leave one of the two out."
             raise GraphValueError(msg)
     outputs = _given("output", fgraph.outputs, output_storage)
     for var, cell in zip(fgraph.outputs, outputs or (), strict=False):
-        known.setdefault(var, cell)
+        cells.setdefault(var, cell)
     for var in (*(v for node in order for v in (*node.inputs, *node.outputs)), *fgraph.outputs):
-        if var not in known:
-            known[var] = [fixed_value(var)] if var.owner is None else [None]
-    return inputs, [known[var] for var in fgraph.outputs] if outputs is None else outputs, known
+        if var not in cells:
+            cells[var] = [fixed_value(var)] if var.owner is None else [None]
+    return inputs, [cells[var] for var in fgraph.outputs] if outputs is None else outputs, cells
 
 
-def spare_outputs(fgraph: FunctionGraph, outputs: Sequence[Cell], known: StorageMap) -> list[tuple[Variable, Cell]]:
+def spare_outputs(fgraph: FunctionGraph, outputs: Sequence[Cell], cells: StorageMap) -> list[tuple[Variable, Cell]]:
     """Return the outputs whose cells are not the variables' own: values are to be copied there after a run."""
-    return [(var, cell) for var, cell in zip(fgraph.outputs, outputs, strict=True) if known[var] is not cell]
+    return [(var, cell) for var, cell in zip(fgraph.outputs, outputs, strict=True) if cells[var] is not cell]
 
 
 def fixed_value(var: Variable) -> Value:

@@ -107,9 +107,9 @@ class JITLinker(PerformLinker):
         """Return the thunk of the whole graph, containers, the thunk in a list, and the node it stands for."""
         fgraph = self._accepted()
         order = self.schedule(fgraph)
-        inputs, outputs, known = map_storage(fgraph, order, input_storage, output_storage, storage_map)
-        flags = {var: [False] for var in known}
-        thunks, nodes, run = self.create_jitable_thunk(flags, order, inputs, outputs, known)
+        inputs, outputs, cells = map_storage(fgraph, order, input_storage, output_storage, storage_map)
+        flags = {var: [False] for var in cells}
+        thunks, nodes, run = self.create_jitable_thunk(flags, order, inputs, outputs, cells)
         thunk: Any = thunks[0]
-        thunk.jit_fn, thunk.storage_map, thunk.allow_gc = run, known, self._frees()
+        thunk.jit_fn, thunk.storage_map, thunk.allow_gc = run, cells, self._frees()
         return thunk, containers(fgraph.inputs, inputs), containers(fgraph.outputs, outputs), list(thunks), nodes

@@ -95,22 +95,22 @@ class Linker(ProgramLinker):
         return ThunkProgram(fgraph, bound._triple)
 
     def _triple(self) -> Triple:
-        made: object = self.make_thunk()
-        if not isinstance(made, tuple) or len(made) < 3 or not callable(made[0]):
+        triple: object = self.make_thunk()
+        if not isinstance(triple, tuple) or len(triple) < 3 or not callable(triple[0]):
             msg = (
                 f"{type(self).__name__}.make_thunk: must return a thunk, the input containers and the output "
-                f"containers, got {made!r}."
+                f"containers, got {triple!r}."
             )
             raise GraphTypeError(msg)
         fgraph = self._accepted()
-        for what, wanted, given in (("input", fgraph.inputs, made[1]), ("output", fgraph.outputs, made[2])):
-            if len(given) != len(wanted):
+        for what, variables, boxes in (("input", fgraph.inputs, triple[1]), ("output", fgraph.outputs, triple[2])):
+            if len(boxes) != len(variables):
                 msg = (
-                    f"{type(self).__name__}.make_thunk: {len(wanted)} {what} containers are needed, one for each "
-                    f"{what} of the graph, got {len(given)}."
+                    f"{type(self).__name__}.make_thunk: {len(variables)} {what} containers are needed, one for each "
+                    f"{what} of the graph, got {len(boxes)}."
                 )
                 raise GraphValueError(msg)
-        return made[0], made[1], made[2]
+        return triple[0], triple[1], triple[2]
 
     def _defines(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(Linker, method)
@@ -134,9 +134,9 @@ class Linker(ProgramLinker):
         GraphTypeError
             If no graph is given.
         """
-        given: object = fgraph
-        if not isinstance(given, FunctionGraph):
-            msg = f"{type(self).__name__}.accept: a FunctionGraph is needed, got {given!r}."
+        unchecked: object = fgraph
+        if not isinstance(unchecked, FunctionGraph):
+            msg = f"{type(self).__name__}.accept: a FunctionGraph is needed, got {unchecked!r}."
             raise GraphTypeError(msg)
         if self.fgraph is not None and self.fgraph is not fgraph:
             other = copy.copy(self)
@@ -200,11 +200,11 @@ class Linker(ProgramLinker):
         3.0
         """
         if self._links_nodes or self._defines("make_all"):
-            made = self.make_all(input_storage, output_storage, storage_map, **kwargs)
-            return made[0], made[1], made[2]
+            everything = self.make_all(input_storage, output_storage, storage_map, **kwargs)
+            return everything[0], everything[1], everything[2]
         fgraph = self._accepted()
-        inputs, outputs, known = map_storage(fgraph, (), input_storage, output_storage, storage_map)
-        thunk = ProgramThunk(self.link(fgraph), fgraph, inputs, outputs, known)
+        inputs, outputs, cells = map_storage(fgraph, (), input_storage, output_storage, storage_map)
+        thunk = ProgramThunk(self.link(fgraph), fgraph, inputs, outputs, cells)
         return thunk, containers(fgraph.inputs, inputs), containers(fgraph.outputs, outputs)
 
     def make_all(
@@ -220,28 +220,28 @@ class Linker(ProgramLinker):
         """
         fgraph = self._accepted()
         order = self.schedule(fgraph)
-        inputs, outputs, known = map_storage(fgraph, order, input_storage, output_storage, storage_map)
-        given = set(fgraph.inputs)
-        flags = {var: [var.owner is None or var in given] for var in known}
+        inputs, outputs, cells = map_storage(fgraph, order, input_storage, output_storage, storage_map)
+        graph_inputs = set(fgraph.inputs)
+        flags = {var: [var.owner is None or var in graph_inputs] for var in cells}
         roots = memory_roots(fgraph.toposort())
         # Values that must last, and those that have the memory of such.
         lasting = dict.fromkeys(self.no_recycling)
         lasting.update((root, None) for var in self.no_recycling for root in roots_of(var, roots))
         make, machine_kind = self._ways(order, list(lasting))
-        thunks = [make(node, known, flags) for node in order]
+        thunks = [make(node, cells, flags) for node in order]
         free = self._frees()
         machine = machine_kind(
             fgraph,
             order,
             thunks,
-            [known[var] for var in lasting if var in known and var.owner is not None],
-            known,
+            [cells[var] for var in lasting if var in cells and var.owner is not None],
+            cells,
             inputs,
             outputs,
             {fgraph.inputs[i]: fgraph.outputs[o] for o, i in (fgraph.update_mapping or {}).items()},
             compute_map=flags,
             allow_gc=free,
-            dying=cells_to_free(fgraph, order, known) if free else None,
+            dying=cells_to_free(fgraph, order, cells) if free else None,
         )
         machine.time_thunks = self.profile is not None
         return machine, containers(fgraph.inputs, inputs), containers(fgraph.outputs, outputs), thunks, order
@@ -249,8 +249,8 @@ class Linker(ProgramLinker):
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         """Return what makes the thunks of nodes for `make_all`, and what runs them; `lasting` must not be reused."""
 
-        def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
-            return thunk_of(node, link_one_node(node, self), known, flags, self.no_recycling)
+        def make(node: Apply, cells: StorageMap, flags: Flags) -> ThunkType:
+            return thunk_of(node, link_one_node(node, self), cells, flags, self.no_recycling)
 
         return make, Loop
 

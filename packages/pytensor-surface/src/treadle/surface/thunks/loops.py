@@ -146,11 +146,11 @@ class UpdatingVM(VM):
             for var in node.outputs:
                 self.compute_map[var][0] = False
         self._tell_inputs()
-        wanted = self._wanted(output_subset)
+        positions = self._wanted(output_subset)
         with vm_scope():
-            self._compute([self.fgraph.outputs[i] for i in wanted])
+            self._compute([self.fgraph.outputs[i] for i in positions])
         self.copy_spare_outputs()
-        chosen = set(wanted)
+        chosen = set(positions)
         results = [cell[0] if i in chosen else None for i, cell in enumerate(self.output_storage)]
         self.perform_updates()
         return results
@@ -210,7 +210,7 @@ class UpdatingVM(VM):
 
     def perform_updates(self) -> None:
         """Put the new values of updated inputs into their cells."""
-        new = [(self.storage_map[var], self.storage_map[made][0]) for var, made in self.update_vars.items()]
+        new = [(self.storage_map[var], self.storage_map[new_var][0]) for var, new_var in self.update_vars.items()]
         for cell, value in new:
             cell[0] = value
 
@@ -238,15 +238,15 @@ class Loop(UpdatingVM):
 
     def _needed(self, outputs: Sequence[Variable]) -> set[Apply]:
         before = get_destroy_dependencies(self.fgraph)
-        found: set[Apply] = set()
+        needed: set[Apply] = set()
         pending = [var.owner for var in outputs if var.owner is not None]
         while pending:
             node = pending.pop()
-            if node in found:
+            if node in needed:
                 continue
-            found.add(node)
+            needed.add(node)
             pending += [x.owner for x in (*node.inputs, *before.get(node, ())) if x.owner is not None]
-        return found
+        return needed
 
 
 class Stack(UpdatingVM):
@@ -267,8 +267,8 @@ class Stack(UpdatingVM):
             lazy = getattr(self.thunks[self._at[node]], "lazy", False)
             missing = self._missing((*before.get(node, ()), *(() if lazy else node.inputs)))
             if not missing:
-                asked = self.run_thunk_of_node(node)
-                missing = self._missing([node.inputs[i] for i in asked]) if asked else []
+                positions = self.run_thunk_of_node(node)
+                missing = self._missing([node.inputs[i] for i in positions]) if positions else []
             pending += reversed(missing)
         if self.allow_gc:
             self._forget()

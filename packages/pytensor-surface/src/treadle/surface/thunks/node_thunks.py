@@ -72,12 +72,12 @@ def calculate_reallocate_info(
 
 def _in_shared_memory(order: Sequence[Apply]) -> set[Variable]:
     """Return the variables that use another one's memory, and those whose memory is used."""
-    found: set[Variable] = set()
+    sharing: set[Variable] = set()
     for node in order:
         for out, inputs in (*node.op.view_map.items(), *node.op.destroy_map.items()):
-            found.add(node.outputs[out])
-            found.update(node.inputs[i] for i in inputs)
-    return found
+            sharing.add(node.outputs[out])
+            sharing.update(node.inputs[i] for i in inputs)
+    return sharing
 
 
 def thunk_of(
@@ -96,11 +96,11 @@ def thunk_of(
     def compute() -> None:
         for cell in fresh:
             cell[0] = None
-        made = run(*[cell[0] for cell in inputs])
+        result = run(*[cell[0] for cell in inputs])
         if len(outputs) == 1:
-            outputs[0][0] = made
+            outputs[0][0] = result
         else:
-            for cell, value in zip(outputs, made, strict=True):
+            for cell, value in zip(outputs, result, strict=True):
                 cell[0] = value
         for flag in flags:
             flag[0] = True
@@ -243,10 +243,10 @@ def streamline(
     return run
 
 
-def _check_lengths(wanted: int, **given: Sequence[object] | None) -> None:
-    from_graph = f"one for each of the {wanted} nodes"
-    for name, items in given.items():
-        if items is not None and len(items) != wanted:
+def _check_lengths(count: int, **lists: Sequence[object] | None) -> None:
+    from_graph = f"one for each of the {count} nodes"
+    for name, items in lists.items():
+        if items is not None and len(items) != count:
             msg = f"{name}: {from_graph} is needed, got {len(items)}. Take nodes and thunks from one call of make_all."
             raise GraphValueError(msg)
 

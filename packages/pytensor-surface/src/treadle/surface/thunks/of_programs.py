@@ -50,9 +50,9 @@ class ThunksOfNodes(ThunksOf):
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         nodewise = self.linker
 
-        def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
+        def make(node: Apply, cells: StorageMap, flags: Flags) -> ThunkType:
             run = nodewise.wrap(node, link_one_node(node, nodewise.linker))
-            return thunk_of(node, run, known, flags, self.no_recycling)
+            return thunk_of(node, run, cells, flags, self.no_recycling)
 
         return make, Loop
 

@@ -56,8 +56,8 @@ def unique_name_generator(external_names: Collection[str] = (), suffix_sep: str 
     'int_1'
     """
     names: dict[int, str] = {}
-    kept: list[object] = []  # an id is an object's own only while the object lives
-    taken = set(external_names)
+    named_objects: list[object] = []  # an id is an object's own only while the object lives
+    used = set(external_names)
     counts: dict[str, int] = {}
 
     def unique_name(x: object, force_unique: bool = False) -> str:
@@ -65,11 +65,11 @@ def unique_name_generator(external_names: Collection[str] = (), suffix_sep: str 
             return names[id(x)]
         stem = get_name_for_object(x)
         name = stem
-        while name in taken:
+        while name in used:
             counts[stem] = counts.get(stem, 0) + 1
             name = f"{stem}{suffix_sep}{counts[stem]}"
-        taken.add(name)
-        kept.append(x)
+        used.add(name)
+        named_objects.append(x)
         names.setdefault(id(x), name)
         return name
 
@@ -102,13 +102,13 @@ def compile_function_src(
     scope = {} if global_env is None else global_env
     names = scope if local_env is None else local_env
     exec(compile(src, file, "exec"), scope, names)
-    made: Any = names.get(function_name)
-    if not callable(made):
+    defined: Any = names.get(function_name)
+    if not callable(defined):
         msg = f"compile_function_src: the text defines no function {function_name!r}. Name one that it defines."
         raise GraphValueError(msg)
     linecache.cache[file] = (len(src), None, src.splitlines(keepends=True), file)
-    made.__source__ = src  # where the documentation has it
-    function: Compute = made
+    defined.__source__ = src  # where the documentation has it
+    function: Compute = defined
     return function
 
 
@@ -159,15 +159,15 @@ def fgraph_to_python(
     """
     naming = unique_name_generator((fgraph_name,), "_") if unique_name is None else unique_name
     scope: dict[str, object] = {} if global_env is None else global_env
-    given = set(fgraph.inputs)
+    inputs = set(fgraph.inputs)
     nodes = fgraph.toposort() if order is None else order
-    made: set[Variable] = set()
+    computed: set[Variable] = set()
 
     def text(var: Variable) -> str:
         name = naming(var)
-        if var not in given and var not in made and name not in scope:
-            known = storage_map is not None and var in storage_map and storage_map[var][0] is not None
-            value = storage_map[var][0] if known and storage_map is not None else fixed_value(var)
+        if var not in inputs and var not in computed and name not in scope:
+            has_value = storage_map is not None and var in storage_map and storage_map[var][0] is not None
+            value = storage_map[var][0] if has_value and storage_map is not None else fixed_value(var)
             if type_conversion_fn is not None:
                 value = type_conversion_fn(value, variable=var, storage_map=storage_map, **kwargs)
             scope[name] = value
@@ -182,11 +182,11 @@ def fgraph_to_python(
             raise GraphTypeError(msg)
         name = naming(convert, force_unique=True)
         scope[name] = convert
-        taken = [text(var) for var in node.inputs]
-        made.update(node.outputs)
+        values = [text(var) for var in node.inputs]
+        computed.update(node.outputs)
         targets = [naming(var) for var in node.outputs]
         lines.append(
-            f"    {_tuple(targets, bare_single=True)} = {name}({', '.join(taken)})  # {' '.join(str(node.op).split())}"
+            f"    {_tuple(targets, bare_single=True)} = {name}({', '.join(values)})  # {' '.join(str(node.op).split())}"
         )
     results = [text(var) for var in fgraph.outputs]
     lines.append(f"    return {_tuple(results, bare_single=squeeze_output)}")

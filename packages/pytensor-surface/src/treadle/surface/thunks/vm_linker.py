@@ -52,7 +52,7 @@ class PerformLinker(LocalLinker, ReferenceLinker):
     load = ReferenceLinker.load
 
     def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
-        return lambda node, known, flags: made_thunk(node, known, flags, lasting, "py"), Loop
+        return lambda node, cells, flags: made_thunk(node, cells, flags, lasting, "py"), Loop
 
 
 class VMLinker(LocalLinker, PythonLinker):
@@ -118,10 +118,10 @@ class VMLinker(LocalLinker, PythonLinker):
         if lazy is None:
             lazy = any(isinstance(node.op, IfElse) or has_own_thunk(node) for node in order)
 
-        def make(node: Apply, known: StorageMap, flags: Flags) -> ThunkType:
+        def make(node: Apply, cells: StorageMap, flags: Flags) -> ThunkType:
             if has_own_thunk(node) or (lazy and isinstance(node.op, IfElse)):
-                return made_thunk(node, known, flags, lasting)
-            return thunk_of(node, lower_node(node), known, flags, lasting)
+                return made_thunk(node, cells, flags, lasting)
+            return thunk_of(node, lower_node(node), cells, flags, lasting)
 
         def machine(*args: Any, **options: Any) -> UpdatingVM:
             kind = Stack if lazy else Loop
@@ -130,8 +130,8 @@ class VMLinker(LocalLinker, PythonLinker):
         return make, machine
 
 
-def _callable_or_none(name: str, given: object) -> Any:
-    if given is not None and not callable(given):
-        msg = f"VMLinker: {name} must be a function, got {given!r}."
+def _callable_or_none(name: str, hook: object) -> Any:
+    if hook is not None and not callable(hook):
+        msg = f"VMLinker: {name} must be a function, got {hook!r}."
         raise GraphTypeError(msg)
-    return given
+    return hook

@@ -89,15 +89,15 @@ class WrapLinker(Linker):
         """
         fgraph = self._accepted()
         bound = [accept(linker.clone(), fgraph, self.no_recycling, self.profile) for linker in self.linkers]
-        made = [bound[0].make_all(input_storage, output_storage, storage_map, **kwargs)]
-        made += [linker.make_all(None, None, None, **kwargs) for linker in bound[1:]]
-        order = made[0][4]
-        if any(list(other[4]) != list(order) for other in made[1:]):
+        linked = [bound[0].make_all(input_storage, output_storage, storage_map, **kwargs)]
+        linked += [linker.make_all(None, None, None, **kwargs) for linker in bound[1:]]
+        order = linked[0][4]
+        if any(list(other[4]) != list(order) for other in linked[1:]):
             msg = f"{type(self).__name__}: all linkers must run the nodes in one order. Give them the same scheduler."
             raise GraphValueError(msg)
-        groups = list(zip(*(m[3] for m in made), strict=True))
-        run = _Wrapped(self, fgraph, order, groups, [[cell_of(c) for c in m[1]] for m in made], made[0])
-        return run, made[0][1], made[0][2]
+        groups = list(zip(*(m[3] for m in linked), strict=True))
+        run = _Wrapped(self, fgraph, order, groups, [[cell_of(c) for c in m[1]] for m in linked], linked[0])
+        return run, linked[0][1], linked[0][2]
 
 
 def _check(who: str, linkers: object, wrapper: object) -> None:
@@ -140,8 +140,8 @@ class _Wrapped:
     def __call__(self) -> None:
         """Compute the outputs, through the wrapper."""
         copies = [var.type.copy_value for var in self.fgraph.inputs]
-        for others in self.inputs[1:]:
-            for copy, source, target in zip(copies, self.inputs[0], others, strict=True):
+        for targets in self.inputs[1:]:
+            for copy, source, target in zip(copies, self.inputs[0], targets, strict=True):
                 target[0] = copy(source[0])
         for cell in self.emptied:
             cell[0] = None
