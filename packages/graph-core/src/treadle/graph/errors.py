@@ -16,7 +16,7 @@ class GraphError(TreadleError):
 
 
 class CallError(GraphError):
-    """A call is wrong: its message is about the function that the user called, whatever in it noticed.
+    """A call is wrong; the message names the function that the user called, even where an inner one noticed.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class LoweringError(GraphError, NotImplementedError):
 
 
 class DuplicateRegistrationError(GraphError, ValueError):
-    """Two claims were made to one name or one op type."""
+    """A name, or an op type, is registered twice."""
 
 
 class VectorizeError(GraphError, NotImplementedError):

@@ -1,4 +1,4 @@
-"""LoweringTable: what one backend knows about each op type. `expand`: what it does not know, in simpler ops."""
+"""LoweringTable: the rules of one backend by op type. `expand`: ops without a rule, in simpler ones."""
 
 from __future__ import annotations
 
@@ -33,17 +33,10 @@ R = TypeVar("R", bound="Callable[..., Any]")
 
 
 class RegistrationTable(Protocol):
-    """What programs of a backend depend on, and others may register in.
-
-    Attributes
-    ----------
-    backend
-        Name of the backend.
-    module
-        The module that the table is, or is filled, in: what its package registers is the backend's own.
-    """
+    """A table that programs of a backend depend on, and that others may register in."""
 
     backend: str
+    # The module that holds or fills the table: what its package registers is the backend's own.
     module: str
 
     def added(self) -> Sequence[tuple[type, object]]:
@@ -67,7 +60,7 @@ class LoweringTable:
 
     __slots__ = ("__weakref__", "_added", "_published", "_rules", "backend", "module", "scope")
 
-    # Every table that is in use, other packages' tables of what backends take included.
+    # All tables in use, those that other packages make for backends included.
     tables: ClassVar[weakref.WeakSet[RegistrationTable]] = weakref.WeakSet()
 
     def __init__(self, backend: str, load: Callable[[], object] = tuple) -> None:
@@ -123,7 +116,7 @@ class LoweringTable:
         return None
 
     def added(self) -> list[tuple[type, Rule]]:
-        """Return op types and rules that were not registered by what packages publish; nothing is loaded to tell."""
+        """Return op types and rules that were registered outside of entry points; nothing is loaded for it."""
         return list(self._added)
 
     def op_types(self) -> list[type]:
@@ -262,11 +255,11 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
         return fgraph
     expanded = fgraph.clone()
     origins: dict[Apply, Apply] = {}
-    # Nodes first that others need: an op may look at what its inputs were given by.
+    # In order of evaluation: an op may look at the nodes that compute its inputs.
     pending = [node for node in reversed(expanded.toposort()) if is_expanded(node)]
     while pending:
         node = pending.pop()
-        # What stands for a node that is lowered inside is so too.
+        # A node that another one decomposed into was looked at with that one.
         if whole and node not in origins and not _is_lowered_inside(node, can_lower):
             continue
         decomposition = _decomposed(node, origins)
@@ -279,7 +272,7 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
 
 
 def _is_lowered_inside(node: Apply, can_lower: Callable[[Apply], bool]) -> bool:
-    """Whether a backend can lower all that a node stands for."""
+    """Whether a backend can lower all that a node decomposes into."""
     origins: dict[Apply, Apply] = {}
     pending = [node]
     while pending:
@@ -297,14 +290,9 @@ _MOST_STEPS = 1000
 
 
 def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> tuple[list[Variable], list[Apply]] | None:
-    """Return a node's outputs in simpler ops, and the nodes of these, which know what they are part of, or None.
+    """Return a node's outputs in simpler ops, and the nodes of these, or None.
 
-    Parameters
-    ----------
-    node
-        The node.
-    origins
-        Of nodes that others decomposed into, the latter; the nodes returned are entered.
+    `origins` maps nodes to those that decomposed into them; the nodes returned are entered.
     """
     op = node.op
     try:

@@ -1,7 +1,7 @@
 """Vectorising: the same graph for inputs with more leading dimensions, the batch.
 
-What a leading dimension is depends on the types of values, so each op's package registers rules. An op may bring its
-own as a method ``vectorize_node(node, *inputs)``, which then counts.
+What a leading dimension is depends on the types of values, so each op's package registers rules. A method
+``vectorize_node(node, *inputs)`` of an op takes precedence.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class Vectorizer(Protocol):
-    """A rule: the node for inputs of which some have more leading dimensions.
+    """A rule that builds a node for inputs of which some have more leading dimensions.
 
-    Given are the op, the node as it was, and one input for each of the node's: the same variable, or one with more
-    leading dimensions. Returned is a node, a variable, or a sequence of as many variables as the node has outputs. A
+    It takes the op, the original node, and one input for each of the node's: the same variable, or one with more
+    leading dimensions. It returns a node, a variable, or a sequence of as many variables as the node has outputs. A
     result that is the same for the whole batch may be left without batch dimensions. A rule that cannot be carried out
     for these inputs raises `VectorizeError` with the reason.
     """
@@ -46,8 +46,9 @@ class Vectorizer(Protocol):
 K = TypeVar("K", bound=Variable)
 V = TypeVar("V", bound=Variable)
 R = TypeVar("R", bound="Callable[..., Apply | Variable | Sequence[Variable]]")
-# Of variables of one type.
+# A function that completes results of one type.
 C = TypeVar("C", bound="Callable[..., Variable]")
+T = TypeVar("T")
 
 
 class VectorizerTable:
@@ -73,13 +74,7 @@ class VectorizerTable:
         DuplicateRegistrationError
             If one of them has a rule already.
         """
-
-        def decorate(rule: R) -> R:
-            for op_type in op_types:
-                _enter(self._rules, op_type, rule)
-            return rule
-
-        return decorate
+        return _registering(self._rules, op_types)
 
     def register_completion(self, kind: type[Type]) -> Callable[[C], C]:
         """Return a decorator that makes a function complete the results of a type: ``complete(old, new, replaced)``.
@@ -92,12 +87,7 @@ class VectorizerTable:
         DuplicateRegistrationError
             If the type has one already.
         """
-
-        def decorate(complete: C) -> C:
-            _enter(self._completions, kind, complete)
-            return complete
-
-        return decorate
+        return _registering(self._completions, (kind,))
 
     def register_default(self, kind: type[Type]) -> Callable[[R], R]:
         """Return a decorator that makes a function the rule of ops without one, for nodes all of whose types are this.
@@ -107,12 +97,7 @@ class VectorizerTable:
         DuplicateRegistrationError
             If the type has one already.
         """
-
-        def decorate(rule: R) -> R:
-            _enter(self._defaults, kind, rule)
-            return rule
-
-        return decorate
+        return _registering(self._defaults, (kind,))
 
     def load(self) -> None:
         """Let installed packages register their rules, once."""
@@ -159,13 +144,20 @@ class VectorizerTable:
         return list(self._rules)
 
 
-def _enter(table: dict[type, Any], key: type, value: Any) -> None:
-    if key in table:
-        old = table[key]
-        name = f"{getattr(old, '__module__', '?')}.{getattr(old, '__qualname__', old)}"
-        msg = f"vectorizers: {key.__name__} has a rule already, {name}. Remove one of the two."
-        raise DuplicateRegistrationError(msg)
-    table[key] = value
+def _registering(table: dict[type, Any], keys: Iterable[type]) -> Callable[[T], T]:
+    """Return a decorator that enters a function under the keys."""
+
+    def decorate(function: T) -> T:
+        for key in keys:
+            if key in table:
+                old = table[key]
+                name = f"{getattr(old, '__module__', '?')}.{getattr(old, '__qualname__', old)}"
+                msg = f"vectorizers: {key.__name__} has a rule already, {name}. Remove one of the two."
+                raise DuplicateRegistrationError(msg)
+            table[key] = function
+        return function
+
+    return decorate
 
 
 VECTORIZERS = VectorizerTable()
@@ -290,7 +282,7 @@ def vectorize_graph(
         raise _no_rules(gaps)
     for node in affected:
         inputs = [new.get(x, x) for x in node.inputs]
-        # What a rule left without batch dimensions may leave all inputs as they were.
+        # All inputs may be the same as before, if a rule returned a result without batch dimensions.
         changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
         batched = vectorize_node(node, *inputs) if changed else node.outputs
         for old, out in zip(node.outputs, batched, strict=True):
@@ -303,7 +295,7 @@ def vectorize_graph(
 
 
 def _note_lost(out: Variable, new: dict[Variable, Variable], unused: Sequence[tuple[Variable, Variable]]) -> None:
-    """Note what stands for variables that an output does not depend on, of those that it was written with."""
+    """Note the replacements of variables that an output was written with but does not depend on."""
     if out.owner is None or not unused:
         return
     written_with = set(origins([out]))

@@ -1,1 +1,1 @@
-"""What is done with graphs that are given by their inputs and outputs: walks, copies, comparisons, pickles."""
+"""Algorithms on graphs: walks, orders, copies, comparisons, pickling."""

@@ -33,7 +33,7 @@ def clone_get_equiv(
     *,
     strict: bool = True,
 ) -> Equivalence:
-    """Copy the graph between `inputs` and `outputs`; return which new variable or node stands for which old one.
+    """Copy the graph between `inputs` and `outputs`; return a mapping from old variables and nodes to new ones.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def clone_get_equiv(
         Whether variables without owner that are not inputs become new ones. Constants and shared variables are
         always kept: they stand for a value.
     memo
-        What stands for what already; it is extended and returned.
+        Copies that exist already; it is extended and returned.
     clone_inner_graphs
         Whether ops with an inner graph are copied too, each once, with a graph of their own.
     strict
@@ -79,14 +79,14 @@ def _orphan(var: Variable, copy_orphans: bool) -> Variable:
 def clone_node_and_cache(
     node: Apply, clone_d: Equivalence, clone_inner_graphs: bool = False, *, strict: bool = True
 ) -> Apply | None:
-    """Copy a node onto what stands for its inputs, and enter node and outputs.
+    """Copy a node onto the copies of its inputs, and enter node and outputs.
 
     Parameters
     ----------
     node
         The node.
     clone_d
-        What stands for what; every input of the node must be there. It is extended.
+        Maps old variables and nodes to copies; every input of the node must be there. It is extended.
     clone_inner_graphs
         Whether an op with an inner graph is copied, once for all its nodes.
     strict
@@ -94,7 +94,7 @@ def clone_node_and_cache(
 
     Returns
     -------
-    The new node, or None where something stands for each output already.
+    The new node, or None where each output has a copy already.
     """
     if all(out in clone_d for out in node.outputs) and node.outputs:
         return None
@@ -192,7 +192,7 @@ def clone_replace(
     output
         One variable, or a sequence.
     replace
-        Pairs of an old variable and what stands for it in the copy.
+        Pairs of an old variable and its replacement in the copy.
     rebuild_strict
         True: a replacement must keep (or refine, or losslessly convert to) the type. False: nodes are rebuilt with
         whatever type it has, so that result types may change.

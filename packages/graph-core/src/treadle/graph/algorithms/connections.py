@@ -1,4 +1,4 @@
-"""Through which inputs gradients can flow: of one node, and of a graph."""
+"""Which inputs gradients can flow to, in a node and in a graph."""
 
 from __future__ import annotations
 

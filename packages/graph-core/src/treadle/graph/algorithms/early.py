@@ -1,6 +1,6 @@
-"""Values that are computed while a program is made, not when it runs.
+"""Values that ops compute while a program is built, not when it runs.
 
-Whoever keeps programs must know of them: such a value depends on all that the op's code read at that moment.
+The program cache must know of them: such a value depends on everything that the op's code read at that moment.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
     from treadle.graph.ir.apply import Apply
 
-_WITNESS: ContextVar[list[Apply] | None] = ContextVar("treadle early values", default=None)
-_KNOWN = frozenset({"_canonical", "_fn", "_hash"})
+_COLLECTOR: ContextVar[list[Apply] | None] = ContextVar("treadle early values", default=None)
+_DERIVED = frozenset({"_canonical", "_fn", "_hash"})
 
 
 @contextmanager
 def early_nodes() -> Iterator[list[Apply]]:
-    """Yield a list to which each node is added that is computed early while the block runs, in this thread or task."""
+    """Yield a list that collects the nodes computed early inside the block, in this thread or task."""
     nodes: list[Apply] = []
-    token = _WITNESS.set(nodes)
+    token = _COLLECTOR.set(nodes)
     try:
         yield nodes
     finally:
-        _WITNESS.reset(token)
+        _COLLECTOR.reset(token)
 
 
 def perform_early(node: Apply, values: Sequence[object], cells: Sequence[list[object]]) -> None:
-    """Let a node's op compute with values that are known before the program runs."""
-    nodes = _WITNESS.get()
+    """Compute a node from values that are known before the program runs, and note it for `early_nodes`."""
+    nodes = _COLLECTOR.get()
     if nodes is not None:
         nodes.append(node)
     node.op.perform(node, values, cells)
 
 
 def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | None:
-    """Return the name of a class or function that some op or type consists of, and that may read anything.
+    """Return the name of a third-party class or function that ops or types consist of, or None.
 
-    That is all code but treadle's own, Python's, and that of the libraries named; None where there is no other.
+    Such code may read anything. Not counted is treadle's own code, Python's, and that of the libraries named.
     """
     pending: list[Any] = []
     for node in nodes:
@@ -58,7 +58,7 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
         thing = pending.pop()
         if id(thing) in met:
             continue
-        met[id(thing)] = thing  # kept, so that nothing else gets its number
+        met[id(thing)] = thing  # kept alive, so that its id is not reused
         is_builtin = isinstance(thing, BuiltinFunctionType) and thing.__module__ is not None
         code = thing if is_builtin or isinstance(thing, type | FunctionType) else type(thing)
         module = code.__module__
@@ -73,7 +73,7 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
 
 
 def _closed_over(function: FunctionType) -> list[object]:
-    """Return the values of a function's closure that are there by now."""
+    """Return the values in a function's closure that are set by now."""
     contents = []
     for cell in function.__closure__ or ():
         with suppress(ValueError):
@@ -82,7 +82,7 @@ def _closed_over(function: FunctionType) -> list[object]:
 
 
 def _parts_of(thing: object) -> Iterable[object]:
-    """Return what an object that is no class and no function consists of, as far as its code may be somebody else's."""
+    """Return the parts of an object, neither class nor function, that may contain third-party code."""
     if isinstance(thing, tuple | list | set | frozenset):
         return thing
     if isinstance(thing, dict):
@@ -98,6 +98,6 @@ def _parts_of(thing: object) -> Iterable[object]:
     if is_own_module(type(thing).__module__) and not isinstance(thing, Type):
         state = getattr(thing, "__dict__", {})
         slots = (name for base in type(thing).__mro__ for name in base.__dict__.get("__slots__", ()))
-        parts += (value for name, value in state.items() if name not in _KNOWN)
+        parts += (value for name, value in state.items() if name not in _DERIVED)
         parts += (getattr(thing, name) for name in slots if hasattr(thing, name))
     return parts

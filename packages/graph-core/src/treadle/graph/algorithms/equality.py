@@ -58,7 +58,7 @@ class _Pairs:
     def __init__(self) -> None:
         self.graphs: list[tuple[list[tuple[Variable, Variable]], set[tuple[Variable, Variable]]]] = []
         self._seen: set[tuple[int, int]] = set()
-        # Keeps the ops alive of which identities were noted.
+        # Keeps alive the ops whose ids are in `_seen`.
         self._ops: list[object] = []
 
     def add_graphs(
@@ -90,7 +90,7 @@ class _Pairs:
             if x in given_xs or y in given_ys:
                 return False
             if x.owner is None or y.owner is None:
-                if not _same_atom(x, y):
+                if not (x.equals(y) if isinstance(x, Constant) and isinstance(y, Constant) else x is y):
                     return False
             elif not self._same_node(x, y, x.owner, y.owner):
                 return False
@@ -119,12 +119,6 @@ class _Pairs:
             if not (mine is a.fgraph and theirs is b.fgraph) and encode(mine) != encode(theirs):
                 return False
         return self.add_graphs(a.inner_outputs, b.inner_outputs, a.inner_inputs, b.inner_inputs, True)
-
-
-def _same_atom(x: Variable, y: Variable) -> bool:
-    if isinstance(x, Constant) and isinstance(y, Constant):
-        return x.equals(y)
-    return x is y
 
 
 def graph_key(inputs: Sequence[Variable], outputs: Sequence[Variable], *, sharing: bool = True) -> str:

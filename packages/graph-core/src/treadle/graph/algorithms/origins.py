@@ -1,8 +1,8 @@
 """What an expression was written with, beyond what it is computed from.
 
-The gradient of ``a * b`` by ``a`` is ``b``; it was written with ``a`` all the same. Functions whose results leave out
-what they were given note that in the results' ``written_with``. Nobody looks at these notes but who finds an input
-without use: building, rewriting and running never do. Only a fresh variable has one, so that it tells of one use.
+The gradient of ``a * b`` with respect to ``a`` is ``b``, but it was written with ``a``. Functions whose results leave
+out an argument note it in the results' ``written_with``. Only the search for unused inputs reads these notes: building,
+rewriting and running never do. Only a new variable has a note, so that it tells of one use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def origins(variables: Iterable[Variable], blockers: Collection[Variable] = ()) -> list[Variable]:
-    """Return all that variables are computed from or were written with, not going beyond those given."""
+    """Return all that variables are computed from or were written with, not going beyond the blockers."""
 
     def expand(var: Variable) -> Iterable[Variable]:
         if var in blockers:
@@ -28,7 +28,7 @@ def origins(variables: Iterable[Variable], blockers: Collection[Variable] = ()) 
 
 
 def named_inputs(sources: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """Return the inputs that a function could be given, of all that expressions were written with."""
+    """Return the possible inputs of a function among all that expressions were written with."""
     return tuple(filter(_is_input, origins(sources))) if sources else ()
 
 
@@ -37,20 +37,12 @@ def _is_input(var: Variable) -> bool:
 
 
 def was_written_with(var: Variable, variables: Collection[Variable]) -> bool:
-    """Whether a variable has a note that leads to one of the others."""
+    """Whether a variable has a note that leads to one of some variables."""
     return bool(var.written_with) and any(source in variables for source in origins(var.written_with))
 
 
 def carry_origins(copies: Iterable[tuple[Variable, Variable]], replaced: Mapping[Variable, Variable]) -> None:
-    """Note for copies of variables what these were written with, where some variables stand for others in the copies.
-
-    Parameters
-    ----------
-    copies
-        Pairs of a variable and its copy.
-    replaced
-        What stands for which variable.
-    """
+    """Carry the notes of variables over to their copies, given as pairs; `replaced` maps variables to replacements."""
     moved: dict[tuple[Variable, ...], tuple[Variable, ...]] = {}
     for old, new in copies:
         sources = old.written_with
@@ -61,7 +53,7 @@ def carry_origins(copies: Iterable[tuple[Variable, Variable]], replaced: Mapping
 
 
 def _replaced(sources: tuple[Variable, ...], replaced: Mapping[Variable, Variable]) -> tuple[Variable, ...]:
-    """Return sources with variables replaced; where that is not needed, themselves."""
+    """Return sources with variables replaced; the same tuple where nothing is."""
     reached = origins(sources, replaced)
     if not any(var in replaced for var in reached):
         return sources

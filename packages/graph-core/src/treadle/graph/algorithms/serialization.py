@@ -2,7 +2,7 @@
 
 A pickler keeps every object it has written alive. So a record made for the first variable of a graph is found again
 (through weak references, per thread) when the pickler meets another variable of the same graph, and identity across
-them holds. A variable beyond the records known makes a new one, which refers to the earlier ones.
+them holds. A variable in no record yet gets a new one, which refers to the earlier ones.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from treadle.graph.ir.op import Op
     from treadle.graph.ir.variable import ScratchPad
 
-# The outputs of one node on the wire, as they are made, before anything is known of their owner.
+# The outputs of one node: class, type and name, from which they are created before their owner is known.
 _Kinds = tuple[tuple[type[Variable], Any, "str | None"], ...]
-# What the outputs of a node are completed with.
+# Tag and origins of each output of a node, set afterwards.
 _Notes = tuple[tuple["ScratchPad | None", tuple[Variable, ...]], ...]
-# One node: op, inputs (positions: first what is given, then the computed variables), outputs' notes, line, tag.
+# One node: op, inputs (as positions: first the record's inputs, then computed variables), outputs' notes, line, tag.
 _NodeState = tuple["Op", tuple[int, ...], _Notes, "UserLine | None", "ScratchPad | None"]
 
 
 class GraphRecord:
     """A flat list of nodes in order, and of the variables that they compute.
 
-    It is restored in two steps: first nodes and variables that know nothing of one another, then the graph. What is
-    pickled with the graph may so refer to any of its variables, be it part of the graph itself: a shared variable to
-    its default update, a tag to a variable further on.
+    It is restored in two steps: first nodes and variables without connections, then the connections. So whatever is
+    pickled with the graph may refer to any of its variables: a shared variable to its default update, a tag to a later
+    variable.
     """
 
     __slots__ = ("__weakref__", "nodes", "variables")
@@ -80,13 +80,13 @@ class GraphRecord:
 
 
 def _blank_record(kinds: Sequence[_Kinds]) -> GraphRecord:
-    """Return a record whose nodes and variables know nothing of one another yet."""
+    """Return a record whose nodes and variables are not connected yet."""
     variables = [kind(of_type, None, None, name) for outputs in kinds for kind, of_type, name in outputs]
     return GraphRecord([Apply.__new__(Apply) for _ in kinds], variables)
 
 
 class _LiveRecords(threading.local):
-    """Where the computed variables and nodes are that a pickler of this thread still keeps alive, by identity."""
+    """Records that picklers of this thread keep alive, with the places in them of variables and nodes, by id."""
 
     def __init__(self) -> None:
         self.places: dict[int, tuple[weakref.ref[GraphRecord], int]] = {}

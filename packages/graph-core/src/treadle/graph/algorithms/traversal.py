@@ -208,7 +208,7 @@ def order_nodes(
     is_given: Callable[[Variable], bool] | None,
     orderings: Mapping[Apply, Iterable[Apply]] | None = None,
 ) -> list[Apply]:
-    """Return the nodes that compute `outs` from what is given, every node after those it needs (see `toposort`)."""
+    """Return the nodes that compute `outs` from given variables, every node after those it needs (see `toposort`)."""
     if orderings:
         return _order_under(outs, is_given, orderings)
     order: list[Apply] = []

@@ -1,1 +1,1 @@
-"""Where nodes come from, and what their errors tell of it."""
+"""Where nodes were built, and the errors of nodes that fail."""

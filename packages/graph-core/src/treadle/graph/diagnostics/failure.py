@@ -1,7 +1,7 @@
 """Errors of nodes: which op, which values, which of the user's lines.
 
-What fails while a program runs becomes an error of its own. What ops and features raise when graphs are built,
-differentiated, rewritten and linked keeps its class, and gets a note.
+An error raised while a program runs becomes a `NodeError`. One that an op or feature raises when a graph is built,
+differentiated, rewritten or linked keeps its class, and gets a note.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def note_op(error: BaseException, op: object, method: str, where: str = "") -> N
 def note_feature(error: BaseException, feature: Any, callback: str, node: Any = None) -> None:
     """Add a note to an error: which callback of which feature raised it, and on which node of the graph.
 
-    Errors of treadle's own tell what is wrong themselves: features refuse changes by them.
+    treadle's own errors get none: they say what is wrong, and features raise them to refuse changes.
     """
     if isinstance(error, TreadleError):
         return
@@ -88,17 +88,7 @@ def describe_value(value: object) -> str:
 
 
 class Report(NamedTuple):
-    """What the message of a node's error is made from.
-
-    Attributes
-    ----------
-    text
-        The sentence that is always told.
-    node
-        The node at fault.
-    values
-        Values of its inputs, by variable, where they are known.
-    """
+    """What the message of a node's error is made from: its first sentence, the node, and known values of its inputs."""
 
     text: str
     node: Apply
@@ -166,7 +156,7 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
     culprit_node = node if culprit is None else culprit
     inputs_text = "" if values is None else f" The inputs are {', '.join(map(describe_value, values)) or 'none'}."
     cause = text_of(error, str, 2000) or type(error).__name__
-    # Of a node that was fused into the one that failed, those inputs are known that both have.
+    # Where the culprit was fused into the node that failed, only the values of inputs that both have are known.
     known_values = {} if values is None else dict(zip(node.inputs, values, strict=False))
     report = Report(
         f"{text_of(culprit_node.op, str, 2000)}: {cause.rstrip('. ')}{culprit_node.where()}.{inputs_text}",
@@ -176,7 +166,7 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
     message = report.message(str(config.exception_verbosity))
     try:
         combined = _of_class(type(error), error.args)
-    except Exception:  # noqa: BLE001 - a class of somebody else's may refuse to be derived from in any way
+    except Exception:  # noqa: BLE001 - a third-party class may refuse in any way to be derived from
         error.add_note(f"{_FAILED}{message}")
         return error
     _take_over(combined, _attributes(error))

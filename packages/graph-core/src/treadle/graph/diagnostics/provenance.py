@@ -147,7 +147,7 @@ class UserLine:
 
     @property
     def trace(self) -> list[UserLine]:
-        """The line itself, the user's lines that called it, innermost first, and then what is kept of treadle's own."""
+        """The line itself, the user's lines that called it, innermost first, and then the kept frames of treadle."""
         lines: list[UserLine] = []
         line: UserLine | None = self
         while line is not None:
@@ -263,7 +263,7 @@ def user_line(depth: int = 1) -> UserLine | None:
             line = lines.get(key)
             if line is None:
                 # setdefault: another thread may be making the same one. The table keeps `outer` alive, so that its
-                # identity stays its own.
+                # id is not reused.
                 line = lines.setdefault(key, UserLine(file, number, path, outer))
             internal: int = config.traceback__compile_limit
             if internal and frame is not start:
@@ -276,14 +276,14 @@ def user_line(depth: int = 1) -> UserLine | None:
 
 
 # Callers far out are seldom the user's, but the user pays for every frame that is looked at, for every node.
-_LOOKED_AT_PER_KEPT = 2
+_FRAMES_PER_CALLER = 2
 
 
 def _callers(frame: FrameType, limit: int) -> UserLine | None:
     """Return the user's line nearest to a frame, with those that called it, `limit` - 1 in all; all if -1."""
     files = _FRAMES.files
     frames: list[tuple[dict[LineKey, UserLine], str, int]] = []
-    budget = _LOOKED_AT_PER_KEPT * limit
+    budget = _FRAMES_PER_CALLER * limit
     current: FrameType | None = frame
     while current is not None and budget:
         file = current.f_code.co_filename
@@ -316,9 +316,9 @@ def _internal_frames(start: FrameType, end: FrameType, limit: int) -> tuple[User
 
 
 def carried(line: UserLine | None, new_line: UserLine | None) -> UserLine | None:
-    """Return the line for a node that replaces one of `line`, and was made with `made` by a rewrite.
+    """Return the line of a node that a rewrite built at `new_line` to replace one of `line`.
 
-    The line is that of the replaced node; what is kept of treadle's own frames is the new node's.
+    It is the line of the replaced node, with the frames inside treadle that are kept of the new one.
     """
     if line is None or new_line is None or not new_line.inner:
         return line

@@ -1,1 +1,1 @@
-"""Graphs that know who uses what: one that can be changed, one that cannot, and the features that observe them."""
+"""Graphs that keep the users of each variable, changeable and frozen ones, and the features that observe them."""

@@ -1,4 +1,4 @@
-"""What every function graph can be asked, whether it can be changed or not."""
+"""The interface that all function graphs share, whether they can be changed or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editing of function graphs: every edit is checked, journalled, told to features, and whole or not at all."""
+"""Edits of function graphs: each is checked, journalled, reported to features, and done as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EditableGraph(AbstractFunctionGraph):
-    """Base of `FunctionGraph`: what is in the graph, and the methods that change it."""
+    """Base of `FunctionGraph`: the contents of the graph, and the methods that change it."""
 
     inputs: list[Variable]
     outputs: list[Variable]
@@ -142,16 +142,16 @@ class EditableGraph(AbstractFunctionGraph):
     def _remove_users(self, variables: Iterable[Variable], reason: str | None) -> None:
         """Remove outputs and nodes that depend on variables."""
         core = self._structure
-        dependent = list(walk(variables, self._made_from))
+        dependent = list(walk(variables, self._computed_from))
         positions = sorted(n.op.idx for v in dependent for n, _ in core.clients[v] if isinstance(n.op, Output))
         removed_outputs = [core.outputs[index] for index in positions]
         for index in reversed(positions):
             core.remove_output(index, reason)
-        # Breadth first is no order of evaluation, but nodes without users go at once, and take those below along.
+        # Breadth first is no order of evaluation, but pruning a node without users also prunes those before it.
         for var in (*removed_outputs, *reversed(dependent)):
             core.prune(var, reason)
 
-    def _made_from(self, var: Variable) -> list[Variable]:
+    def _computed_from(self, var: Variable) -> list[Variable]:
         return [out for node, _ in self.clients[var] for out in node.outputs if out not in self._structure.given]
 
     def import_var(self, var: Variable, reason: str | None = None, import_missing: bool = False) -> None:
@@ -216,7 +216,7 @@ class EditableGraph(AbstractFunctionGraph):
         return new_nodes
 
     def _check_given(self, nodes: Iterable[Apply], import_missing: bool, reason: str | None) -> None:
-        """Refuse nodes that need something from outside the graph, or make that inputs."""
+        """Refuse nodes that need variables from outside the graph, or make these inputs."""
         variables = self.clients
         for node in nodes:
             for var in node.inputs:
@@ -291,7 +291,7 @@ class EditableGraph(AbstractFunctionGraph):
         verbose: bool | None = None,
         import_missing: bool = False,
     ) -> None:
-        """Let `new_var` take the place of `var` with all its clients.
+        """Replace `var` by `new_var` in all its clients.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class EditableGraph(AbstractFunctionGraph):
                     core.change_input(node, i, new_var, reason)
             core.prune(var, reason)
             if not was_present:
-                # Only what came with it used the old variable.
+                # It may have no client: the old variable may have been used by its new nodes only.
                 core.prune(new_var, reason)
             observers.finish()
         except BaseException:
@@ -392,7 +392,7 @@ class EditableGraph(AbstractFunctionGraph):
     def remove_client(
         self, var: Variable, client_to_remove: Client, reason: str | None = None, remove_if_empty: bool = False
     ) -> None:
-        """Strike off a client of a variable.
+        """Remove a client from the list of a variable's clients.
 
         Parameters
         ----------

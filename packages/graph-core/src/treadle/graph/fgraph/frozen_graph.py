@@ -136,7 +136,7 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
     def clone_get_equiv(
         self, check_integrity: bool = False, attach_feature: bool = False
     ) -> tuple[FunctionGraph, dict[Any, Any]]:
-        """Return a copy that can be changed, and which of its variables and nodes stands for which of this graph's."""
+        """Return a copy that can be changed, and a mapping from this graph's variables and nodes to the copy's."""
         equiv = clone_get_equiv(self.inputs, self.outputs)
         new = FunctionGraph([equiv[v] for v in self.inputs], [equiv[v] for v in self.outputs], clone=False)
         if check_integrity:
@@ -170,7 +170,7 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
                 names = ", ".join(map(str, self.inputs))
                 msg = f"bind: {old} is no input of the graph. Replace its inputs only: {names}."
                 raise GraphValueError(msg)
-        # Nodes that no replacement reaches are copied too: whoever gets them may change them.
+        # Nodes that no replacement reaches are copied too: the caller may change them.
         for node in self._order:
             new = node.clone_with_new_inputs([pairs.get(x, x) for x in node.inputs])
             pairs.update(zip(node.outputs, new.outputs, strict=True))
@@ -234,7 +234,7 @@ def _signature(inputs: Sequence[Variable], outputs: Sequence[Variable], order: I
 
 
 def _atom(var: Variable) -> object:
-    """Return what stands for a variable without owner: a constant's value, or else the variable."""
+    """Return the part of a signature for a variable without owner: a constant's value, or else the variable."""
     if isinstance(var, Constant):
         try:
             return var.signature()

@@ -1,4 +1,4 @@
-"""FunctionGraph: a graph with known inputs and outputs, which can be changed and knows who uses what."""
+"""FunctionGraph: a graph with known inputs and outputs, which can be changed and keeps the users of each variable."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class FunctionGraph(EditableGraph):
     Two function graphs are equal (``==``) only if they are the same object; `equals` and `stable_key` compare what
     they compute, and `freeze` returns a graph that compares by it.
 
-    Every edit is whole or not at all: one that is refused, by the graph or by a feature, leaves everything as it
-    was. A cycle through one node is refused at once; a longer one is found by the next `toposort` or `validate`, so
-    that an edit need not search the graph (`transaction` undoes what a failing `validate` finds).
+    Every edit is done as a whole or not at all: one that is refused, by the graph or by a feature, leaves everything
+    as it was. A cycle through one node is refused at once; a longer one is found by the next `toposort` or `validate`,
+    so that an edit need not search the graph (`transaction` undoes what a failing `validate` finds).
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class FunctionGraph(EditableGraph):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Return the methods of `ReplaceValidate` that the graph has without it: only who asks pays for them."""
+            """Return a method of `ReplaceValidate`, which every graph has on demand, without the feature attached."""
             if name in ON_DEMAND:
                 return method_on_demand(self, name)
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
@@ -284,7 +284,7 @@ class FunctionGraph(EditableGraph):
     def add_ordering(self, first: Apply, second: Apply) -> None:
         """Put a node before another one in every order from now on, for features that set ``keeps_orderings``."""
         if not self._observers.is_telling:
-            # Not taken back with any edit: an order kept from before does not know it.
+            # No edit undoes it, so the order noted at earlier places in the journal does not include it.
             self._structure.forget_marks()
         self._structure.order.add_constraint(first, second)
 
@@ -295,7 +295,7 @@ class FunctionGraph(EditableGraph):
     # History, for features that offer it
 
     def keep_journal(self, keep: bool) -> None:
-        """Begin to keep what is needed to take steps back; False, as often as True before, ends it."""
+        """Start (True) or stop (False) keeping the steps that `revert_journal` needs; calls are counted."""
         if keep:
             self._observers.keep()
         else:
@@ -306,7 +306,7 @@ class FunctionGraph(EditableGraph):
         return self._structure.mark()
 
     def told_mark(self) -> int:
-        """Return the place after the step that features are being told of, or have been told of last."""
+        """Return the place in the journal after the step reported to features last."""
         return self._observers.told_mark()
 
     def revert_journal(self, mark: int) -> None:
@@ -322,7 +322,7 @@ class FunctionGraph(EditableGraph):
     def clone_get_equiv(
         self, check_integrity: bool = False, attach_feature: bool = True
     ) -> tuple[FunctionGraph, dict[Any, Any]]:
-        """Return a copy, and which of its variables and nodes stands for which of this graph's.
+        """Return a copy, and a mapping from this graph's variables and nodes to the copy's.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What was done to a graph, step by step, so that it can be taken back exactly, and told to features."""
+"""The steps done to a graph, each of which can be undone exactly and reported to features."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Step(ABC):
 
 
 class Imported(Step):
-    """Nodes came in, and with them variables that were not known before."""
+    """Nodes entered in, and with them variables that were not known before."""
 
     __slots__ = ("fresh", "nodes", "reason")
 
@@ -65,26 +65,26 @@ class Imported(Step):
 class Pruned(Step):
     """A node left, with its outputs."""
 
-    __slots__ = ("gone", "node", "reason", "serial", "serials", "slot")
+    __slots__ = ("node", "outputs", "reason", "serial", "serials", "slot")
 
     def __init__(
         self,
         node: Apply,
         serial: int,
         serials: list[int],
-        gone: list[Variable],
+        outputs: list[Variable],
         slot: Slot | bool,
         reason: str | None,
     ) -> None:
         self.node, self.serial, self.serials = node, serial, serials
-        self.gone, self.slot, self.reason = gone, slot, reason
+        self.outputs, self.slot, self.reason = outputs, slot, reason
 
     def undo(self, graph: GraphStructure) -> None:
         """Bring the node back to where it was."""
         node = self.node
         graph.nodes[node] = self.serial
         graph.nodes_disordered = True
-        for out in self.gone:
+        for out in self.outputs:
             graph.add_variable(out)
         for i, (x, serial) in enumerate(zip(node.inputs, self.serials, strict=True)):
             graph.relist(x, node, i, serial)
@@ -118,16 +118,16 @@ class Changed(Step):
 
 
 class Listed(Step):
-    """A variable without owner became known, or one that nothing uses was forgotten."""
+    """A variable without owner was entered, or an unused one removed."""
 
-    __slots__ = ("came", "table", "var")
+    __slots__ = ("entered", "table", "var")
 
-    def __init__(self, var: Variable, table: Clients, came: bool) -> None:
-        self.var, self.table, self.came = var, table, came
+    def __init__(self, var: Variable, table: Clients, entered: bool) -> None:
+        self.var, self.table, self.entered = var, table, entered
 
     def undo(self, graph: GraphStructure) -> None:
-        """Forget the variable, or know it again."""
-        if self.came:
+        """Remove the variable, or enter it again."""
+        if self.entered:
             del graph.clients[self.var]
         else:
             graph.clients[self.var] = self.table
@@ -136,14 +136,14 @@ class Listed(Step):
 class ClientListed(Step):
     """A client was listed or struck off by hand."""
 
-    __slots__ = ("came", "i", "node", "serial", "var")
+    __slots__ = ("entered", "i", "node", "serial", "var")
 
-    def __init__(self, var: Variable, node: Apply, i: int, serial: int, came: bool) -> None:
-        self.var, self.node, self.i, self.serial, self.came = var, node, i, serial, came
+    def __init__(self, var: Variable, node: Apply, i: int, serial: int, entered: bool) -> None:
+        self.var, self.node, self.i, self.serial, self.entered = var, node, i, serial, entered
 
     def undo(self, graph: GraphStructure) -> None:
         """Strike the client off, or list it again."""
-        if self.came:
+        if self.entered:
             del graph.clients[self.var][self.node, self.i]
         else:
             graph.relist(self.var, self.node, self.i, self.serial)

@@ -30,21 +30,14 @@ class Slot:
 
 
 class LabelledList:
-    """Nodes in order.
-
-    Attributes
-    ----------
-    slots
-        The place of each node.
-    relabelled
-        How many labels were given anew because there was no room between two.
-    """
+    """Nodes in order, each in a `Slot`."""
 
     __slots__ = ("_head", "relabelled", "slots")
 
     def __init__(self, nodes: Iterable[Apply]) -> None:
         self._head = Slot(None)
         self.slots: dict[Apply, Slot] = {}
+        # How many labels were replaced because there was no room between two.
         self.relabelled = 0
         for node in nodes:
             self.insert(node, None)

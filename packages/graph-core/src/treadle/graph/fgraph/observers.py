@@ -1,4 +1,4 @@
-"""How features hear of what happens to a graph, and how an edit that fails is undone with them."""
+"""How features are told of changes to a graph, and how a failed edit is undone."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Callback = tuple[Feature, "Callable[..., Any]"]
 
 
 class Observers:
-    """The features of one graph, in order of attachment, with what they have been told.
+    """The features of one graph, in order of attachment, and how far in the journal they are.
 
-    Features hear of the steps in the graph's journal one after the other, each when the edit that made it is
-    complete. Steps that a callback makes are told after those that led to them.
+    Steps in the graph's journal are reported to the features one after the other, each when the edit that made it is
+    complete. Steps that a callback makes are reported after those that led to them.
     """
 
     __slots__ = ("_callbacks", "_core", "_graph", "_heard", "_installed", "_reverting", "_telling", "_told", "features")
@@ -42,13 +42,13 @@ class Observers:
         self._told = 0
         self._telling = False
         self._reverting = False
-        # What a feature failed on (the place of the step, the number of the news), and who had heard of it by then.
+        # What a feature failed on (the place of the step, the number of the news), and the features told before it.
         self._heard: tuple[int, int, list[Feature]] | None = None
 
     # Attaching
 
     def attach(self, feature: Feature) -> bool:
-        """Attach a feature; False if it, or its graph, has it that it is there already."""
+        """Attach a feature; False if it is attached already, or raises `AlreadyThere`."""
         unchecked: object = feature
         if isinstance(unchecked, type) or not hasattr(unchecked, "on_attach"):
             msg = f"FunctionGraph: a feature is needed, got {text_of(unchecked)}. Pass an instance of a Feature."
@@ -137,7 +137,7 @@ class Observers:
         return len(core.journal)
 
     def finish(self) -> None:
-        """End an edit that worked: tell the features, unless they are just being told of another one."""
+        """End an edit that succeeded: report it to the features, unless another one is just being reported."""
         core = self._core
         if not self._telling:
             if self.features:
@@ -150,7 +150,7 @@ class Observers:
             self._told = 0
 
     def fail(self, mark: int) -> None:
-        """End an edit that failed: take back every step since the mark, with the features that heard of it."""
+        """End an edit that failed: undo every step since the mark, and report that to the features told of it."""
         told_before, heard = self._told, self._heard
         core = self._core
         first_error: Exception | None = None
@@ -175,7 +175,7 @@ class Observers:
             raise first_error
 
     def _tell_back(self, news: Sequence[News], failed: tuple[int, int, list[Feature]] | None) -> Exception | None:
-        """Tell that a step was taken back to those that had heard of it; return the first error."""
+        """Report the undoing of a step to the features that were told of it; return the first error."""
         first_error: Exception | None = None
         for number in reversed(range(len(news) if failed is None else failed[1] + 1)):
             name, args = news[number]
@@ -210,7 +210,7 @@ class Observers:
             self._telling = False
 
     def _note_failure(self, number: int, name: str, failed: Callable[..., object]) -> None:
-        """Note who had heard of the news when a feature failed on it."""
+        """Note which features were told of the news before one failed on it."""
         heard = []
         for feature, method in self.callbacks(name):
             if method is failed:

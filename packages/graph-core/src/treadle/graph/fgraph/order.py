@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treadle.graph.ir.variable import Variable
 
-# A sort of the whole graph costs less per node than repairs do: it is taken where this part of the nodes is concerned.
+# A sort of the whole graph costs less per node than repairs: it is used if more than one in this many nodes waits.
 REPAIRED_PART = 8
 
 
@@ -73,13 +73,7 @@ OrderChange: TypeAlias = Placed | Moved | Rebuilt
 
 
 class MaintainedOrder:
-    """The order of a graph's nodes: those a node needs stand before it.
-
-    Parameters
-    ----------
-    nodes, clients, inputs, outputs
-        The graph's own tables: its nodes, who uses each variable, the variables that are given, and those wanted.
-    """
+    """The order of a graph's nodes: those a node needs stand before it. The parameters are the graph's own tables."""
 
     __slots__ = (
         "_after",
@@ -311,9 +305,9 @@ class MaintainedOrder:
     def _search(
         self, start: Apply, target: Apply, forward: bool, limit: int, reached: dict[Apply, Apply | None]
     ) -> Iterator[Apply]:
-        """Find what needs `start` and stands before a label, or what it needs and stands behind; yield at each edge.
+        """Find nodes that need `start` and stand before a label, or that it needs and stand behind; yield at each edge.
 
-        What is found is noted with what led to it. A way to `target` is a cycle.
+        Each node reached is noted with the one that led to it. A path to `target` is a cycle.
         """
         slots, count = self.find_places().slots, self.statistics
         neighbours = self._successors if forward else self._predecessors
@@ -324,8 +318,8 @@ class MaintainedOrder:
             for other in neighbours(node):
                 count.edges += 1
                 if other is target:
-                    way = _way(node, reached)
-                    raise cycle_error([*way[::-1], target] if forward else [target, *way])
+                    path = _path(node, reached)
+                    raise cycle_error([*path[::-1], target] if forward else [target, *path])
                 label = slots[other].label
                 if other not in reached and (label < limit if forward else label > limit):
                     reached[other] = node
@@ -384,9 +378,9 @@ class MaintainedOrder:
         self._constraints.clear()
 
 
-def _way(node: Apply, reached: dict[Apply, Apply | None]) -> list[Apply]:
+def _path(node: Apply, reached: dict[Apply, Apply | None]) -> list[Apply]:
     """Return the nodes from one that a search found back to where it began."""
-    way = [node]
-    while (before := reached[way[-1]]) is not None:
-        way.append(before)
-    return way
+    path = [node]
+    while (before := reached[path[-1]]) is not None:
+        path.append(before)
+    return path

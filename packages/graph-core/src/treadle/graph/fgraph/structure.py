@@ -1,4 +1,4 @@
-"""The tables of a changeable graph: who uses what, in which order; every step is journalled and can be taken back."""
+"""The tables of a changeable graph: users of variables, order of evaluation, and a journal to undo every step."""
 
 from __future__ import annotations
 
@@ -76,29 +76,7 @@ class Clients(dict[Client, int]):
 
 
 class GraphStructure:
-    """Inputs, outputs, nodes and clients of a graph, without features and without checks.
-
-    Attributes
-    ----------
-    inputs, outputs
-        Lists of variables.
-    given
-        The inputs, for quick lookup.
-    output_nodes
-        The stand-in client of each output.
-    clients
-        Every variable of the graph, with who uses it.
-    nodes
-        Every node, with a serial number: the higher, the later it came.
-    order
-        The maintained order of evaluation.
-    journal
-        The steps done since it was last emptied.
-    keeping
-        How many histories and open edits want repairs of the order journalled.
-    update_mapping
-        Which output is the new value of which input, by position.
-    """
+    """Inputs, outputs, nodes and clients of a graph, without features and without checks."""
 
     __slots__ = (
         "_clean_marks",
@@ -121,13 +99,20 @@ class GraphStructure:
     def __init__(self) -> None:
         self.inputs: list[Variable] = []
         self.outputs: list[Variable] = []
+        # The inputs, for quick lookup.
         self.given: dict[Variable, None] = {}
+        # The stand-in client of each output.
         self.output_nodes: list[Apply] = []
+        # Every variable of the graph, with its users.
         self.clients: dict[Variable, Clients] = {}
+        # Every node, with a serial number: the higher, the later it came.
         self.nodes: dict[Apply, int] = {}
         self.order = MaintainedOrder(self.nodes, self.clients, self.given, self.outputs)
+        # The steps done since it was last emptied.
         self.journal: list[Step] = []
+        # How many histories and open edits need repairs of the order journalled.
         self.keeping = 0
+        # Which output is the new value of which input, by position.
         self.update_mapping: dict[int, int] | None = None
         # Tables in which something was put back, so that their order must be restored before it is looked at.
         self.disordered: set[Variable] = set()
@@ -141,15 +126,15 @@ class GraphStructure:
     # Steps forward
 
     def add_variable(self, var: Variable) -> None:
-        """Know a variable that nothing uses so far."""
+        """Enter a variable that nothing uses yet."""
         if var not in self.clients:
             self.clients[var] = Clients()
 
     def list_variable(self, var: Variable) -> None:
-        """Know a variable without owner, or one that is given."""
+        """Enter a variable without owner, or an input, and journal that."""
         if var not in self.clients:
             table = self.clients[var] = Clients()
-            self.journal.append(Listed(var, table, came=True))
+            self.journal.append(Listed(var, table, entered=True))
 
     def import_nodes(self, new_nodes: Sequence[Apply], reason: str | None) -> None:
         """Bring in nodes, each after those it needs."""
@@ -191,7 +176,7 @@ class GraphStructure:
             self.outputs[node.op.idx] = var
 
     def prune(self, var: Variable, reason: str | None) -> None:
-        """Remove what nothing uses any more, beginning with a variable; what computes a given one is not used."""
+        """Remove what nothing uses any more, beginning with a variable; nodes that compute inputs count as unused."""
         clients, nodes, inputs = self.clients, self.nodes, self.given
         pending = [var]
         while pending:
@@ -203,7 +188,7 @@ class GraphStructure:
             if node is None or node not in nodes:
                 if unused not in inputs:
                     del clients[unused]
-                    self.journal.append(Listed(unused, table, came=False))
+                    self.journal.append(Listed(unused, table, entered=False))
                 continue
             if len(node.outputs) > 1 and any(clients[out] and out not in inputs for out in node.outputs):
                 continue
@@ -226,7 +211,7 @@ class GraphStructure:
             self.clients[var][node, i] = serial = self._serial
         else:
             serial = self.clients[var].pop((node, i))
-        self.journal.append(ClientListed(var, node, i, serial, came=listed))
+        self.journal.append(ClientListed(var, node, i, serial, entered=listed))
 
     def add_output(self, var: Variable, reason: str | None) -> None:
         """Add a variable of the graph as the last output."""
@@ -247,19 +232,19 @@ class GraphStructure:
         self._set_mapping({_moved(o, index): i for o, i in (self.update_mapping or {}).items() if o != index})
 
     def number_outputs(self, start: int) -> None:
-        """Tell the stand-ins from a position on where they stand."""
+        """Renumber the stand-ins from a position on."""
         for index in range(start, len(self.output_nodes)):
             self.output_nodes[index].op = Output(index)
 
     def add_input(self, var: Variable, reason: str | None) -> None:
-        """Take a variable as given."""
+        """Make a variable an input."""
         self.list_variable(var)
         self.inputs.append(var)
         self.given[var] = None
         self.journal.append(InputChanged(len(self.inputs) - 1, var, True, reason))
 
     def remove_input(self, index: int, reason: str | None) -> None:
-        """Take a variable as given no longer."""
+        """Remove an input."""
         var = self.inputs.pop(index)
         del self.given[var]
         self.journal.append(InputChanged(index, var, False, reason))
@@ -328,7 +313,7 @@ class GraphStructure:
             self._clean_marks.append(place)
 
     def forget_marks(self) -> None:
-        """Take the order at every place in the journal as unknown."""
+        """Forget at which places in the journal the order is known."""
         self._clean_marks.clear()
 
     def undo_last(self) -> Step:
@@ -349,7 +334,7 @@ class GraphStructure:
         self._reordered = False
 
     def clear_journal(self) -> None:
-        """Forget how to take back what was done."""
+        """Forget all steps, so that they cannot be undone."""
         self.journal.clear()
         self._clean_marks.clear()
 

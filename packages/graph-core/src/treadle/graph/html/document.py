@@ -90,7 +90,7 @@ def library() -> dict[str, str]:
     return texts
 
 
-# A notebook keeps what its cells show: a page of more boxes than this belongs in a file of its own.
+# A notebook stores the output of its cells: a page of more boxes than this belongs in a file.
 _MOST_BOXES = 3_000
 _MOST_LINES = 200
 
@@ -114,7 +114,7 @@ def notebook_fragment(thing: Any, height: int) -> str:
         text = page(content, None)
     except DrawingLibraryError as error:
         return _as_text(thing, str(error))
-    # The frame may run the page's program, but is a stranger to the notebook around it.
+    # The frame may run the page's program, but has no access to the notebook around it.
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(text)}" title="{html.escape(content.data["name"])}" '
         f'style="width: 100%; height: {height}px; border: 1px solid #8886; border-radius: 6px"></iframe>'
@@ -130,7 +130,7 @@ class Comparison(NamedTuple):
 
 
 def _json(data: object) -> str:
-    """Return JSON that no name in it can end: a script ends at the first closing tag, wherever that stands."""
+    """Return JSON without characters of tags: a script on a page ends at the first closing tag, even in a string."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -157,5 +157,5 @@ def page(content: Record | Comparison, title: str | None) -> str:
         "program": program(),
         "data": _json(data),
     }
-    # One pass: what is filled in is not searched again.
+    # One pass: the fillers are not searched.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fillers[match[1]], asset("page.html"))

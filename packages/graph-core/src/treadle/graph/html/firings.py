@@ -67,7 +67,7 @@ def _row(firing: object, before: _Index, after: _Index) -> Json:
         line = node.user_line
     name = None if op is None else as_text(op)
     row: dict[str, object] = {"op": name, "before": before.exact(old), "after": after.exact(new)}
-    # Rewriting works on copies: where the very nodes are not in the graphs given, line and op tell them.
+    # Rewriting works on copies: nodes that are not in the graphs given are found by line and op.
     if not row["before"] and line is not None:
         removed = before.ops_at(line) - after.ops_at(line)
         row["before"] = before.at(line, [name] if name is not None else sorted(removed))

@@ -33,17 +33,17 @@ class _Table:
 
     def __init__(self) -> None:
         self.rows: list[object] = []
-        self._held: list[object] = []  # keeps what is known by its id alive, so that no other thing gets the id
+        self._alive: list[object] = []  # keeps things alive, so that their ids are not reused
         self._keys: dict[Hashable, int] = {}
         self._texts: dict[str, int] = {}
 
     def of(self, thing: Any, row: Callable[[Any], Any]) -> int:
-        """Return the number of a thing's row; things are told apart by identity.
+        """Return the number of a thing's row; things are compared by identity.
 
-        To compare ops and types may be slow, or fail, where they are anyone's.
+        Comparing ops and types may be slow, or fail, for third-party classes.
         """
         if id(thing) not in self._keys:
-            self._held.append(thing)
+            self._alive.append(thing)
         return self.number(id(thing), lambda: row(thing))
 
     def number(self, key: Hashable, row: Callable[[], object]) -> int:
@@ -58,11 +58,11 @@ class _Table:
 
 
 def _parameter(value: object) -> str:
-    """Return a static parameter as text: one that is a record with a name by class and name, others by their repr."""
+    """Return a static parameter as text: a dataclass with a name by class and name, anything else by its repr."""
     name = getattr(value, "name", None)
     if isinstance(name, str) and hasattr(value, "__dataclass_fields__"):
         return f"{type(value).__name__}({as_text(name)})"
-    # Addresses differ from one run to the next, and tell nothing.
+    # Addresses differ from one run to the next.
     return re.sub(r" at 0x[0-9a-fA-F]+", "", as_text(value, write=repr, longest=4 * _LONGEST))[:_LONGEST]
 
 
@@ -91,18 +91,13 @@ def _type_row(kind: object) -> Json:
 
 
 class Record:
-    """A graph as plain data.
+    """A graph as plain data: tables of ops, types, lines and scopes, and the graphs, the outer one first.
 
-    Attributes
-    ----------
-    boxes
-        Position of each node's and leaf's box among the boxes of the outer graph.
-    data
-        What goes into the page: tables of ops, types, lines and scopes, and the graphs, the outer one first. A graph
-        is a list of boxes; an op's inner graph is another of the graphs, shared by all nodes of the op.
+    A graph is a list of boxes; an op's inner graph is another of the graphs, shared by all nodes of the op.
     """
 
     def __init__(self, name: str, profile: Mapping[Apply, float]) -> None:
+        # The place of each node's and leaf's box in the outer graph.
         self.boxes: dict[Apply | Variable, int] = {}
         self._profile = profile
         self._ops, self._types, self._lines, self._scopes = _Table(), _Table(), _Table(), _Table()

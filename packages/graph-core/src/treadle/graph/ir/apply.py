@@ -76,7 +76,7 @@ class Apply(Generic[V_co]):
             )
             raise GraphTypeError(msg) from error
         self._tag: ScratchPad | None = None
-        # It tells what was there before somebody's function was called, as that of a loop's step (see `new_serial`).
+        # Tells nodes that a user's function built, such as a loop's step, from earlier ones (see `new_serial`).
         self.serial = next(_SERIALS)
         for var in self.inputs:
             if not isinstance(var, Variable):
@@ -202,14 +202,14 @@ class Apply(Generic[V_co]):
                     new_inputs[i] = self._converted(old, new)
                 remake = remake or new_inputs[i].type != old.type
             elif self.op._output_type_depends_on_input_value:
-                # What it depends on may follow from types further up: only where these may change, it is made anew.
+                # The value may depend on types further up: the node is made anew only where these may change.
                 remake = remake or not strict or isinstance(old, Constant) or isinstance(new, Constant)
         if not remake:
             return self._rebuilt(new_inputs, [out.clone() for out in self.outputs])
         return self._remade(new_inputs)
 
     def _remade(self, inputs: Sequence[Variable]) -> Apply:
-        """Return what the op makes of other inputs, with what this node is known by."""
+        """Return the op's node on other inputs, with this node's line, tag and names."""
         try:
             node = self.op.make_node_like(self, inputs)
         except Exception as error:
@@ -223,7 +223,7 @@ class Apply(Generic[V_co]):
         return node
 
     def _converted(self, old: Variable, new: Variable) -> Variable:
-        """Return an input as one of the type of the old one."""
+        """Return an input converted to the type of the old one."""
         try:
             return old.type.filter_variable(new)
         except Exception as error:

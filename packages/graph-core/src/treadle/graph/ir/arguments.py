@@ -1,4 +1,4 @@
-"""Arguments as functions take them: one conversion for each kind, where they enter."""
+"""Conversions of arguments, one for each kind, applied where they enter."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def as_count(what: str, value: object, least: int = 0, most: int = 10_000) -> in
     value
         The argument.
     least, most
-        The least and the largest integer that are taken: more things than that are a mistake rather than a wish.
+        The least and the largest integer that are taken: a larger count would be a mistake.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Whether an expression is being composed: by a gradient, a rewrite, or a function that is made of others.
 
 Such expressions were written with NumPy's rules in mind, and follow them whatever the user's options say about the
-dtypes of Python numbers. Who composes says so; it does not show from the module that a call stands in.
+dtypes of Python numbers. The code that composes declares it; the module that a call stands in does not show it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMPOSING: ContextVar[bool] = ContextVar("treadle.composing", default=False)
 
 
 def is_composing() -> bool:
-    """Return whether the expression at hand is part of one that is being composed."""
+    """Return whether expressions built now are part of one that is being composed."""
     return _COMPOSING.get()
 
 
@@ -36,7 +36,7 @@ def composing() -> Iterator[None]:
 
 
 def composed(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function whose calls compose: what is built inside of them follows NumPy's rules.
+    """Return a function whose calls compose: expressions built inside them follow NumPy's rules.
 
     >>> from treadle.graph.ir.composition import composed, is_composing
     >>> composed(is_composing)(), is_composing()

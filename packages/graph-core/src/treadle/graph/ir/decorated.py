@@ -1,4 +1,4 @@
-"""Pickling what a decorator put in the place of a function."""
+"""Pickling of objects that a decorator put in the place of a function."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ _WRITING = _Writing()
 
 
 def reduce_by_place(thing: object, function: object, make: Callable[..., object], *parts: object) -> tuple[object, ...]:
-    """Return what ``__reduce__`` of an object returns that a decorator made of a function.
+    """Return the ``__reduce__`` value of an object that a decorator made of a function.
 
-    pickle writes a function as the place where it is defined, and there stands the object: so its place is written.
-    Functions of a script or notebook, which other processes do not have, are written whole by cloudpickle; where that
-    is loaded, they go along.
+    The object is pickled as a function would be: by module and name, where the object now stands. Functions of a script
+    or notebook, which other processes do not have, are added to the pickle if cloudpickle is loaded.
 
     Parameters
     ----------
@@ -40,10 +39,10 @@ def reduce_by_place(thing: object, function: object, make: Callable[..., object]
     function
         The function that it was made of.
     make, parts
-        What makes the object, and of what, the function among it.
+        What makes the object, and its arguments, the function among them.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
-    if module not in sys.modules or "<" in name or _held(module, name) != thing:
+    if module not in sys.modules or "<" in name or _object_at(module, name) != thing:
         return make, parts
     cloudpickle = sys.modules.get("cloudpickle") if module == "__main__" else None
     if cloudpickle is None or id(thing) in _WRITING.now:
@@ -55,7 +54,7 @@ def reduce_by_place(thing: object, function: object, make: Callable[..., object]
         _WRITING.now.discard(id(thing))
 
 
-def _held(module: str, name: str) -> object:
+def _object_at(module: str, name: str) -> object:
     __import__(module)
     thing: object = sys.modules[module]
     for part in name.split("."):
@@ -64,8 +63,8 @@ def _held(module: str, name: str) -> object:
 
 
 def _found(module: str, name: str, parts_pickle: bytes | None = None) -> object:
-    """Return what stands in a place; or what is made of the parts that came along, if that is something else."""
-    present = _held(module, name)
+    """Return the object of a name in a module; or one made of the pickled parts, if that is something else."""
+    present = _object_at(module, name)
     if parts_pickle is None:
         if present is None:
             msg = (

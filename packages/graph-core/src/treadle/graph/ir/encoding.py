@@ -110,7 +110,7 @@ def _encode_container(value: Any) -> bytes | None:
 
 
 def _encode_callable(value: object) -> bytes | None:
-    """Encode classes, what a module holds under its own name, and partials, by name; None for anything else."""
+    """Encode classes, importable objects and partials by name; None for anything else."""
     if isinstance(value, type):
         return tagged("k", qualified_name(value).encode())
     if isinstance(value, FunctionType | BuiltinFunctionType):
@@ -147,7 +147,7 @@ def encode(value: Any) -> bytes:
     Raises
     ------
     GraphTypeError
-        For a value whose identity cannot be told in another process, such as a lambda.
+        For a value that cannot be recognised in another process, such as a lambda.
     """
     for attempt in (_encode_atom, _encode_container):
         encoded = attempt(value)

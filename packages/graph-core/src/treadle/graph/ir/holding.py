@@ -1,12 +1,12 @@
-"""Calls hold the locks of cells while they run; no exception, wherever it comes, leaves one of them held.
+"""Calls hold the locks of cells while they run; no exception, wherever it is raised, leaves one of them held.
 
-An interrupt is looked at where a call returns, where a loop begins again, and where a function of Python begins. None
-of these lies between ``with`` taking one of the interpreter's own locks and its block, nor between the end of the
-block and letting go: one ``with`` for each lock has no gap, as long as no function written in Python takes or releases.
+Python handles interrupts where a call returns, where a loop begins again, and where a Python function begins. None of
+these lies between ``with`` taking one of the interpreter's own locks and its block, nor between the end of the block
+and the release: one ``with`` for each lock has no gap, as long as no function written in Python takes or releases it.
 
-What a trace function raises, as a debugger's does, can come at any instruction, also at those with which a block
-ends. The lock is then still held, and the frame that took it is left. Calls therefore look, where an exception leaves
-them from a line that takes a lock, how often their thread is to hold it, and let go of what is too much.
+A trace function, such as a debugger's, can raise at any instruction, also at those with which a block ends. The lock is
+then still held when the frame that took it is left. So where an exception leaves a call from a line that takes a lock,
+the call counts how often its thread should hold the lock, and releases it down to that count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Their globals have ``places``: by line of a ``with``, the cell that it locks. Th
 
 
 def _holds(frame: FrameType, lock: object) -> int:
-    """Return how often a caller's frame holds a lock: its blocks begin in lines before the one that it is at."""
+    """Return how often a caller's frame holds a lock: its blocks begin in lines before the frame's current one."""
     if frame.f_code.co_filename != CALL_FILE:
         return 0
     places, local = frame.f_globals["places"], frame.f_locals
@@ -37,7 +37,7 @@ def _holds(frame: FrameType, lock: object) -> int:
 
 
 def let_go(lock: Any, frame: FrameType | None) -> None:
-    """Have this thread hold a lock only as often as a frame, and those that called it, hold it."""
+    """Release a lock of this thread until it is held only as often as a frame and its callers hold it."""
     holds = 0
     while frame is not None:
         holds += _holds(frame, lock)
@@ -53,7 +53,7 @@ def let_go(lock: Any, frame: FrameType | None) -> None:
 
 
 def settle(error: BaseException) -> None:
-    """Let go of the lock of a line that an exception came from; called by a caller that it is about to leave."""
+    """Release the lock of a line that an exception came from; a caller calls it before the exception leaves it."""
     trace: TracebackType | None = error.__traceback__
     outside = sys._getframe(1).f_back
     while trace is not None:

@@ -21,13 +21,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class Slot(Generic[F]):
-    """A function that an installed package brings, or that was set.
-
-    Parameters
-    ----------
-    find
-        Looks the function up, at its first use.
-    """
+    """A function that `find` looks up among installed packages at its first use, unless another one was set."""
 
     __slots__ = ("_find", "_function")
 
@@ -36,13 +30,7 @@ class Slot(Generic[F]):
         self._function: F | None = None
 
     def get(self) -> F:
-        """Return the function.
-
-        Raises
-        ------
-        GraphError
-            If no installed distribution offers one.
-        """
+        """Return the function, or raise a GraphError if no installed distribution offers one."""
         if self._function is None:
             self._function = self._find()
         return self._function
@@ -53,7 +41,7 @@ class Slot(Generic[F]):
 
 
 def _evaluator() -> Compute:
-    """Return the evaluator that `compile` offers, where it is installed, else the Python VM's, which is named last."""
+    """Return the evaluator of `compile` where that is installed, else the Python VM's."""
     entries = discover("treadle.evaluators")
     name = min(entries, key=lambda name: (name == "vm", name), default=None)
     if name is None:

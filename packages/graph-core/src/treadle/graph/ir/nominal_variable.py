@@ -1,4 +1,4 @@
-"""NominalVariable: an input of a graph that is known by its place."""
+"""NominalVariable: an input of a graph that is identified by its place."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class NominalVariable(AtomicVariable["Type"]):
-    """An input of a graph that is known by a number and its type: there is one variable of each.
+    """An input of a graph that is identified by a number and its type: there is one variable of each.
 
     It has the methods of other variables of its type. Copies of graphs have plain variables in its place.
 
     Parameters
     ----------
     id
-        What it is known by, such as its place among the inputs.
+        Its identifier, such as its place among the inputs.
     typ
         Its type.
     name
@@ -36,7 +36,7 @@ class NominalVariable(AtomicVariable["Type"]):
     True
     """
 
-    _known: ClassVar[WeakValueDictionary[tuple[Hashable, Type], NominalVariable]] = WeakValueDictionary()
+    _instances: ClassVar[WeakValueDictionary[tuple[Hashable, Type], NominalVariable]] = WeakValueDictionary()
     _classes: ClassVar[dict[type, type[Any]]] = {}
     _lock: ClassVar[Any] = new_lock()
     id: Hashable
@@ -44,7 +44,7 @@ class NominalVariable(AtomicVariable["Type"]):
     def __new__(cls, id: Hashable, typ: Type, name: str | None = None) -> NominalVariable:  # noqa: A002 - the documented name
         """Return the one variable of this id and type."""
         with NominalVariable._lock:
-            variable = NominalVariable._known.get((id, typ))
+            variable = NominalVariable._instances.get((id, typ))
             if variable is None:
                 base = type(typ.make_variable())
                 kind = NominalVariable._classes.get(base)
@@ -54,7 +54,7 @@ class NominalVariable(AtomicVariable["Type"]):
                 variable = cast("NominalVariable", object.__new__(kind))
                 AtomicVariable.__init__(variable, typ, None, None, str(id) if name is None else name)
                 variable.id = id
-                NominalVariable._known[id, typ] = variable
+                NominalVariable._instances[id, typ] = variable
             return variable
 
     def __init__(self, id: Hashable, typ: Type, name: str | None = None) -> None:  # noqa: A002 - the documented name

@@ -51,16 +51,12 @@ class Operand:
         self.level = level
 
 
-def _shown(value: object) -> str | Operand:
-    return Operand(value) if isinstance(value, Variable) else str(value)
-
-
 def _separated(values: Iterable[object]) -> list[str | Operand]:
     parts: list[str | Operand] = []
     for value in values:
         if parts:
             parts.append(", ")
-        parts.append(_shown(value))
+        parts.append(Operand(value) if isinstance(value, Variable) else str(value))
     return parts
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Declared = Type | Callable[..., Variable]
 
     class PublishedBase:
-        """What other distributions give to all ops."""
+        """The classes of other distributions that all ops derive from."""
 
 else:
     dataclasses = lazy_module("dataclasses")
@@ -56,7 +56,7 @@ class Op(PublishedBase, ABC):
     # Whether the output types follow from the values of constant inputs too: a copy of the node on other inputs is
     # then made anew, even where their types are the same.
     _output_type_depends_on_input_value: bool = False
-    # Whether the op takes or makes values that only Python knows, such as a generator: it stays with Python between
+    # Whether the op takes or makes values that exist in Python only, such as a generator: it runs in Python between
     # compiled parts, without a warning.
     on_host: ClassVar[bool] = False
     # The rewrite that may let the op work in place: excluding it, by its name or a tag of it, keeps the op from it.
@@ -65,7 +65,7 @@ class Op(PublishedBase, ABC):
     itypes: Sequence[Declared] | None = None
     otypes: Sequence[Declared] | None = None
 
-    # Whether make_node is the user's code: the line that calls the op then counts, not one of make_node's own.
+    # Whether make_node is the user's code: nodes then have the line that calls the op, not a line of make_node.
     _made_by_user: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -446,8 +446,8 @@ class Op(PublishedBase, ABC):
         """Return each output's shape (a tuple of integer variables) from the inputs' shapes, or None if unknown."""
         return None
 
-    # Whether `promises` may tell of a matrix what does not follow from the op's inputs, such as that it is diagonal. No
-    # graph without such an op, and without rules or constants that do, is searched for matrices of some structure.
+    # Whether `promises` may state facts of matrices that do not follow from the op's inputs, such as ``diagonal``. A
+    # graph is searched for structured matrices only if it has such an op, or rules or constants with such facts.
     promises_structure: ClassVar[bool] = True
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
@@ -517,17 +517,17 @@ class Op(PublishedBase, ABC):
         return value
 
     def _identity(self) -> object:
-        """Return the canonical encoding; with a parameter that has none, what tells the op apart in this process."""
+        """Return the canonical encoding; with a parameter that has none, an identity for this process only."""
         try:
             return self.canonical()
         except GraphTypeError:
-            return (type(self), *(_told_apart(getattr(self, name)) for name in self._parameter_names() or ()))
+            return (type(self), *(_encoded_or_itself(getattr(self, name)) for name in self._parameter_names() or ()))
 
     def __getstate__(self) -> Any:
-        """Leave out what is derived: hashes differ from one process to the next, compiled functions belong to one."""
+        """Leave out derived values: hashes differ from one process to the next, compiled functions belong to one."""
         state = {k: v for k, v in self.__dict__.items() if k not in {"_canonical", "_fn", "_hash"}}
         full_state = super().__getstate__()
-        # With slots, it is a pair: what is in the dictionary, what is in the slots.
+        # With slots, it is a pair of the dictionary and the slots.
         return (state, full_state[1]) if isinstance(full_state, tuple) else state
 
     def __str__(self) -> str:
@@ -538,7 +538,7 @@ class Op(PublishedBase, ABC):
     __repr__ = __str__
 
 
-def _told_apart(parameter: object) -> object:
+def _encoded_or_itself(parameter: object) -> object:
     """Return a parameter's canonical encoding, or the parameter itself if it has none."""
     try:
         return encode(parameter)

@@ -1,4 +1,4 @@
-"""What installed packages publish under an entry-point group, taken into a table when it is first asked."""
+"""Entry points of installed packages, loaded into a table when it is first used."""
 
 from __future__ import annotations
 
@@ -12,52 +12,47 @@ if TYPE_CHECKING:
 
 
 class Entry(Protocol):
-    """What is published under a name."""
+    """An entry point."""
 
     def load(self) -> Any:
         """Import it and return it."""
 
 
 class PluginLoader:
-    """Takes in the published entries once; other threads that ask meanwhile wait for all of them.
+    """Loads entry points once; other threads that ask meanwhile wait for all of them.
 
-    Parameters
-    ----------
-    find
-        Returns the entries by name, each with a method ``load()``.
-    take
-        Is called with what each entry loads.
+    ``find()`` returns the entries by name, and ``take`` is called with what each of them loads.
     """
 
-    __slots__ = ("_find", "_loading", "_lock", "_take", "_taken", "is_complete")
+    __slots__ = ("_find", "_loaded", "_loading", "_lock", "_take", "is_complete")
 
     def __init__(self, find: Callable[[], Mapping[str, Entry]], take: Callable[[Any], object]) -> None:
         self._find = find
         self._take = take
-        self._taken: set[str] = set()
+        self._loaded: set[str] = set()
         self._loading: int | None = None
         self._lock = new_lock()
         self.is_complete = False
 
     @property
     def is_loading(self) -> bool:
-        """Whether entries are being taken in now."""
+        """Whether entries are being loaded now."""
         return self._loading is not None
 
     def load(self) -> None:
-        """Take in what is published, unless that is done; what a package does while it is taken in asks for no more."""
+        """Load all entries, unless that is done; a call from a package that is being loaded does nothing."""
         if self.is_complete:
             return
         with self._lock:
-            # Of a thread that a fork left behind, the child knows no more than that it took in some.
+            # A fork may have stopped another thread halfway: the child goes on from the entries taken by then.
             if self._loading == get_ident() or self.is_complete:
                 return
             self._loading = get_ident()
             try:
                 for name, entry in self._find().items():
-                    if name not in self._taken:
+                    if name not in self._loaded:
                         self._take(entry.load())
-                        self._taken.add(name)
+                        self._loaded.add(name)
                 self.is_complete = True
             finally:
                 self._loading = None

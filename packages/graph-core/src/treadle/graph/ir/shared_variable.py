@@ -103,7 +103,7 @@ class Container:
             raise
 
     def change(self, edit: Callable[[object], object]) -> None:
-        """Store what a function makes of the host value, which nobody else changes meanwhile."""
+        """Store what a function makes of the host value, under the lock."""
         try:
             with self.lock:
                 old = self._host if self._fetch is None else self._fetch(self._value)
@@ -114,13 +114,13 @@ class Container:
             raise
 
     def _let_go(self, error: BaseException) -> None:
-        # What fails here for itself, as converting may, ended its block.
+        # After an error of the block itself, such as of a conversion, the lock is released already.
         if not isinstance(error, Exception):
             let_go(self.lock, sys._getframe(2))
 
     @property
     def data(self) -> Value:
-        """The value, as a host value; what is assigned is converted to the cell's type."""
+        """The value, as a host value; an assigned value is converted to the cell's type."""
         return self.read_host()
 
     @data.setter
@@ -131,7 +131,7 @@ class Container:
 
     @property
     def storage(self) -> Any:
-        """The host value as the one element of a list; what is assigned to it is converted to the cell's type."""
+        """The host value as the one element of a list; a value assigned to it is converted to the cell's type."""
         return _Storage(self)
 
     def write_native(self, value: Value, fetch: Callable[[Value], Value]) -> None:
@@ -157,7 +157,7 @@ def _container(
 
 
 class _Storage(Sequence[Any]):
-    """A list of one element that stands for what is in a container; None empties it."""
+    """A list of one element, the value of a container; assigning None empties it."""
 
     __slots__ = ("_container",)
 
@@ -336,13 +336,7 @@ class ConverterTable:
         self._published = PluginLoader(lambda: discover("treadle.types"), self._take)
 
     def register(self, kind: type | str, type_of: Callable[[Any], Type]) -> None:
-        """Convert values of class `kind` (and subclasses) with `type_of`.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If the class has a converter already.
-        """
+        """Convert values of class `kind` (and subclasses) with `type_of`; a second converter is an error."""
         if kind in self._by_class:
             name = kind if isinstance(kind, str) else kind.__qualname__
             msg = f"shared: {name} has a converter already. Remove one of the two registrations."
@@ -354,13 +348,7 @@ class ConverterTable:
             self.register(kind, convert)
 
     def type_of(self, value: object) -> Type:
-        """Return the type of a variable that is to hold the value.
-
-        Raises
-        ------
-        GraphTypeError
-            If no converter takes it.
-        """
+        """Return the type of a variable that is to hold the value; without a converter for it, it is refused."""
         self._published.load()
         for base in type(value).__mro__:
             convert_one = self._by_class.get(base) or self._by_class.get(f"{base.__module__}.{base.__qualname__}")
@@ -380,7 +368,7 @@ CONVERTERS = ConverterTable()
 
 
 class SharedConstructor:
-    """Makes shared variables from plain values; constructors of one's own can be registered by class of value.
+    """Makes shared variables from plain values; further constructors can be registered by class of value.
 
     Calling it is `shared`. A constructor registered for a class is called for its values, and those of subclasses,
     with all of `shared`'s arguments as given; it returns the shared variable.

@@ -47,16 +47,16 @@ def get_test_value(var: object) -> Value:
     if container is not None:
         return container.read_host()
     if not hasattr(var.tag, "test_value"):
-        msg = f"test value: {var} of type {var.type} has none{_made(var)}. Set var.tag.test_value to a sample value."
+        msg = f"test value: {var} of type {var.type} has none{_where(var)}. Set var.tag.test_value to a sample value."
         raise TestValueError(msg)
     try:
         return var.type.filter(var.tag.test_value)
     except (TypeError, ValueError) as error:
-        msg = f"test value: that of {var}{_made(var)} is not of its type: {error}"
+        msg = f"test value: that of {var}{_where(var)} is not of its type: {error}"
         raise GraphTypeError(msg) from error
 
 
-def _made(var: Variable) -> str:
+def _where(var: Variable) -> str:
     return "" if var.owner is None else var.owner.where()
 
 
@@ -118,8 +118,8 @@ def get_test_values(*args: object) -> list[Value]:
 def compute_test_value(node: Apply) -> None:
     """Set ``tag.test_value`` of a node's outputs from those of its inputs, by running the node's own thunk.
 
-    Inputs that the op overwrites are copied first. A missing input value is reported as the option says, and ends the
-    matter.
+    Inputs that the op overwrites are copied first. A missing input value is reported as the option says, and nothing is
+    set.
 
     Raises
     ------

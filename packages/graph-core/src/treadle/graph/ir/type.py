@@ -1,4 +1,4 @@
-"""Type: what values a variable may hold, and all that the rest of treadle knows about such values."""
+"""Type: what values a variable may hold, and the operations on such values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HasShape(Protocol):
     shape: tuple[int | None, ...]
 
 
-# Nobody can write into these, and a copy of one is itself.
+# Values of these classes cannot be written into, and are their own copies.
 _IMMUTABLE = (Number, str, bytes, range, NoneType)
 
 
@@ -74,7 +74,7 @@ class Type(ABC):
         """
 
     def accept(self, data: Value, *, strict: bool = False, allow_downcast: bool | None = None) -> Value:
-        """Return what `filter` makes of the data under these rules, whichever of them it knows.
+        """Return what `filter` makes of the data under these rules, passing those that it knows.
 
         The documented `filter` may take the data alone, or the data and `strict`. One that does not know `strict` is
         strict where it returns the data as they are.
@@ -143,7 +143,7 @@ class Type(ABC):
         return None
 
     def convert(self, given: Value) -> Value:
-        """Return what is given as one of this type: a variable as a variable, a plain value as a value.
+        """Return a variable, or a plain value, converted to this type.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Type(ABC):
         return a is b and not isinstance(a, _IMMUTABLE)
 
     def owned_alone(self, value: Value, others: int) -> bool:
-        """Whether a value may be changed because nobody else can see that.
+        """Whether a value may be changed because nothing else refers to it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Names for what ops compute with, as annotations say them."""
+"""Type aliases for the values that ops compute with."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from treadle.graph.ir.variable import Variable
 
-# What a variable stands for while a program runs: its type alone knows of what class it is.
+# The value of a variable while a program runs; its class depends on the variable's type.
 Value: TypeAlias = Any
 
 # A list of one element: where thunks and `Op.perform` put a value.
 Cell: TypeAlias = list[Value]
 
-# Computes a node: of one value for each input, the output's value or a tuple of several.
+# Computes a node: takes one value for each input, returns the output's value or a tuple of several.
 Compute: TypeAlias = Callable[..., Value]
 
 # The lengths of a variable's dimensions, integers where they are known.

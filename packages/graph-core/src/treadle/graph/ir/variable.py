@@ -1,4 +1,4 @@
-"""Variables: the values of a graph before they have values."""
+"""Variables: the symbolic values of a graph."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ScratchPad:
 
 
 def check_type(kind: object) -> None:
-    """Refuse what is no type, where values are filtered through it."""
+    """Refuse something that is not a type, and so cannot filter values."""
     if not hasattr(kind, "filter"):
         msg = f"Variable: a type is needed, got {text_of(kind)}. Pass an instance of a class derived from Type."
         raise GraphTypeError(msg)
@@ -89,7 +89,7 @@ class Variable(Generic[T_co]):
         self.index = index
         self.name = name
         self._tag: ScratchPad | None = None
-        # What it was written with and is not computed from (see `treadle.graph.algorithms.origins`).
+        # Variables that it was written with but is not computed from (see `treadle.graph.algorithms.origins`).
         self.written_with: tuple[Variable, ...] = ()
 
     @property
@@ -218,7 +218,7 @@ def listed(what: str, variables: Any) -> list[Variable]:
 
 
 class AtomicVariable(Variable[T_co]):
-    """A variable that no node ever computes: a constant, or an input of a graph that is known by its place."""
+    """A variable that no node ever computes: a constant, or an input that is identified by its place."""
 
     __slots__ = ()
 

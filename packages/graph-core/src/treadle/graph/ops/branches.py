@@ -47,7 +47,7 @@ class Block:
         self.depth: int = 0 if parent is None else parent.depth + 1
 
 
-def _meeting(a: Block, b: Block) -> tuple[Block, Block | None, Block | None]:
+def _common_block(a: Block, b: Block) -> tuple[Block, Block | None, Block | None]:
     """Return the innermost block around both, and the blocks below it on the ways there."""
     below_a: Block | None = None
     below_b: Block | None = None
@@ -62,7 +62,7 @@ def _meeting(a: Block, b: Block) -> tuple[Block, Block | None, Block | None]:
 
 
 def _reversed(before: Mapping[Apply, Sequence[Apply]]) -> dict[Apply, list[Apply]]:
-    """Return for nodes that must run before others, these others."""
+    """Return for each node that must run before others, these others."""
     later: dict[Apply, list[Apply]] = {}
     for node, earlier in before.items():
         for other in earlier:
@@ -138,7 +138,7 @@ class Branching:
                 node = var.owner
                 if node is not None:
                     old = needed.get(node)
-                    needed[node] = block if old is None or old is block else _meeting(old, block)[0]
+                    needed[node] = block if old is None or old is block else _common_block(old, block)[0]
 
         need(outputs, self.root)
         for node in reversed(order):
@@ -161,7 +161,7 @@ class Branching:
 
     def _early_enough(self, block: Block, node: Apply, place: Mapping[Apply, int]) -> Block:
         """Return the block, or one around it, for what must run before a node: of two branches only one runs."""
-        met, mine, theirs = _meeting(block, self.home[node])
+        met, mine, theirs = _common_block(block, self.home[node])
         if mine is None or mine.owner is None:
             return block
         if theirs is None or theirs.owner is None:
@@ -206,10 +206,10 @@ class Branching:
             for var in dict.fromkeys((*node.inputs, *node.outputs)):
                 if var not in alive:
                     alive.add(var)
-                    dying[self._seen_from(node, var)].append(var)
+                    dying[self._outer_user(node, var)].append(var)
         return dying
 
-    def _seen_from(self, node: Apply, var: Variable) -> Apply:
+    def _outer_user(self, node: Apply, var: Variable) -> Apply:
         """Return the node that uses a variable, as a node of the block where the variable is made."""
         target = self.root if var.owner is None else self.home.get(var.owner, self.root)
         block = self.home[node]

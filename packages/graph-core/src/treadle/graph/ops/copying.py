@@ -1,4 +1,4 @@
-"""Ops that do nothing but decide whose memory a value is in: a copy, and the value itself."""
+"""Ops that only decide in whose memory a value is: a copy, and a view."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _SameValue(Op):
 
 
 class DeepCopyOp(_SameValue):
-    """A value of its own, equal to the input and sharing no memory with it.
+    """A copy of the input, which shares no memory with it.
 
     `treadle.compile` puts it before the outputs of a function that would share memory with an input, with a shared
     variable or with another output, where ``borrow`` does not allow that.

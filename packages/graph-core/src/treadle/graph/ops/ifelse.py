@@ -204,7 +204,7 @@ def _same(first: Sequence[Any], second: Sequence[Any]) -> bool:
 
 
 def common_type(first: Type, second: Type) -> Type | None:
-    """Return a type that covers both, or None: for types with a shape, what is known of it in both."""
+    """Return a type that covers both, or None; types with a shape get the lengths that both have."""
     if first.is_super(second):
         return first
     if second.is_super(first):

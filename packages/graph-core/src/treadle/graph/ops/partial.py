@@ -1,4 +1,4 @@
-"""Ops that change a part of their first input, and can do so in place and take it back."""
+"""Ops that change a part of their first input, and can do so in place and undo it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ChangesPart(ABC):
-    """Mixin of ops of one output that is the first input with a part changed, which the other inputs name.
+    """Mixin of ops whose one output is the first input with a part changed, which the other inputs name.
 
     Where a call may change the first input's value itself, it costs what is changed instead of a copy of all. The
     values of the inputs are those that `Op.perform` takes.
@@ -28,4 +28,4 @@ class ChangesPart(ABC):
 
     @abstractmethod
     def restore_part(self, inputs: Sequence[Value], kept: Value) -> None:
-        """Put back into the first input what was kept."""
+        """Write the kept part back into the first input."""

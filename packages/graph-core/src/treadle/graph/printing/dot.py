@@ -85,13 +85,7 @@ class _Frame:
 
 
 class DotWriter:
-    """One graph being written.
-
-    Parameters
-    ----------
-    options
-        Options of `dot_text`, by name.
-    """
+    """One graph being written, under options of `dot_text`."""
 
     def __init__(self, **options: Any) -> None:
         self.compact: bool = options["compact"]
@@ -155,7 +149,7 @@ class DotWriter:
         return Palette.INPUT if var.owner is None else Palette.OP
 
     def is_drawn(self, var: Variable) -> bool:
-        """Whether a variable gets a box of its own: all but unnamed values in between, which are edges if compact."""
+        """Whether a variable gets a box: if compact, unnamed intermediate values are edges instead."""
         return not self.compact or var.owner is None or var.name is not None or var in self.roles
 
     # Edges

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 # What is longer than this is written in several lines.
 LIMIT = 1_000
-# What is used several times, but not longer than this, gets no line of its own.
+# A text that is used several times gets a line of its own if it is longer than this.
 SHORT = 12
 
 
 class PrinterState:
-    """State of one printing: what is written already, and where.
+    """State of one printing: the texts written so far, and the precedence at the current place.
 
     Any further attribute may be set, for printers that work together.
 
@@ -60,7 +60,7 @@ class PrinterState:
         self.definitions: list[tuple[str, str]] = []
         self._uses: dict[Variable, int] = {}
         self._roots: set[Variable] = set()
-        self._taken: set[str] = set()
+        self._used_names: set[str] = set()
         self._numbers = 0
         vars(self).update(props)
 
@@ -78,7 +78,7 @@ class PrinterState:
         for node in dict.fromkeys(v.owner for v in order if v.owner is not None):
             for x in node.inputs:
                 self._uses[x] = self._uses.get(x, 0) + 1
-        self._taken = {v.name for v in order if v.owner is None and v.name is not None}
+        self._used_names = {v.name for v in order if v.owner is None and v.name is not None}
 
     def settle(self, var: Variable, text: str) -> Text | None:
         """Name a variable's text if it is too long, or used more than once; return the name, or None.
@@ -90,9 +90,9 @@ class PrinterState:
         if var.owner is None or not (too_long or shared):
             return None
         name = var.name
-        if name is None or not name.isidentifier() or name in self._taken:
+        if name is None or not name.isidentifier() or name in self._used_names:
             name = self._fresh_name()
-        self._taken.add(name)
+        self._used_names.add(name)
         self.definitions.append((name, text))
         return Text(name)
 
@@ -100,7 +100,7 @@ class PrinterState:
         while True:
             self._numbers += 1
             name = f"t{self._numbers}"
-            if name not in self._taken:
+            if name not in self._used_names:
                 return name
 
 
@@ -241,9 +241,7 @@ class PPrinter:
     def _fill(self, roots: Sequence[Variable], pstate: PrinterState, stop: bool = False) -> bool:
         """Write all variables that the roots need, operands first, so that no printer has to go deeper than one step.
 
-        Returns
-        -------
-        False if `stop` is set and a text is longer than the limit; writing then ends there.
+        With `stop`, return False at the first text that is longer than the limit.
         """
         with set_precedence(pstate):
             for var in _in_order(roots, pstate.memo):

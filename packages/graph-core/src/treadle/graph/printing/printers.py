@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Text(str):
-    """Text that knows how tightly it binds, so that parentheses are put around it exactly where they are needed."""
+    """Text with its precedence, so that parentheses are put around it exactly where they are needed."""
 
     __slots__ = ("level",)
 

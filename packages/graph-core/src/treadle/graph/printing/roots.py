@@ -1,4 +1,4 @@
-"""What is to be printed: the variables behind a graph, node, function, or list of such things."""
+"""The variables to print of a graph, node, function, or list of such things."""
 
 from __future__ import annotations
 
@@ -18,16 +18,9 @@ GraphNode = Variable | Apply
 
 
 class Printed:
-    """One thing to print.
+    """One thing to print: the variables at the top of its trees, and the graph that they belong to, or None.
 
-    Attributes
-    ----------
-    outputs
-        The variables at the top of its trees.
-    fgraph
-        The graph they belong to, or None.
-    storage
-        Values kept for variables by a function, beside those of constants and shared variables.
+    `storage` has the values that a function keeps for variables, beside those of constants and shared variables.
     """
 
     __slots__ = ("fgraph", "outputs", "storage")

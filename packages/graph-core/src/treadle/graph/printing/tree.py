@@ -83,7 +83,7 @@ class Options:
 
 
 class Identities:
-    """The texts that stand for variables and nodes, given out in the order in which these are met."""
+    """The ids that stand for variables and nodes, assigned in the order in which these are met."""
 
     __slots__ = ("kind", "used")
 
@@ -95,15 +95,15 @@ class Identities:
         self.used: MutableMapping[object, str] = {} if used is None else used
 
     def of(self, thing: GraphNode) -> str:
-        """Return `` [id A]``, or nothing where no ids are wanted."""
+        """Return `` [id A]``, or nothing where no ids are shown."""
         if not self.kind:
             return ""
         text = self.used.get(thing)
         if text is None:
-            text = self.used[thing] = self._made(thing)
+            text = self.used[thing] = self._new_id(thing)
         return f" [id {text}]"
 
-    def _made(self, thing: GraphNode) -> str:
+    def _new_id(self, thing: GraphNode) -> str:
         number = len(self.used)
         if self.kind == "CHAR":
             return char_from_number(number)
@@ -201,7 +201,7 @@ class TreePrinter:
     # Trees
 
     def _tree(self, root: Variable, remark: str) -> None:
-        """Add the lines of one tree; the remark stands behind its first one."""
+        """Add the lines of one tree; the remark follows its first line."""
         pending: list[tuple[Variable, str, str, int, str]] = [(root, "", "", 1, remark)]
         while pending:
             var, lead, below, level, note = pending.pop()
@@ -228,7 +228,7 @@ class TreePrinter:
         return stops or 0 < self.options.depth <= level
 
     def _branches(self, node: Apply, below: str, level: int) -> list[tuple[Variable, str, str, int, str]]:
-        """Return what is to be shown below a node, the first input last."""
+        """Return the entries to show below a node, the first input last."""
         remarks = op_debug_information(node.op, node) if self.options.op_info else {}
         if len(below) > WIDEST:
             below = f"⟨{level}⟩"

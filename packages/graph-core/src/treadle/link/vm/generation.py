@@ -211,7 +211,7 @@ def _calls(
 
 
 class _Branch:
-    """A branch that is written: the function to call, if it has nodes of its own, what it takes and returns."""
+    """A branch that is written: the function to call, if it has nodes of its own, its arguments and results."""
 
     __slots__ = ("enters", "leaves", "name")
 

@@ -1,4 +1,4 @@
-"""What every backend is: a linker that turns graphs into Programs, declared as a Backend; and what it is given."""
+"""The interface of backends: a linker turns graphs into Programs, and is declared as a Backend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Later(Generic[T]):
-    """A value that calls do not need: the compile cache keeps it beside the graph, and loads it when it is asked for.
+    """A value that calls do not need, and that is loaded when it is first asked for, such as from the compile cache.
 
     Parameters
     ----------
@@ -36,16 +36,16 @@ class Later(Generic[T]):
     'text'
     """
 
-    __slots__ = ("_known", "_load", "_lock")
+    __slots__ = ("_load", "_lock", "_value")
 
     def __init__(self, load: Callable[[], T]) -> None:
         self._load: Callable[[], T] | None = load
-        self._known: T | None = None
+        self._value: T | None = None
         self._lock = new_lock()
 
     @classmethod
     def of(cls, value: T) -> Later[T]:
-        """Return a value that is there already."""
+        """Return one whose value is loaded already."""
         later = cls(lambda: value)
         later.get()
         return later
@@ -58,9 +58,9 @@ class Later(Generic[T]):
         if self._load is not None:
             with self._lock:
                 if self._load is not None:
-                    self._known = self._load()
+                    self._value = self._load()
                     self._load = None
-        value: T = self._known  # type: ignore[assignment]  # loaded above
+        value: T = self._value  # type: ignore[assignment]  # loaded above
         return value
 
 
@@ -95,7 +95,7 @@ class ProgramGraph:
 
     @classmethod
     def of(cls, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> ProgramGraph:
-        """Return what a program needs of a graph that is there."""
+        """Return what a program needs of a graph that is loaded already."""
         return cls([v.type for v in fgraph.inputs], [v.type for v in fgraph.outputs], native_outputs, lambda: fgraph)
 
     def get(self) -> FunctionGraph:
@@ -245,7 +245,7 @@ class Program(ABC):
         del values
 
     def rebound(self, graph: ProgramGraph, data: object) -> Program | None:
-        """Return this program for an equal graph of other origin: what is compiled is shared, errors name its lines.
+        """Return this program for an equal graph of other origin: compiled code is shared, errors name its lines.
 
         Parameters
         ----------

@@ -34,34 +34,22 @@ if TYPE_CHECKING:
 
 
 class KeptProgram(NamedTuple):
-    """What a program of the VM is made of.
-
-    Attributes
-    ----------
-    fgraph
-        Its graph.
-    functions
-        The generated functions: name, code as `marshal` writes it, and the node that each line runs.
-    steps
-        The nodes by the names under which the functions call them.
-    names
-        The variables with their names.
-    extras
-        What else the functions use, by name.
-    source
-        The text of the functions.
-    """
+    """The parts of a program of the VM, in a form that can be pickled."""
 
     fgraph: FunctionGraph
+    # The generated functions: name, code as `marshal` writes it, and the node that each line runs.
     functions: list[tuple[str, bytes, dict[int, Apply]]]
+    # The nodes by the names under which the functions call them.
     steps: dict[str, Apply]
     names: list[tuple[Variable, str]]
+    # Everything else that the functions use, by name.
     extras: dict[str, Any]
+    # The text of the functions.
     source: str
 
 
 def keep(program: VMProgram) -> KeptProgram:
-    """Return what a program is made of."""
+    """Return the parts of a program."""
     listing = program.listing
     scope = listing.run.__globals__
     functions = []
@@ -78,7 +66,7 @@ def keep(program: VMProgram) -> KeptProgram:
 
 
 def restore(kept: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
-    """Return the functions of a program that was kept."""
+    """Return the functions of a program, made of its parts."""
     scope: dict[str, Any] = dict(kept.extras)
     computed = {out for node in kept.steps.values() for out in node.outputs}
     inputs = set(kept.fgraph.inputs)
@@ -131,7 +119,7 @@ class PythonLinker(ProgramLinker):
         return keep(program) if isinstance(program, VMProgram) else None
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
-        """Return the program; what computes its nodes is made anew."""
+        """Return the program; the functions of its nodes are made anew."""
         return self._program(data.fgraph, lambda lower: restore(data, lower))
 
     def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:

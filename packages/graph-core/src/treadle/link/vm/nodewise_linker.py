@@ -1,4 +1,4 @@
-"""NodewiseLinker: every node by itself, for those who look between the nodes."""
+"""NodewiseLinker: links every node by itself, so that the values between nodes can be looked at."""
 
 from __future__ import annotations
 

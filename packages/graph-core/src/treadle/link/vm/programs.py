@@ -77,7 +77,7 @@ class Buffers:
 
 
 def reusable_outputs(fgraph: FunctionGraph) -> dict[Apply, list[int | None]]:
-    """Return for nodes a number for each output whose memory nobody has after a call, None for the others.
+    """Return for nodes a number for each output whose memory is free after a call, None for the others.
 
     Such a value is no output of the graph, no input, no view.
     """
@@ -147,7 +147,7 @@ def through_perform(node: Apply) -> Compute:
 def into_buffers(node: Apply, places: Sequence[int | None], buffers: Buffers) -> Compute:
     """Return a function of the node's input values that runs `perform` on output cells with the last call's values.
 
-    What an op computes into an earlier value itself it does instead.
+    An op with a `filler` uses that instead.
     """
     fill = node.op.filler(node)
     if fill is not None:
@@ -185,7 +185,7 @@ def _filling(
 
 
 def has_own_thunk(node: Apply) -> bool:
-    """Whether the node's op brings its own way to make thunks; what makes a conditional lazy the VM writes itself."""
+    """Whether the node's op makes thunks in its own way; `IfElse` does not count, as the VM itself makes it lazy."""
     kind = type(node.op)
     return kind.make_thunk not in {Op.make_thunk, IfElse.make_thunk} or kind.make_py_thunk is not Op.make_py_thunk
 
@@ -194,7 +194,7 @@ def through_thunk(node: Apply) -> Compute:
     """Return a function of the node's input values that runs its thunk on cells of its own, one call at a time."""
     node = node.with_distinct_inputs()
     storage: dict[Value, list[Value]] = {v: [None] for v in (*node.inputs, *node.outputs)}
-    # Inputs are there before the thunk is called: a lazy one need not ask for any.
+    # Inputs are computed before the thunk is called: a lazy one need not ask for any.
     computed = {**{v: [True] for v in node.inputs}, **{v: [False] for v in node.outputs}}
     thunk = made_thunk(node, storage, computed, list(node.outputs))
     inputs = [storage[v] for v in node.inputs]
@@ -269,7 +269,7 @@ class VMProgram(Program):
                     raise
                 raise explained from error
             finally:
-                # It leads to this frame: kept here, it would keep the values of the call until garbage is looked for.
+                # The error refers to this frame: a cycle that would keep the call's values until garbage is collected.
                 del explained
         return result
 
@@ -294,7 +294,7 @@ class VMProgram(Program):
 
 
 class KeepingProgram(VMProgram):
-    """One that keeps the memory of values between nodes for the next call of the same thread."""
+    """A program that keeps the memory of values between nodes for the next call of the same thread."""
 
     __slots__ = ("_buffers",)
 
@@ -337,7 +337,7 @@ def link_one_node(node: Apply, linker: ProgramLinker | None) -> Compute:
         program = linker.link(alone)
     except LoweringError:
         return lower_node(node)
-    # The program knows a value that the node takes twice once, and constants by themselves.
+    # The program takes each variable once, also where the node takes it twice, and no constants.
     places = [node.inputs.index(x) for x in variables]
     single = len(node.outputs) == 1
 

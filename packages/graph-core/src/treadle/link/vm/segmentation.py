@@ -135,7 +135,7 @@ def segments(
 
 
 def _ends(order: Sequence[Apply]) -> list[Variable]:
-    """Return what no node of the order uses: the rest is needed for these."""
+    """Return the results that no node uses."""
     used = {x for node in order for x in node.inputs}
     return [out for node in order for out in node.outputs if out not in used]
 
@@ -168,13 +168,13 @@ def _grouped(
     level: dict[Apply, int] = {}
     kinds: dict[Apply, bool] = {}
     members_of: dict[Apply, list[Apply]] = {}
-    chief: dict[Apply, Apply] = {}
+    unit_of: dict[Apply, Apply] = {}
     for node in branching.linear():
-        unit = chief[node] = leader[branching.home[node]] or node
+        unit = unit_of[node] = leader[branching.home[node]] or node
         members_of.setdefault(unit, []).append(node)
         kind = kinds[unit] = unit in accepted or (node not in branching.inside and accepts(node))
         needed = [*(x.owner for x in node.inputs), *before.get(node, ())]
-        units = {chief[n] for n in needed if n is not None and n in chief} - {unit}
+        units = {unit_of[n] for n in needed if n is not None and n in unit_of} - {unit}
         at = max((level[u] + (kinds[u] is not kind) for u in units), default=int(kind))
         level[unit] = max(at, level.get(unit, 0))
     groups: dict[tuple[int, bool, int, Block | None], list[Apply]] = {}
@@ -186,7 +186,7 @@ def _grouped(
 
 
 def _boundary(group: Sequence[Apply], fgraph: FunctionGraph) -> tuple[list[Variable], list[Variable]]:
-    """Return what a stretch takes from outside, constants apart, and what is used outside of it."""
+    """Return the variables that a stretch takes from outside, constants apart, and those used outside of it."""
     inside = set(group)
     entering = dict.fromkeys(x for node in group for x in node.inputs if x.owner not in inside)
     leaving = [

@@ -1,4 +1,4 @@
-"""Linkers whose rules stand in a table: RuleLinker, and TableLinker, which leaves what has no rule to Python."""
+"""Linkers whose rules stand in a table: RuleLinker, and TableLinker, which leaves nodes without a rule to Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PythonStepWarning(TreadleWarning):
 
 
 class RuleLinker(ProgramLinker):
-    """A linker whose rules stand in a `LoweringTable`. What they do not lower is given by simpler ops, where it can be.
+    """A linker whose rules stand in a `LoweringTable`. Where it can, it replaces ops without a rule by simpler ones.
 
     Attributes
     ----------
@@ -77,8 +77,8 @@ class TableLinker(RuleLinker):
     """A linker that compiles what its rules cover, and leaves other nodes to Python.
 
     An op without a rule is a user's own: it runs in Python, between programs of the nodes around it, with a warning
-    that names it. Option ``on_python_step`` has it refused instead. Values that only Python knows, such as those of a
-    type of the user's own, stay with the nodes that run there.
+    that names it. Option ``on_python_step`` has it refused instead. Values that exist in Python only, such as those of
+    a user's own type, are passed between the nodes that run there.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class TableLinker(RuleLinker):
         return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
 
     def dump(self, program: Program) -> Any:
-        """Return what `load` needs: of a program with Python steps, the nodes and what is kept of the programs."""
+        """Return what `load` needs: of a program with Python steps, the nodes and the dumps of the programs."""
         inner = program.inner if isinstance(program, NativeEnds) else program
         return PythonLinker().dump(inner) or self.dump_whole(inner)
 
@@ -210,7 +210,7 @@ class TableLinker(RuleLinker):
 
 
 def passes_by(node: Apply, holds: Callable[[Type], bool]) -> bool:
-    """Whether a node only hands on a value that a backend lacks: its programs need not know it."""
+    """Whether a node only passes on a value of a type that a backend does not support."""
     return node.op.on_host or (isinstance(node.op, DeepCopyOp) and not all(holds(v.type) for v in node.inputs))
 
 

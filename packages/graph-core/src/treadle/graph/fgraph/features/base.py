@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treadle.graph.ir.variable import Variable
 
 
-# The reason that features are told when a step is taken back.
+# The reason that features are given when a step is undone.
 REVERT = "revert"
 
 
@@ -76,7 +76,7 @@ class Feature:
         return self
 
     def clone_onto(self, equiv: Mapping[object, object]) -> Feature:
-        """Return a feature for a copy of the graph, given what stands for what in it: what `clone` returns."""
+        """Return a feature for a copy of the graph (by default `clone()`); `equiv` maps old objects to their copies."""
         return self.clone()
 
     def refuse_second(self, graph: FunctionGraph | None, kind: type[GraphValueError] = GraphValueError) -> None:
@@ -131,13 +131,7 @@ class NodeFinder(Bookkeeper):
         self._nodes: dict[Op, dict[Apply, None]] = {}
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Index every node, and install ``get_nodes``.
-
-        Raises
-        ------
-        GraphValueError
-            If the feature belongs to another graph.
-        """
+        """Index every node, and install ``get_nodes``; a finder of another graph is refused."""
         self.refuse_second(self._fgraph)
         self.install(fgraph, get_nodes=self.get_nodes)
         self._nodes.clear()

@@ -1,4 +1,4 @@
-"""DestroyHandler: in-place operations that compute the right thing, checked change by change.
+"""DestroyHandler: keeps in-place operations correct, change by change.
 
 A variable that is a view of another one (``view_map``) shares its memory; the variable at the end of such a way is a
 root. A node that overwrites an input (``destroy_map``) destroys the input's roots, so every other node that reads the
@@ -28,35 +28,25 @@ class ProtocolError(GraphValueError):
 
 
 class Memory:
-    """What is known of one variable's memory.
-
-    Attributes
-    ----------
-    roots
-        The variables whose memory it may use; itself unless it is a view.
-    parents, views
-        What it is directly a view of, and its direct views, with how many inputs make it so.
-    readers
-        The nodes that have it as an input, with how many of their inputs it is.
-    destroyers
-        The nodes that overwrite it, with how many of their inputs are overwritten that it is.
-    impact
-        For a root: the variables that use its memory, itself included, that anything reads.
-    """
+    """What is known of one variable's memory; the numbers count the inputs of nodes that cause an entry."""
 
     __slots__ = ("destroyers", "impact", "parents", "readers", "roots", "views")
 
     def __init__(self) -> None:
+        # The variables whose memory it may use; itself unless it is a view.
         self.roots: dict[Variable, None] = {}
+        # What it is directly a view of, and its direct views.
         self.parents: dict[Variable, int] = {}
         self.views: dict[Variable, int] = {}
+        # The nodes that take it as an input, and those that overwrite it.
         self.readers: dict[Apply, int] = {}
         self.destroyers: dict[Apply, int] = {}
+        # For a root: the variables that use its memory, itself included, that anything reads.
         self.impact: dict[Variable, None] = {}
 
 
 def _count(table: dict[Any, int], key: Any, step: int) -> int:
-    """Add a step to a count, which goes at 0; return the new count."""
+    """Add a step to a count, and remove it at 0; return the new count."""
     count = table.get(key, 0) + step
     if count:
         table[key] = count
@@ -84,7 +74,7 @@ def _overwritten(node: Apply) -> list[int]:
 
 
 class DestroyHandler(Feature):
-    """Feature that has everything read before it is overwritten, and refuses graphs in which that is impossible.
+    """Feature that orders every read before the overwriting, and refuses graphs in which that is impossible.
 
     It installs on the graph ``destroyers(var)``, the nodes that overwrite a variable's memory,
     ``has_destroyers(variables)``, whether there is such a node for one of them, and ``destroy_handler``, itself.
@@ -94,30 +84,24 @@ class DestroyHandler(Feature):
 
     def __init__(self) -> None:
         self._fgraph: FunctionGraph | None = None
-        self._known: dict[Variable, Memory] = {}
-        # The inputs of each node as far as heard.
+        self._memories: dict[Variable, Memory] = {}
+        # The inputs of each node, as last reported.
         self._inputs: dict[Apply, list[Variable]] = {}
         # Pairs of a reader and the destroyer that it must precede, with the number of reasons.
         self._orderings: dict[tuple[Apply, Apply], int] = {}
-        # Roots that are overwritten, with who does it.
+        # Roots that are overwritten, with the nodes that do it.
         self._destroyed: dict[Variable, dict[Apply, int]] = {}
         # Outputs' stand-ins that read what a node overwrites.
         self._outputs: dict[Apply, dict[Apply, int]] = {}
         # Destroyers to look at when the graph is validated.
         self._suspects: dict[Apply, None] = {}
         # Whether there may be a cycle of views, so that roots may be wrong until it is broken.
-        self._doubtful = False
+        self._maybe_cyclic = False
 
     # Attaching
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Install ``destroyers``, ``has_destroyers`` and ``destroy_handler``, and look at every node.
-
-        Raises
-        ------
-        ProtocolError
-            If the handler belongs to another graph.
-        """
+        """Install the methods and look at every node; a handler of another graph raises a ProtocolError."""
         self.refuse_second(self._fgraph, ProtocolError)
         self.install(fgraph, destroyers=self.destroyers, has_destroyers=self.has_destroyers, destroy_handler=self)
         self._fgraph = fgraph
@@ -150,7 +134,7 @@ class DestroyHandler(Feature):
 
     def roots_of(self, var: Variable) -> list[Variable]:
         """Return the variables whose memory a variable may use: itself, unless it is a view."""
-        memory = self._known.get(var)
+        memory = self._memories.get(var)
         return [var] if memory is None else list(memory.roots)
 
     def has_destroyers(self, variables: Iterable[Variable]) -> bool:
@@ -185,7 +169,7 @@ class DestroyHandler(Feature):
                 if (first, second) in self._orderings:
                     self._refuse_order(first, second, error)
             raise
-        self._doubtful = False
+        self._maybe_cyclic = False
 
     def _refuse_order(self, reader: Apply, node: Apply, error: CycleError) -> NoReturn:
         msg = (
@@ -199,7 +183,7 @@ class DestroyHandler(Feature):
         places = set(_overwritten(node))
         for i in sorted(places):
             var = node.inputs[i]
-            for root in self._known[var].roots:
+            for root in self._memories[var].roots:
                 if isinstance(root, Constant) or (root._tag is not None and getattr(root.tag, "indestructible", False)):
                     self._refuse(node, f"input {i} shares the memory of {root}, which must not be overwritten")
                 for other in self._destroyed[root]:
@@ -213,10 +197,10 @@ class DestroyHandler(Feature):
         """Refuse a node that overwrites the memory of another one of its inputs."""
         users: dict[Variable, list[int]] = {}
         for i, var in enumerate(node.inputs):
-            for root in self._known[var].roots:
+            for root in self._memories[var].roots:
                 users.setdefault(root, []).append(i)
         for i in places:
-            for root in self._known[node.inputs[i]].roots:
+            for root in self._memories[node.inputs[i]].roots:
                 for j in users[root]:
                     if j != i and not self._tolerates(node, i, j):
                         self._refuse(node, f"it overwrites input {i}, and input {j} shares its memory")
@@ -237,7 +221,7 @@ class DestroyHandler(Feature):
     # What happens to the graph
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Take a node in."""
+        """Record a node."""
         self._inputs[node] = list(node.inputs)
         for var in node.outputs:
             self._memory(var)
@@ -251,7 +235,7 @@ class DestroyHandler(Feature):
             self._destroy(node, node.inputs[i], 1)
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Let a node go."""
+        """Forget a node."""
         inputs = self._inputs.pop(node)
         for i in _overwritten(node):
             self._destroy(node, inputs[i], -1)
@@ -267,54 +251,54 @@ class DestroyHandler(Feature):
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
-        """Follow a changed input."""
+        """Record a changed input."""
         self._inputs[node][i] = new_var
         destroyed = _overwritten(node).count(i)
         views = [out for place, out in _views(node) if place == i]
         # Where the memory is the same, nothing changes for views of it, or for those that read it.
-        moves = self._doubtful or self._memory(new_var).roots.keys() != self._known[var].roots.keys()
+        roots_change = self._maybe_cyclic or self._memory(new_var).roots.keys() != self._memories[var].roots.keys()
         self._add_read(node, new_var)
         if destroyed:
-            self._destroy(node, new_var, destroyed, moves)
-            self._destroy(node, var, -destroyed, moves)
+            self._destroy(node, new_var, destroyed, roots_change)
+            self._destroy(node, var, -destroyed, roots_change)
         for out in views:
-            self._add_view(new_var, out, moves)
-            self._remove_view(var, out, moves)
+            self._add_view(new_var, out, roots_change)
+            self._remove_view(var, out, roots_change)
         self._remove_read(node, var)
         if node.op.destroy_map:
             self._suspects[node] = None
 
     def on_add_output(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Take in who reads an output."""
+        """Record the reader of an output."""
         self._inputs[node] = list(node.inputs)
         self._add_read(node, node.inputs[0])
 
     def on_remove_output(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Let go who read an output."""
+        """Forget the reader of an output."""
         (var,) = self._inputs.pop(node)
         self._remove_read(node, var)
 
     # Memory
 
     def _memory(self, var: Variable) -> Memory:
-        memory = self._known.get(var)
+        memory = self._memories.get(var)
         if memory is None:
-            memory = self._known[var] = Memory()
+            memory = self._memories[var] = Memory()
             memory.roots[var] = None
             memory.impact[var] = None
         return memory
 
     def _release(self, var: Variable) -> None:
         """Forget a variable that nothing refers to."""
-        memory = self._known.get(var)
+        memory = self._memories.get(var)
         if memory is None or memory.readers or memory.destroyers or memory.views or memory.parents:
             return
-        # Only while views form a cycle do others count on the memory of what nothing refers to, or it on others'.
+        # While views form a cycle, others may use the memory of a variable that nothing refers to, or it theirs.
         if any(other is not var for other in memory.impact):
             return
         for root in memory.roots:
-            self._known[root].impact.pop(var, None)
-        del self._known[var]
+            self._memories[root].impact.pop(var, None)
+        del self._memories[var]
 
     def _add_read(self, node: Apply, var: Variable) -> None:
         memory = self._memory(var)
@@ -324,18 +308,18 @@ class DestroyHandler(Feature):
                     self._order(node, destroyer, 1)
 
     def _remove_read(self, node: Apply, var: Variable) -> None:
-        memory = self._known[var]
+        memory = self._memories[var]
         if _count(memory.readers, node, -1) == 0:
             for root in memory.roots:
                 for destroyer in self._destroyed.get(root, ()):
                     self._order(node, destroyer, -1)
             self._release(var)
 
-    def _destroy(self, node: Apply, var: Variable, step: int, counts: bool = True) -> None:
-        """Begin or end to overwrite the memory of a variable; `counts` tells whether that is news for its roots."""
+    def _destroy(self, node: Apply, var: Variable, step: int, roots_change: bool = True) -> None:
+        """Note that a node overwrites a variable's memory, or no longer does; its roots only if they change."""
         memory = self._memory(var)
         _count(memory.destroyers, node, step)
-        if counts:
+        if roots_change:
             for root in memory.roots:
                 self._destroy_root(node, root, step)
         self._suspects[node] = None
@@ -347,12 +331,12 @@ class DestroyHandler(Feature):
         if not nodes:
             del self._destroyed[root]
         if (before == 0) != (after == 0):
-            for var in self._known[root].impact:
-                for reader in self._known[var].readers:
+            for var in self._memories[root].impact:
+                for reader in self._memories[var].readers:
                     self._order(reader, node, 1 if after else -1)
 
     def _order(self, reader: Apply, destroyer: Apply, step: int) -> None:
-        """Add or take back a reason for a reader to run before a destroyer."""
+        """Add or remove a reason for a reader to run before a destroyer."""
         if reader is destroyer:
             self._suspects[destroyer] = None
             return
@@ -372,68 +356,68 @@ class DestroyHandler(Feature):
 
     # Views
 
-    def _add_view(self, var: Variable, out: Variable, moves: bool = True) -> None:
-        """Make a variable a view of another one; `moves` tells whether its memory is another one then."""
+    def _add_view(self, var: Variable, out: Variable, roots_change: bool = True) -> None:
+        """Make a variable a view of another one, and recompute its roots if they change."""
         _count(self._memory(out).parents, var, 1)
-        if _count(self._memory(var).views, out, 1) == 1 and moves:
-            self._move(out)
+        if _count(self._memory(var).views, out, 1) == 1 and roots_change:
+            self._recompute_roots(out)
 
-    def _remove_view(self, var: Variable, out: Variable, moves: bool = True) -> None:
+    def _remove_view(self, var: Variable, out: Variable, roots_change: bool = True) -> None:
         """Take back `_add_view`."""
-        _count(self._known[out].parents, var, -1)
-        if _count(self._known[var].views, out, -1) == 0 and moves:
-            self._move(out)
+        _count(self._memories[out].parents, var, -1)
+        if _count(self._memories[var].views, out, -1) == 0 and roots_change:
+            self._recompute_roots(out)
 
-    def _move(self, out: Variable) -> None:
-        """Find anew the roots of a variable and of its views."""
+    def _recompute_roots(self, out: Variable) -> None:
+        """Recompute the roots of a variable and of its views."""
         below: dict[Variable, None] = {}
         pending = [out]
         while pending:
             var = pending.pop()
             if var not in below:
                 below[var] = None
-                pending.extend(self._known[var].views)
+                pending.extend(self._memories[var].views)
         for var in below:
-            self._take_off(var)
+            self._leave_roots(var)
         for var in self._parents_first(below):
-            self._put_on(var)
+            self._join_roots(var)
 
     def _parents_first(self, variables: dict[Variable, None]) -> list[Variable]:
         """Return the variables, each after those that it is a view of."""
-        waiting = {var: sum(parent in variables for parent in self._known[var].parents) for var in variables}
+        waiting = {var: sum(parent in variables for parent in self._memories[var].parents) for var in variables}
         order = [var for var, count in waiting.items() if not count]
         for var in order:
-            for view in self._known[var].views:
+            for view in self._memories[var].views:
                 waiting[view] -= 1
                 if not waiting[view]:
                     order.append(view)
         if len(order) < len(variables):
-            # Views in a cycle: the graph is refused for it, and they are found anew when it is broken.
-            self._doubtful = True
+            # Views in a cycle: validation refuses the graph, and roots are recomputed when the cycle is broken.
+            self._maybe_cyclic = True
             order += [var for var, count in waiting.items() if count > 0]
         return order
 
-    def _take_off(self, var: Variable) -> None:
+    def _leave_roots(self, var: Variable) -> None:
         """Separate a variable from its roots."""
-        memory = self._known[var]
+        memory = self._memories[var]
         for root in memory.roots:
             for node, count in memory.destroyers.items():
                 self._destroy_root(node, root, -count)
             for destroyer in self._destroyed.get(root, ()):
                 for reader in memory.readers:
                     self._order(reader, destroyer, -1)
-            self._known[root].impact.pop(var, None)
+            self._memories[root].impact.pop(var, None)
         memory.roots = {}
 
-    def _put_on(self, var: Variable) -> None:
+    def _join_roots(self, var: Variable) -> None:
         """Connect a variable to the roots of what it is a view of."""
-        memory = self._known[var]
+        memory = self._memories[var]
         for parent in memory.parents:
-            memory.roots.update(self._known[parent].roots)
+            memory.roots.update(self._memories[parent].roots)
         if not memory.roots:
             memory.roots[var] = None
         for root in memory.roots:
-            self._known[root].impact[var] = None
+            self._memories[root].impact[var] = None
             for destroyer in self._destroyed.get(root, ()):
                 for reader in memory.readers:
                     self._order(reader, destroyer, 1)
@@ -447,7 +431,7 @@ class DestroyHandler(Feature):
 def inplace_candidates(
     fgraph: FunctionGraph, inputs: Iterable[Variable], protected_inputs: Iterable[Variable] | None = None
 ) -> list[Variable]:
-    """Return the inputs of a node that one which works in place might overwrite.
+    """Return the inputs of a node that an in-place version of it might overwrite.
 
     Left out are constants, variables whose memory is overwritten already, those that share memory with another of
     the inputs, and protected ones with their views.

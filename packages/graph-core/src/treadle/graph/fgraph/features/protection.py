@@ -55,7 +55,7 @@ class Supervisor(Feature):
         self.protected = list(protected)
 
     def clone_onto(self, equiv: Mapping[Any, Any]) -> Supervisor:
-        """Return a supervisor of what stands for the protected variables."""
+        """Return a supervisor of the copies of the protected variables."""
         return type(self)([equiv.get(var, var) for var in self.protected])
 
     def validate(self, fgraph: FunctionGraph) -> None:

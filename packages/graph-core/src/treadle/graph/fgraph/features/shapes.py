@@ -1,4 +1,4 @@
-"""ShapeFeature: shapes as expressions, found when asked for and kept while they hold."""
+"""ShapeFeature: shapes as expressions, computed on demand and kept while they hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
 def call_infer_shape(
     infer_shape: Callable[..., Any], fgraph: Any, node: Apply, shapes: Sequence[Any]
 ) -> Sequence[Any] | None:
-    """Return what an op's ``infer_shape``, or a function given in its place, says of a node.
+    """Call an op's ``infer_shape``, or a function in its place, for a node.
 
     Parameters
     ----------
@@ -68,20 +68,14 @@ class ShapeFeature(Feature):
     def __init__(self, leaf_shape: Callable[[Variable], Sequence[object] | None]) -> None:
         self.leaf_shape = leaf_shape
         self._fgraph: FunctionGraph | None = None
-        self._known: dict[Variable, tuple[object, ...] | None] = {}
+        self._shapes: dict[Variable, tuple[object, ...] | None] = {}
         # The nodes whose outputs' known shapes were found from the shape of a variable.
         self._users: dict[Variable, dict[Apply, None]] = {}
         # How many nodes were asked for their shapes.
         self.inferred = 0
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Install ``shape_of`` and ``shape_feature``.
-
-        Raises
-        ------
-        GraphValueError
-            If the feature belongs to another graph.
-        """
+        """Install ``shape_of`` and ``shape_feature``; a feature of another graph is refused."""
         self.refuse_second(self._fgraph)
         self.install(fgraph, shape_of=self.shape_of, shape_feature=self)
         self._fgraph = fgraph
@@ -89,7 +83,7 @@ class ShapeFeature(Feature):
     def on_detach(self, fgraph: FunctionGraph) -> None:
         """Forget all shapes."""
         self._fgraph = None
-        self._known.clear()
+        self._shapes.clear()
         self._users.clear()
 
     def clone(self) -> ShapeFeature:
@@ -107,20 +101,20 @@ class ShapeFeature(Feature):
         stack = [var]
         while stack:
             current = stack[-1]
-            if current in self._known:
+            if current in self._shapes:
                 stack.pop()
                 continue
             node = self._node_of(current)
-            waiting = [] if node is None else [x for x in node.inputs if x not in self._known]
+            waiting = [] if node is None else [x for x in node.inputs if x not in self._shapes]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
             if node is None:
-                self._known[current] = self._leaf(current)
+                self._shapes[current] = self._leaf(current)
             else:
                 self._infer(node)
-        return self._known[var]
+        return self._shapes[var]
 
     def _node_of(self, var: Variable) -> Apply | None:
         graph = self._fgraph
@@ -136,7 +130,7 @@ class ShapeFeature(Feature):
     def _infer(self, node: Apply) -> None:
         """Find the shapes of a node's outputs from those of its inputs."""
         self.inferred += 1
-        shapes = call_infer_shape(node.op.infer_shape, self._fgraph, node, [self._known[x] for x in node.inputs])
+        shapes = call_infer_shape(node.op.infer_shape, self._fgraph, node, [self._shapes[x] for x in node.inputs])
         if shapes is None:
             shapes = [None] * len(node.outputs)
         if len(shapes) != len(node.outputs):
@@ -146,7 +140,7 @@ class ShapeFeature(Feature):
             )
             raise GraphValueError(msg)
         for out, shape in zip(node.outputs, shapes, strict=True):
-            self._known[out] = self._leaf(out) if shape is None else tuple(shape)
+            self._shapes[out] = self._leaf(out) if shape is None else tuple(shape)
         for x in node.inputs:
             self._users.setdefault(x, {})[node] = None
 
@@ -176,9 +170,9 @@ class ShapeFeature(Feature):
         while pending:
             current = pending.pop()
             for out in current.outputs:
-                if self._known.pop(out, self) is not self:
+                if self._shapes.pop(out, self) is not self:
                     pending.extend(self._users.pop(out, ()))
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave what is known out of pickles: it is found again when asked for."""
-        return {"leaf_shape": self.leaf_shape, "_fgraph": None, "_known": {}, "_users": {}, "inferred": 0}
+        """Leave the known shapes out of pickles."""
+        return {"leaf_shape": self.leaf_shape, "_fgraph": None, "_shapes": {}, "_users": {}, "inferred": 0}

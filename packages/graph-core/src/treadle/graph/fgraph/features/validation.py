@@ -1,4 +1,4 @@
-"""Checkpoints of a graph, and replacements that are undone where a feature refuses the graph that they make."""
+"""Checkpoints of a graph, and replacements that are undone if a feature refuses the result."""
 
 from __future__ import annotations
 
@@ -197,13 +197,13 @@ class ReplaceValidate(History, Validator):
         return True
 
 
-_OF_HISTORY = frozenset({"checkpoint", "revert"})
-ON_DEMAND = _OF_HISTORY | {"consistent", "replace_validate", "replace_all_validate", "replace_all_validate_remove"}
+_HISTORY_METHODS = frozenset({"checkpoint", "revert"})
+ON_DEMAND = _HISTORY_METHODS | {"consistent", "replace_validate", "replace_all_validate", "replace_all_validate_remove"}
 
 
 def method_on_demand(fgraph: FunctionGraph, name: str) -> Callable[..., Any]:
     """Return a method of `ReplaceValidate` for a graph without it; for checkpoints a `History` is attached."""
-    if name in _OF_HISTORY:
+    if name in _HISTORY_METHODS:
         fgraph.attach_feature(History())
         method: Callable[..., Any] = vars(fgraph)[name]
         return method
