@@ -45,13 +45,7 @@ class FullHistory(Feature):
         self._moving = False
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Begin an empty history.
-
-        Raises
-        ------
-        GraphValueError
-            If the feature belongs to another graph.
-        """
+        """Begin an empty history; a feature of another graph is refused."""
         self.refuse_second(self._fgraph)
         self._fgraph = fgraph
         fgraph.keep_journal(True)

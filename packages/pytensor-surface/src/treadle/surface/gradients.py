@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING
 
-# It is being loaded when this module is: its names are asked for in calls.
+# treadle.graph is still loading when this module is, so its names are looked up in calls.
 from treadle import graph
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Derivatives = Sequence[Variable | None]
 
-# In the order in which gradients come across them.
+# In the order in which gradients look them up.
 REVERSE = ("pullback", "L_op", "grad")
 FORWARD = ("pushforward", "R_op")
 
@@ -36,7 +36,7 @@ def _composed(method: Callable[..., Derivatives]) -> Callable[..., Derivatives]:
 
 
 class GradientNames:
-    """What every op has by these names."""
+    """Base of all ops: the documented methods of derivatives."""
 
     # Of the op.
     make_node: Callable[..., Apply]

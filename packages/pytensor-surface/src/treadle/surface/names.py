@@ -1,4 +1,4 @@
-"""The names that packages of treadle have in addition, by the modules that they come from."""
+"""The further names of treadle's packages, by the modules that they come from."""
 
 NAMES = {
     "treadle.graph": {

@@ -1,7 +1,7 @@
-"""Classes that stand for ops which are one class here: ``isinstance(op.scalar_op, Mul)``, ``isinstance(op, Sum)``.
+"""Documented classes of single ops, for ``isinstance(op.scalar_op, Mul)`` and ``isinstance(op, Sum)``.
 
 An elementwise function is a `ScalarOp` with a name, a reduction is a `Reduction` of a kind. The documentation has a
-class for each: these are classes whose instances are told by name or kind.
+class for each: these are classes whose instances are recognised by name or kind.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class ScalarOpClass(type):
-    """The class of classes of scalar ops: an instance is a scalar op of one of some names, or of some arity.
+    """Metaclass of classes of scalar ops: their instances are the scalar ops of some names, or of some arity.
 
     Calling such a class gives the scalar op. A class derived from one with a method ``impl`` declares a scalar op of
     its own: calling that makes it, of the class's gradient (``grad``, ``L_op`` or ``pullback``).
@@ -72,13 +72,7 @@ class ScalarOpClass(type):
         return op.name in cls.names if cls.names else cls.nin is None or op.nin == cls.nin
 
     def __call__(cls, *args: object, name: str | None = None, **kwargs: object) -> ScalarOp:
-        """Return the scalar op, or make that of a class with an implementation; dtypes are those of real functions.
-
-        Raises
-        ------
-        TensorTypeError
-            If the class stands for several scalar ops.
-        """
+        """Return the scalar op, or make that of a class with an implementation; dtypes are those of real functions."""
         if hasattr(cls, "impl"):
             op = _declared(type.__call__(cls), name or cls.__name__.lower(), cls.nin)
             cls.names = (*cls.names, op.name)
@@ -135,8 +129,7 @@ class BinaryScalarOp(metaclass=ScalarOpClass):
     nin = 2
 
 
-# The documented class of each scalar op: by the name of the op, where it is another than that of the class in small
-# letters.
+# Documented classes, and the name of the scalar op where it is not that of the class in lower case.
 _NAMED: dict[str, str] = {
     "AND": "and",
     "Cast": " ".join(name for name in SCALAR_OPS.names() if name.startswith("cast_")),
@@ -169,16 +162,7 @@ SCALAR_CLASSES: Mapping[str, ScalarOpClass] = {
 class OpOfKind:
     """A kind of op with its axis, not yet applied: which op it is depends on the operand's rank and dtype.
 
-    Parameters
-    ----------
-    of
-        The class of the ops.
-    kind
-        Their kind.
-    axis
-        The axis or axes; None for all.
-    dtype, acc_dtype
-        Dtypes of the result and to combine in; those that fit the operand if None.
+    `of` is the class of the op. An axis of None stands for all axes, a dtype of None for one that fits the operand.
     """
 
     of: type[Op]
@@ -194,7 +178,7 @@ class OpOfKind:
 
     @property
     def mode(self) -> str:
-        """The kind, as accumulations are told apart by."""
+        """The kind, by the name that accumulations have for it."""
         return {"sum": "add", "prod": "mul"}.get(self.kind, self.kind)
 
     def __call__(self, x: TensorLike, name: str | None = None) -> TensorVariable:
@@ -226,7 +210,7 @@ _FUNCTIONS: Mapping[tuple[type[Op], str], Callable[..., TensorVariable]] = {
 
 
 class OpKind(type):
-    """The class of classes of ops of one kind of a class: ``Sum`` are the reductions that sum.
+    """Metaclass of classes of ops of one kind: the instances of ``Sum`` are the reductions that sum.
 
     Calling such a class gives an `OpOfKind`, with the parameters that the documentation has for the class.
     """
@@ -241,13 +225,7 @@ class OpKind(type):
         return issubclass(kind, cls.of) and getattr(op, "kind", None) in cls.kinds
 
     def __call__(cls, *args: object, **kwargs: object) -> OpOfKind:
-        """Return the op.
-
-        Raises
-        ------
-        TensorTypeError
-            For parameters that the class does not have, or a scalar op that no reduction is made of.
-        """
+        """Return the op; parameters that the class does not have are refused."""
         try:
             bound = signature(cls.maker).bind(cls, *args, **kwargs)
         except TypeError as error:

@@ -126,7 +126,7 @@ def _spread(parameter: Any, rank: int, batch: Sequence[Any]) -> Variable:
 
 
 def _picks_once(entries: Sequence[object], picked: Sequence[Variable], shape: Sequence[int | None]) -> bool:
-    """Whether an index is certain to pick no element twice."""
+    """Whether an index certainly picks no element twice."""
     arrays = [(e, n) for e, n in zip(entries, shape, strict=True) if isinstance(e, Positions)]
     if all(e.length is not None for e, _ in arrays):
         return True

@@ -1,4 +1,4 @@
-"""Registering rewriters of nodes by decorators, and what such rewriters ask, as the documentation has them."""
+"""Documented decorators that register rewriters of nodes, and functions that such rewriters use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ register_specialize = _registering("specialize", "fast_run")
 
 
 class ElemwiseOf(type):
-    """The class of classes that stand for the elementwise ops of the scalar ops of a class."""
+    """Metaclass of classes whose instances are the elementwise ops of a class of scalar ops."""
 
     of = Elemwise
     scalar_class: type

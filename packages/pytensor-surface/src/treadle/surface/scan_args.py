@@ -1,4 +1,4 @@
-"""ScanArgs: the inputs and outputs of a loop, and of its body, by the names that tools know."""
+"""ScanArgs: the inputs and outputs of a loop, and of its body, by their documented names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FieldInfo:
 
 @dataclass(slots=True)
 class ScanArgs:
-    """A loop taken apart, by the names that tools know.
+    """The parts of a loop, by their documented names.
 
     A loop of treadle has sequences (``seqs``), carries (``sit_sot``: one input and one output of a step each; outside,
     the last value is the output), stacked results (``nit_sot``) and constants (``non_seqs``). A state that `scan`
@@ -151,7 +151,7 @@ class ScanArgs:
         return None
 
     def get_alt_field(self, var: Variable | FieldInfo, alt_prefix: str) -> Variable:
-        """Return what stands for a variable elsewhere: for a row of a sequence, in ``outer_in``, the sequence.
+        """Return a variable's counterpart in another field: for a row of a sequence, in ``outer_in``, the sequence.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Lists of values of one type as values of graphs: the Python VM works on them, other backends in Python steps."""
+"""Lists of values of one type as values of graphs; backends other than the Python VM handle them in Python steps."""
 
 from __future__ import annotations
 
@@ -109,13 +109,7 @@ class TypedListVariable(Variable[TypedListType]):
         return getitem(self, index)
 
     def __len__(self) -> NoReturn:
-        """Refuse: the length is known when a program runs.
-
-        Raises
-        ------
-        TensorTypeError
-            Always.
-        """
+        """Refuse: the length is known when a program runs."""
         msg = f"len: the length of the list {self} is not known when the graph is built. Use length(x)."
         raise TensorTypeError(msg)
 
@@ -167,36 +161,18 @@ class _ListOp(Op):
     name = ""
 
     def list_of(self, value: object) -> TypedListVariable:
-        """Return an input as a list.
-
-        Raises
-        ------
-        TensorTypeError
-            If it is none.
-        """
+        """Return an input as a list, or refuse it."""
         if not isinstance(value, Variable) or not isinstance(value.type, TypedListType):
             msg = f"{self.name}: a variable of type TypedListType is needed, got {text_of(value)}. Use make_list."
             raise TensorTypeError(msg)
         return value  # type: ignore[return-value]  # a list by its type
 
     def element_of(self, x: TypedListVariable, value: object) -> Variable:
-        """Return an input as an element of a list.
-
-        Raises
-        ------
-        TypeError
-            If it is none.
-        """
+        """Return an input as an element of a list, or refuse it."""
         return x.type.ttype.filter_variable(value)
 
     def position(self, value: TensorLike) -> TensorVariable:
-        """Return an input as a position.
-
-        Raises
-        ------
-        TensorTypeError
-            If it is no integer.
-        """
+        """Return an input as a position, or refuse it."""
         var = as_tensor_variable(value)
         if var.ndim or var.type.numpy_dtype.kind not in "iu":
             msg = f"{self.name}: a position is an integer, got {var} of type {var.type}. Pass a scalar integer."
@@ -321,13 +297,7 @@ class Remove(_Changed):
     name = "remove"
 
     def change(self, kind: TypedListType, items: list[Value], *operands: Value) -> None:
-        """Remove.
-
-        Raises
-        ------
-        ValueError
-            If no element is equal.
-        """
+        """Remove, or raise a ValueError if no element is equal."""
         del items[_first(kind, items, operands[0])]
 
 
@@ -377,13 +347,7 @@ class Index(_Counted):
     name = "index_"
 
     def number(self, kind: TypedListType, items: Sequence[Value], *operands: Value) -> int:
-        """Search.
-
-        Raises
-        ------
-        ValueError
-            If no element is equal.
-        """
+        """Search, or raise a ValueError if no element is equal."""
         return _first(kind, items, operands[0])
 
 

@@ -1,4 +1,4 @@
-"""The documented surface of rewriting that treadle itself does not run on: adapters over the engine."""
+"""The documented interface of rewriting that treadle itself does not use: adapters over the engine."""
 
 from treadle.surface.rewriters.databases import LocalGroupDB, ProxyDB, TopoDB
 from treadle.surface.rewriters.functions import (

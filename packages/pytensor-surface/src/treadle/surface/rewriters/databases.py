@@ -1,4 +1,4 @@
-"""The kinds of databases that the default one has no need of, and its documented places beside the phases."""
+"""The kinds of databases that the default one does not use, and its documented places beside the phases."""
 
 from __future__ import annotations
 

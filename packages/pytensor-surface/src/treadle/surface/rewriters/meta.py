@@ -1,4 +1,4 @@
-"""A rewriter of nodes that tries alternatives out, and takes the one that runs fastest."""
+"""A rewriter of nodes that measures alternatives, and takes the one that runs fastest."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Op, Variable
 
 
-# The fastest of so many calls counts.
+# The time of an alternative is the least of this many calls.
 CALLS = 3
 
 
 class MetaNodeRewriter(NodeRewriter):
-    """Runs what several rewriters make of a node, and the node itself, and takes what is fastest.
+    """Times the alternatives that several rewriters offer for a node, and the node itself, and takes the fastest.
 
     Inputs have their test values, or else samples of their types. Option ``metaopt__verbose`` asks it to tell about
     nodes for which no alternative could be run (1), and about every time measured (2).

@@ -20,7 +20,7 @@ def _variables(one_or_several: Any) -> list[Variable]:
 
 
 def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: _Variables) -> _Variables:
-    """Let variables come from where others come from: the user's line of their nodes, and ``tag.trace``.
+    """Copy the user's line of variables' nodes, and ``tag.trace``, to other variables.
 
     Parameters
     ----------

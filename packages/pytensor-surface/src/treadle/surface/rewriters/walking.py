@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from treadle.config import config
-from treadle.graph import Variable
 from treadle.rewrite import NodeRewriter, RewriterTypeError, looks_at
 from treadle.rewrite.compound import RewriterOfNodes, nodes_in_order
 from treadle.rewrite.engine.run import replacements, running
@@ -13,7 +12,7 @@ from treadle.rewrite.errors import require_kind
 from treadle.rewrite.worklist import Worklist
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op
     from treadle.rewrite.engine.run import Callback
@@ -64,17 +63,16 @@ class SequentialNodeRewriter(NodeRewriter):
             if replacement is None:
                 break
             pairs = dict(replacements(self.name, current, replacement)[0])
-            result = [pairs.get(out) for out in current.outputs] if result is None else self._chained(result, pairs)
+            if result is None:
+                result = [pairs.get(out) for out in current.outputs]
+            else:
+                result = [None if var is None else pairs.get(var, var) for var in result]
             owner = next((var.owner for var in result if var is not None), None)
             if len(start.outputs) != 1 or owner is None or owner is current:
                 break
             current = owner
             limit -= 1
         return result
-
-    @staticmethod
-    def _chained(result: Sequence[Variable | None], pairs: Mapping[Variable, Variable]) -> list[Variable | None]:
-        return [var if var is None else pairs.get(var, var) for var in result]
 
     def _first(self, fgraph: FunctionGraph, node: Apply) -> object:
         for rewriter in self.rewrites:

@@ -1,4 +1,4 @@
-"""The documented surface of linkers for other tools: thunks on storage cells, and what makes and runs them."""
+"""The documented interface of linkers for other tools: thunks on storage cells, and what makes and runs them."""
 
 from typing import TYPE_CHECKING
 

@@ -16,7 +16,7 @@ StorageMap = dict[Variable, Cell]
 
 
 class _Containers(type):
-    """The class of `Container`: what functions and shared variables hold is an instance of it too."""
+    """Metaclass of `Container`: the containers of functions and shared variables count as instances too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, StateContainer)
@@ -81,7 +81,7 @@ class Container(StateContainer, metaclass=_Containers):
         super().__init__(kind, None, strict=strict, allow_downcast=allow_downcast, name=shown_name)
         self.storage = storage
         self.readonly = readonly
-        # What the documentation calls so: whether the value must be given in each call, was given, or is the graph's.
+        # Documented flags: whether the value must be given in each call, how often it was, whether it is the graph's.
         self.required = False
         self.provided = 0
         self.implicit = False
@@ -100,7 +100,7 @@ class Container(StateContainer, metaclass=_Containers):
 
     @property
     def data(self) -> Value:
-        """The value in the cell; what is assigned is converted to the type."""
+        """The value in the cell; an assigned value is converted to the type."""
         return self.storage[0]
 
     @data.setter
@@ -159,7 +159,7 @@ def _container(type_: Type, storage: Cell, rules: dict[str, Any]) -> Container:
 
 
 def cell_of(container: Any) -> Cell:
-    """Return the cell of what stands for an input or output in a triple: a container, or the cell itself."""
+    """Return the cell of an input or output of a triple, given as a container or as the cell itself."""
     cell: Cell = getattr(container, "storage", container)
     return cell
 

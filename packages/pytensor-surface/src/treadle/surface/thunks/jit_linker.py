@@ -104,7 +104,7 @@ class JITLinker(PerformLinker):
         storage_map: StorageMap | None = None,
         **kwargs: object,
     ) -> All:
-        """Return the thunk of the whole graph, containers, the thunk in a list, and the node it stands for."""
+        """Return the thunk of the whole graph, containers, the thunk in a list, and the last node in its place."""
         fgraph = self._accepted()
         order = self.schedule(fgraph)
         inputs, outputs, cells = map_storage(fgraph, order, input_storage, output_storage, storage_map)

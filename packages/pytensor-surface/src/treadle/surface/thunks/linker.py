@@ -127,7 +127,7 @@ class Linker(ProgramLinker):
         no_recycling
             Variables whose values may not be overwritten by the next call: their cells are emptied before each.
         profile
-            Where times are told, or None.
+            Where times are recorded, or None.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Linker(ProgramLinker):
         # Values that must last, and those that have the memory of such.
         lasting = dict.fromkeys(self.no_recycling)
         lasting.update((root, None) for var in self.no_recycling for root in roots_of(var, roots))
-        make, machine_kind = self._ways(order, list(lasting))
+        make, machine_kind = self._node_thunks(order, list(lasting))
         thunks = [make(node, cells, flags) for node in order]
         free = self._frees()
         machine = machine_kind(
@@ -246,7 +246,9 @@ class Linker(ProgramLinker):
         machine.time_thunks = self.profile is not None
         return machine, containers(fgraph.inputs, inputs), containers(fgraph.outputs, outputs), thunks, order
 
-    def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
+    def _node_thunks(
+        self, order: Sequence[Apply], lasting: Sequence[Variable]
+    ) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         """Return what makes the thunks of nodes for `make_all`, and what runs them; `lasting` must not be reused."""
 
         def make(node: Apply, cells: StorageMap, flags: Flags) -> ThunkType:

@@ -270,14 +270,10 @@ class Stack(UpdatingVM):
                 positions = self.run_thunk_of_node(node)
                 missing = self._missing([node.inputs[i] for i in positions]) if positions else []
             pending += reversed(missing)
-        if self.allow_gc:
-            self._forget()
+        # Which values nothing needs any more is not known before the end: a branch may still be asked for.
+        for cells in self.dying if self.allow_gc else ():
+            for cell in cells:
+                cell[0] = None
 
     def _missing(self, variables: Iterable[Variable]) -> list[Apply]:
         return [x.owner for x in variables if x.owner is not None and not self.compute_map[x][0]]
-
-    def _forget(self) -> None:
-        # Which values nothing needs any more is not known before the end: a branch may still be asked for.
-        for cells in self.dying:
-            for cell in cells:
-                cell[0] = None

@@ -111,19 +111,7 @@ def thunk_of(
 
 
 class ProgramThunk:
-    """A whole graph as one thunk: runs a program on the cells of inputs and outputs.
-
-    Attributes
-    ----------
-    program
-        What is run.
-    fgraph
-        The graph.
-    inputs, outputs
-        The cells.
-    storage_map
-        Cells of inputs, outputs and fixed values; values in between have none.
-    """
+    """A whole graph as one thunk: runs a program on the cells of inputs and outputs; other values have no cells."""
 
     lazy = False
 
@@ -252,7 +240,7 @@ def _check_lengths(count: int, **lists: Sequence[object] | None) -> None:
 
 
 def gc_helper(node_list: Iterable[Apply]) -> tuple[set[Variable], dict[Variable, Apply]]:
-    """Return what is computed, and for each variable the last node that uses it.
+    """Return the computed variables, and for each variable the last node that uses it.
 
     Parameters
     ----------
@@ -280,10 +268,7 @@ def cells_to_free(fgraph: FunctionGraph, order: Sequence[Apply], storage_map: St
 
 
 def get_destroy_dependencies(fgraph: FunctionGraph) -> dict[Apply, list[Variable]]:
-    """Return for each node what must be computed before it although it does not take it.
-
-    These are results of nodes that read what the node overwrites.
-    """
+    """Return for each node the results that must be computed before it: those of nodes that read what it overwrites."""
     orderings = fgraph.orderings()
     return {node: [out for n in orderings.get(node, ()) for out in n.outputs] for node in fgraph.toposort()}
 

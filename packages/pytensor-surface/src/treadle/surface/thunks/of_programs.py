@@ -1,4 +1,4 @@
-"""The thunks of linkers that make programs only: what `accept` of such a linker returns."""
+"""Thunks of linkers that only make programs: what `accept` of such a linker returns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 class ThunksOf(Linker):
     """Makes thunks of the programs of another linker: of whole graphs, and in `make_all` of single nodes.
 
-    Parameters
-    ----------
-    linker
-        The other linker. If it has a ``scheduler``, the nodes run in the order that it gives.
+    If that linker has a ``scheduler``, the nodes run in the order that it gives.
     """
 
     def __init__(self, linker: ProgramLinker) -> None:
@@ -47,7 +44,9 @@ class ThunksOfNodes(ThunksOf):
     linker: NodewiseLinker
     _links_nodes = True
 
-    def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
+    def _node_thunks(
+        self, order: Sequence[Apply], lasting: Sequence[Variable]
+    ) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         nodewise = self.linker
 
         def make(node: Apply, cells: StorageMap, flags: Flags) -> ThunkType:
@@ -76,13 +75,7 @@ def schedule(linker: ProgramLinker, fgraph: FunctionGraph) -> list[Apply]:
 
 
 def needs_graph(linker: ProgramLinker, *storage: object, **kwargs: object) -> NoReturn:
-    """Refuse to make thunks of a linker that was given no graph.
-
-    Raises
-    ------
-    GraphValueError
-        Always.
-    """
+    """Refuse to make thunks of a linker without a graph."""
     del storage, kwargs
     msg = f"{type(linker).__name__}: it has no graph yet. Call accept(fgraph) first, and make_thunk of what it returns."
     raise GraphValueError(msg)

@@ -1,4 +1,4 @@
-"""Programs made of thunks, for linkers that know nothing but thunks."""
+"""Programs made of thunks, for linkers that make only thunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ThunkProgram(Program):
-    """A graph as a thunk on cells, called with values: what a linker gives that has no other form.
+    """A program that runs a thunk on cells.
 
     Each call that runs at the same time as others has cells of its own: another thunk is made where all are in use.
     Arguments are never overwritten, and what is returned shares no memory with them, with constants or with another
@@ -82,7 +82,7 @@ class ThunkProgram(Program):
             results.append(var.type.copy_value(value) if i in self._copied else value)
         for cell in (*into, *out_of):
             cell[0] = None
-        # A thunk that failed is not used again: nobody knows what it has left in its cells.
+        # A thunk that failed is not used again: its cells may hold anything.
         self._idle.append(triple)
         return results
 

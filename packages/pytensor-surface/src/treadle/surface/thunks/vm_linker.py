@@ -47,11 +47,13 @@ class PerformLinker(LocalLinker, ReferenceLinker):
         kind: type[Linker | ReferenceLinker] = ReferenceLinker if self._scheduler is None else Linker
         return kind.link(self, fgraph, native_outputs)
 
-    # A class with a `link` of its own says with it what keeps the programs.
+    # A class that defines `link` must also say how its programs are kept.
     dump = ReferenceLinker.dump
     load = ReferenceLinker.load
 
-    def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
+    def _node_thunks(
+        self, order: Sequence[Apply], lasting: Sequence[Variable]
+    ) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         return lambda node, cells, flags: made_thunk(node, cells, flags, lasting, "py"), Loop
 
 
@@ -109,11 +111,13 @@ class VMLinker(LocalLinker, PythonLinker):
         kind: type[Linker | PythonLinker] = PythonLinker if plain else Linker
         return kind.link(self, fgraph, native_outputs)
 
-    # A class with a `link` of its own says with it what keeps the programs.
+    # A class that defines `link` must also say how its programs are kept.
     dump = PythonLinker.dump
     load = PythonLinker.load
 
-    def _ways(self, order: Sequence[Apply], lasting: Sequence[Variable]) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
+    def _node_thunks(
+        self, order: Sequence[Apply], lasting: Sequence[Variable]
+    ) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
         lazy = self._is_lazy()
         if lazy is None:
             lazy = any(isinstance(node.op, IfElse) or has_own_thunk(node) for node in order)
