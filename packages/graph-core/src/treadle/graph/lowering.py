@@ -326,8 +326,8 @@ def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> tuple[list[Variable
     outer = list(_lineage(node, origins))
     for inner in inside:
         input_types = [x.type for x in inner.inputs]
-        again = any(inner.op == each.op and input_types == [x.type for x in each.inputs] for each in outer)
-        if again or len(outer) > _MOST_STEPS:
+        repeated = any(inner.op == each.op and input_types == [x.type for x in each.inputs] for each in outer)
+        if repeated or len(outer) > _MOST_STEPS:
             through = "".join(f" through {each.op}" for each in outer[:1] if each.op != inner.op)
             msg = (
                 f"{inner.op}: it decomposes into itself{through}{node.where()}. Return simpler ops from decompose, or "

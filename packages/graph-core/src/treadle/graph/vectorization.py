@@ -307,9 +307,9 @@ def _note_lost(out: Variable, new: dict[Variable, Variable], unused: Sequence[tu
 
 
 def _completed(old: Variable, new: Variable, bits: int, replaced: Sequence[tuple[Variable, Variable]]) -> Variable:
-    own = [pair for i, pair in enumerate(replaced) if bits >> i & 1]
-    complete = VECTORIZERS.completion(old.type) if own else None
-    return new if complete is None else complete(old, new, own)
+    relevant = [pair for i, pair in enumerate(replaced) if bits >> i & 1]
+    complete = VECTORIZERS.completion(old.type) if relevant else None
+    return new if complete is None else complete(old, new, relevant)
 
 
 def _check_replacement(old: Variable, new: Variable) -> None:

@@ -53,22 +53,22 @@ def foreign_code(nodes: Iterable[Apply], libraries: Collection[str]) -> str | No
     pending: list[Any] = []
     for node in nodes:
         pending += (node.op, *(v.type for v in (*node.inputs, *node.outputs)))
-    met: dict[int, Any] = {}
+    visited: dict[int, Any] = {}
     while pending:
-        thing = pending.pop()
-        if id(thing) in met:
+        obj = pending.pop()
+        if id(obj) in visited:
             continue
-        met[id(thing)] = thing  # kept alive, so that its id is not reused
-        is_builtin = isinstance(thing, BuiltinFunctionType) and thing.__module__ is not None
-        code = thing if is_builtin or isinstance(thing, type | FunctionType) else type(thing)
+        visited[id(obj)] = obj  # kept alive, so that its id is not reused
+        is_builtin = isinstance(obj, BuiltinFunctionType) and obj.__module__ is not None
+        code = obj if is_builtin or isinstance(obj, type | FunctionType) else type(obj)
         module = code.__module__
         root = module.partition(".")[0] if isinstance(module, str) else ""
         if not (is_own_module(module) or root in libraries or root in sys.stdlib_module_names):
             return f"{module}.{code.__qualname__}"
-        if code is not thing:
-            pending += _parts_of(thing)
-        elif isinstance(thing, FunctionType):
-            pending += _closed_over(thing)
+        if code is not obj:
+            pending += _parts_of(obj)
+        elif isinstance(obj, FunctionType):
+            pending += _closed_over(obj)
     return None
 
 
@@ -81,23 +81,23 @@ def _closed_over(function: FunctionType) -> list[object]:
     return contents
 
 
-def _parts_of(thing: object) -> Iterable[object]:
+def _parts_of(obj: object) -> Iterable[object]:
     """Return the parts of an object, neither class nor function, that may contain third-party code."""
-    if isinstance(thing, tuple | list | set | frozenset):
-        return thing
-    if isinstance(thing, dict):
-        return (*thing.keys(), *thing.values())
-    if isinstance(thing, partial):
-        return (thing.func, *thing.args, *thing.keywords.values())
-    if isinstance(thing, MethodType):
-        return (thing.__self__, thing.__func__)
+    if isinstance(obj, tuple | list | set | frozenset):
+        return obj
+    if isinstance(obj, dict):
+        return (*obj.keys(), *obj.values())
+    if isinstance(obj, partial):
+        return (obj.func, *obj.args, *obj.keywords.values())
+    if isinstance(obj, MethodType):
+        return (obj.__self__, obj.__func__)
     parts: list[object] = []
-    if isinstance(thing, HasInnerGraph):
-        inside = toposort(thing.inner_outputs, thing.inner_inputs)
+    if isinstance(obj, HasInnerGraph):
+        inside = toposort(obj.inner_outputs, obj.inner_inputs)
         parts += (part for node in inside for part in (node.op, *(v.type for v in node.outputs)))
-    if is_own_module(type(thing).__module__) and not isinstance(thing, Type):
-        state = getattr(thing, "__dict__", {})
-        slots = (name for base in type(thing).__mro__ for name in base.__dict__.get("__slots__", ()))
+    if is_own_module(type(obj).__module__) and not isinstance(obj, Type):
+        state = getattr(obj, "__dict__", {})
+        slots = (name for base in type(obj).__mro__ for name in base.__dict__.get("__slots__", ()))
         parts += (value for name, value in state.items() if name not in _DERIVED)
-        parts += (getattr(thing, name) for name in slots if hasattr(thing, name))
+        parts += (getattr(obj, name) for name in slots if hasattr(obj, name))
     return parts

@@ -216,21 +216,21 @@ def _signature(inputs: Sequence[Variable], outputs: Sequence[Variable], order: I
     written: dict[object, int] = {}
     parts: list[object] = [var.type for var in inputs]
 
-    def known(var: Variable) -> Any:
+    def part_of(var: Variable) -> Any:
         place = number.get(var)
         if place is None:
             place = number[var] = _atom(var)
         return place
 
     for node in order:
-        text = (node.op, tuple(known(x) for x in node.inputs), tuple(out.type for out in node.outputs))
+        text = (node.op, tuple(part_of(x) for x in node.inputs), tuple(out.type for out in node.outputs))
         count = len(written)
         first = written.setdefault(text, count)
         if first == count:
             parts.append(text)
         for i, out in enumerate(node.outputs):
             number[out] = ("result", first, i)
-    return (*parts, *(known(out) for out in outputs))
+    return (*parts, *(part_of(out) for out in outputs))
 
 
 def _atom(var: Variable) -> object:

@@ -40,10 +40,10 @@ class Step(ABC):
 class Imported(Step):
     """Nodes entered in, and with them variables that were not known before."""
 
-    __slots__ = ("fresh", "nodes", "reason")
+    __slots__ = ("new_variables", "nodes", "reason")
 
-    def __init__(self, nodes: Sequence[Apply], fresh: list[Variable], reason: str | None) -> None:
-        self.nodes, self.fresh, self.reason = nodes, fresh, reason
+    def __init__(self, nodes: Sequence[Apply], new_variables: list[Variable], reason: str | None) -> None:
+        self.nodes, self.new_variables, self.reason = nodes, new_variables, reason
 
     def undo(self, graph: GraphStructure) -> None:
         """Remove the nodes and the variables."""
@@ -53,7 +53,7 @@ class Imported(Step):
                 del clients[x][node, i]
             del graph.nodes[node]
             graph.order.discard(node)
-        for var in self.fresh:
+        for var in self.new_variables:
             del clients[var]
 
     def news(self, back: bool = False) -> Sequence[News]:

@@ -30,8 +30,6 @@ class Observers:
     complete. Steps that a callback makes are reported after those that led to them.
     """
 
-    __slots__ = ("_callbacks", "_core", "_graph", "_heard", "_installed", "_reverting", "_telling", "_told", "features")
-
     def __init__(self, graph: FunctionGraph, core: GraphStructure) -> None:
         self._graph = graph
         self._core = core
@@ -43,7 +41,7 @@ class Observers:
         self._telling = False
         self._reverting = False
         # What a feature failed on (the place of the step, the number of the news), and the features told before it.
-        self._heard: tuple[int, int, list[Feature]] | None = None
+        self._failure: tuple[int, int, list[Feature]] | None = None
 
     # Attaching
 
@@ -151,7 +149,7 @@ class Observers:
 
     def fail(self, mark: int) -> None:
         """End an edit that failed: undo every step since the mark, and report that to the features told of it."""
-        told_before, heard = self._told, self._heard
+        told_before, failure = self._told, self._failure
         core = self._core
         first_error: Exception | None = None
         self._reverting = True
@@ -160,7 +158,7 @@ class Observers:
                 step = core.undo_last()
                 place = len(core.journal)
                 if place < told_before:
-                    failed = heard if heard is not None and heard[0] == place else None
+                    failed = failure if failure is not None and failure[0] == place else None
                     # Told at once: a feature may look at the graph as it was between two steps.
                     error = self._tell_back(step.news(back=True), failed)
                     first_error = first_error or error
@@ -168,8 +166,8 @@ class Observers:
             self._reverting = False
         core.settle(mark)
         self._told = min(told_before, mark)
-        if heard is not None and heard[0] >= mark:
-            self._heard = None
+        if failure is not None and failure[0] >= mark:
+            self._failure = None
         self.drop()
         if first_error is not None:
             raise first_error
@@ -211,12 +209,12 @@ class Observers:
 
     def _note_failure(self, number: int, name: str, failed: Callable[..., object]) -> None:
         """Note which features were told of the news before one failed on it."""
-        heard = []
+        listeners = []
         for feature, method in self.callbacks(name):
             if method is failed:
                 break
-            heard.append(feature)
-        self._heard = (self._told - 1, number, heard)
+            listeners.append(feature)
+        self._failure = (self._told - 1, number, listeners)
 
     # Histories
 

@@ -75,21 +75,6 @@ OrderChange: TypeAlias = Placed | Moved | Rebuilt
 class MaintainedOrder:
     """The order of a graph's nodes: those a node needs stand before it. The parameters are the graph's own tables."""
 
-    __slots__ = (
-        "_after",
-        "_before",
-        "_clients",
-        "_constraints",
-        "_edges",
-        "_inputs",
-        "_nodes",
-        "_outputs",
-        "_places",
-        "_sorted",
-        "_unplaced",
-        "statistics",
-    )
-
     def __init__(
         self,
         nodes: Mapping[Apply, int],

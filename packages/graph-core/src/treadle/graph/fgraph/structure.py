@@ -78,24 +78,6 @@ class Clients(dict[Client, int]):
 class GraphStructure:
     """Inputs, outputs, nodes and clients of a graph, without features and without checks."""
 
-    __slots__ = (
-        "_clean_marks",
-        "_reordered",
-        "_serial",
-        "clients",
-        "disordered",
-        "given",
-        "inputs",
-        "journal",
-        "keeping",
-        "nodes",
-        "nodes_disordered",
-        "order",
-        "output_nodes",
-        "outputs",
-        "update_mapping",
-    )
-
     def __init__(self) -> None:
         self.inputs: list[Variable] = []
         self.outputs: list[Variable] = []
@@ -140,23 +122,23 @@ class GraphStructure:
         """Bring in nodes, each after those it needs."""
         clients, nodes = self.clients, self.nodes
         serial = self._serial
-        fresh: list[Variable] = []
+        new_variables: list[Variable] = []
         for node in new_nodes:
             for out in node.outputs:
                 if out not in clients:
                     clients[out] = Clients()
-                    fresh.append(out)
+                    new_variables.append(out)
             for i, x in enumerate(node.inputs):
                 table = clients.get(x)
                 if table is None:
                     table = clients[x] = Clients()
-                    fresh.append(x)
+                    new_variables.append(x)
                 serial += 1
                 table[node, i] = serial
             nodes[node] = serial = serial + 1
         self._serial = serial
         self.order.add(new_nodes)
-        self.journal.append(Imported(new_nodes, fresh, reason))
+        self.journal.append(Imported(new_nodes, new_variables, reason))
 
     def change_input(self, node: Apply, i: int, new: Variable, reason: str | None) -> None:
         """Put a variable of the graph in place of an input; the old one is left for `prune`."""

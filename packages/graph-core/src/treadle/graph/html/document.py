@@ -95,8 +95,8 @@ _MOST_BOXES = 3_000
 _MOST_LINES = 200
 
 
-def _as_text(thing: object, note: str) -> str:
-    text = str(debugprint(thing, file="str"))
+def _as_text(graph: object, note: str) -> str:
+    text = str(debugprint(graph, file="str"))
     lines = text.splitlines()
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], f"… and {len(lines) - _MOST_LINES} lines more"]
@@ -104,16 +104,16 @@ def _as_text(thing: object, note: str) -> str:
     return f"<pre>{escaped}</pre><p><small>{html.escape(note)}</small></p>"
 
 
-def notebook_fragment(thing: Any, height: int) -> str:
+def notebook_fragment(graph: Any, height: int) -> str:
     """Return the page of a graph inside a frame; its text if the library is missing or the graph is very large."""
-    content = record(thing)
-    count = sum(len(graph["boxes"]) for graph in content.graphs)
+    content = record(graph)
+    count = sum(len(data["boxes"]) for data in content.graphs)
     if count > _MOST_BOXES:
-        return _as_text(thing, f"{count} boxes are too many for a notebook: treadle.graph.write_html makes a file.")
+        return _as_text(graph, f"{count} boxes are too many for a notebook: treadle.graph.write_html makes a file.")
     try:
         text = page(content, None)
     except DrawingLibraryError as error:
-        return _as_text(thing, str(error))
+        return _as_text(graph, str(error))
     # The frame may run the page's program, but has no access to the notebook around it.
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(text)}" title="{html.escape(content.data["name"])}" '

@@ -28,9 +28,9 @@ def _part(firing: Any, names: Iterable[str], position: int) -> Any:
     return firing[position] if plain and len(firing) > position else None
 
 
-def _nodes(thing: Any) -> list[Apply | Variable]:
-    things = thing if isinstance(thing, tuple | list) else [thing]
-    return [x for part in things for x in ((part.owner or part, part) if isinstance(part, Variable) else (part,))]
+def _nodes(value: Any) -> list[Apply | Variable]:
+    values = value if isinstance(value, tuple | list) else [value]
+    return [x for part in values for x in ((part.owner or part, part) if isinstance(part, Variable) else (part,))]
 
 
 class _Index:

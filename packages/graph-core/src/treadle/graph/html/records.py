@@ -37,14 +37,14 @@ class _Table:
         self._keys: dict[Hashable, int] = {}
         self._texts: dict[str, int] = {}
 
-    def of(self, thing: Any, row: Callable[[Any], Any]) -> int:
+    def of(self, item: Any, row: Callable[[Any], Any]) -> int:
         """Return the number of a thing's row; things are compared by identity.
 
         Comparing ops and types may be slow, or fail, for third-party classes.
         """
-        if id(thing) not in self._keys:
-            self._alive.append(thing)
-        return self.number(id(thing), lambda: row(thing))
+        if id(item) not in self._keys:
+            self._alive.append(item)
+        return self.number(id(item), lambda: row(item))
 
     def number(self, key: Hashable, row: Callable[[], object]) -> int:
         """Return the number of the row for a key, which is made when the key is new; equal rows are one."""
@@ -196,36 +196,36 @@ class Record:
         return number
 
 
-def _graph_of(thing: object) -> AbstractFunctionGraph | None:
+def _graph_of(value: object) -> AbstractFunctionGraph | None:
     inner = (
-        thing if isinstance(thing, AbstractFunctionGraph) else getattr(getattr(thing, "maker", None), "fgraph", None)
+        value if isinstance(value, AbstractFunctionGraph) else getattr(getattr(value, "maker", None), "fgraph", None)
     )
     return inner if isinstance(inner, AbstractFunctionGraph) else None
 
 
-def _roots(thing: object) -> list[Variable]:
-    if isinstance(thing, Variable):
-        return [thing]
-    if isinstance(thing, Apply):
-        return list(thing.outputs)
-    if isinstance(thing, list | tuple) and thing:
-        return [var for part in thing for var in ([part] if isinstance(part, Variable) else _of_node(part))]
-    return _of_node(thing)
+def _roots(value: object) -> list[Variable]:
+    if isinstance(value, Variable):
+        return [value]
+    if isinstance(value, Apply):
+        return list(value.outputs)
+    if isinstance(value, list | tuple) and value:
+        return [var for item in value for var in ([item] if isinstance(item, Variable) else _of_node(item))]
+    return _of_node(value)
 
 
-def _of_node(thing: object) -> list[Variable]:
-    if isinstance(thing, Apply):
-        return list(thing.outputs)
-    msg = f"graph page: a variable, node, graph, function or list of variables is needed, got {thing!r}. Pass one."
+def _of_node(value: object) -> list[Variable]:
+    if isinstance(value, Apply):
+        return list(value.outputs)
+    msg = f"graph page: a variable, node, graph, function or list of variables is needed, got {value!r}. Pass one."
     raise GraphTypeError(msg)
 
 
-def _updated(thing: object, fgraph: AbstractFunctionGraph) -> dict[int, str]:
+def _updated(function: object, fgraph: AbstractFunctionGraph) -> dict[int, str]:
     """Return the names of the inputs that outputs update, by output."""
     mapping: Mapping[int, int] | None = getattr(fgraph, "update_mapping", None)
     if mapping:
         return {out: as_text(fgraph.inputs[i]) for out, i in mapping.items()}
-    updates = getattr(getattr(getattr(thing, "maker", None), "specification", None), "updates", ())
+    updates = getattr(getattr(getattr(function, "maker", None), "specification", None), "updates", ())
     cells = {getattr(var, "container", None): as_text(var) for var in fgraph.inputs}
     first = len(fgraph.outputs) - len(updates)
     return {first + i: cells.get(cell, "state") for i, (cell, _) in enumerate(updates)}
@@ -242,15 +242,15 @@ def _seconds(profile: object) -> dict[Apply, float]:
     return {(key[1] if isinstance(key, tuple) else key): float(value) for key, value in times.items()}
 
 
-def record(thing: object, name: str | None = None, profile: object = None) -> Record:
+def record(graph: object, name: str | None = None, profile: object = None) -> Record:
     """Write a graph as plain data, in time linear in its size."""
-    fgraph = _graph_of(thing)
-    outputs = list(fgraph.outputs) if fgraph is not None else _roots(thing)
+    fgraph = _graph_of(graph)
+    outputs = list(fgraph.outputs) if fgraph is not None else _roots(graph)
     if name is None:
-        name = next((n for n in (getattr(thing, "name", None), *(v.name for v in outputs)) if n), "graph")
+        name = next((n for n in (getattr(graph, "name", None), *(v.name for v in outputs)) if n), "graph")
     graph_record = Record(as_text(name), _seconds(profile))
     if fgraph is not None:
-        graph_record.add(fgraph.inputs, outputs, fgraph.toposort(), _updated(thing, fgraph))
+        graph_record.add(fgraph.inputs, outputs, fgraph.toposort(), _updated(graph, fgraph))
     else:
         graph_record.add([], outputs, order_nodes(outputs, None), {})
     return graph_record

@@ -127,11 +127,11 @@ class HasInnerGraph(ABC):
         Every attribute that is the inner graph is replaced by a copy. An op that keeps more of it overrides this.
         """
         new = copy.copy(self)
-        own = self.fgraph
+        graph = self.fgraph
         # Ops are often frozen dataclasses: their attributes are exchanged in the dictionary.
         for name, value in self.__dict__.items():
-            if value is own:
-                new.__dict__[name] = own.clone()
+            if value is graph:
+                new.__dict__[name] = graph.clone()
         for derived in ("_fn", "_canonical", "_hash"):
             new.__dict__.pop(derived, None)
         return new

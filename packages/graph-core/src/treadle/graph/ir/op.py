@@ -377,10 +377,10 @@ class Op(PublishedBase, ABC):
         inputs = [storage_map[v] for v in node.inputs]
         outputs = [storage_map[v] for v in node.outputs]
         computed = [] if compute_map is None else [compute_map[v] for v in node.outputs]
-        fresh = [storage_map[v] for v in node.outputs if v in no_recycling]
+        emptied = [storage_map[v] for v in node.outputs if v in no_recycling]
 
         def run() -> None:
-            for cell in fresh:
+            for cell in emptied:
                 cell[0] = None
             perform(node, [cell[0] for cell in inputs], outputs)
             for flag in computed:

@@ -161,14 +161,14 @@ class Branching:
 
     def _early_enough(self, block: Block, node: Apply, place: Mapping[Apply, int]) -> Block:
         """Return the block, or one around it, for what must run before a node: of two branches only one runs."""
-        met, mine, theirs = _common_block(block, self.home[node])
-        if mine is None or mine.owner is None:
+        common, below_block, below_node = _common_block(block, self.home[node])
+        if below_block is None or below_block.owner is None:
             return block
-        if theirs is None or theirs.owner is None:
-            return block if place[mine.owner] < place[node] else met
-        if mine.owner is theirs.owner or place[mine.owner] < place[theirs.owner]:
+        if below_node is None or below_node.owner is None:
+            return block if place[below_block.owner] < place[node] else common
+        if below_block.owner is below_node.owner or place[below_block.owner] < place[below_node.owner]:
             return block
-        return met
+        return common
 
     def linear(self) -> list[Apply]:
         """Return all nodes in an order in which each branch stands together, right before its conditional."""

@@ -365,8 +365,10 @@ def drawn(source: str, format: str) -> bytes:  # noqa: A002 - Graphviz's word fo
         raise MissingProgramError(msg)
     done = subprocess.run([program, f"-T{format}"], input=source.encode(), capture_output=True, check=False)
     if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())[:500]
-        msg = f"dot: the picture in format {format!r} could not be drawn: {said}. Choose another format, such as 'svg'."
+        stderr = " ".join(done.stderr.decode(errors="replace").split())[:500]
+        msg = (
+            f"dot: the picture in format {format!r} could not be drawn: {stderr}. Choose another format, such as 'svg'."
+        )
         raise PictureError(msg)
     return done.stdout
 

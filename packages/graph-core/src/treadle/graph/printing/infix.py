@@ -309,10 +309,10 @@ class PPrinter:
         """
         if len(args) == 2 and isinstance(args[1], PrinterState):
             return self.process(args[0], args[1])
-        things = read("pprint", args)
+        graphs = read("pprint", args)
         roots: list[Variable] = []
         marks: list[str] = []
-        for printed in things:
+        for printed in graphs:
             updates = printed.updates()
             roots += printed.outputs
             marks += [f"{updates[i]} -> " if i in updates else "" for i in range(len(printed.outputs))]

@@ -43,12 +43,12 @@ class Printed:
         return {out: self.fgraph.inputs[at] for out, at in mapping.items()}
 
 
-def _function(thing: object) -> Printed | None:
+def _function(value: object) -> Printed | None:
     """Return a compiled function as its rewritten graph, or None for anything else."""
-    fgraph = getattr(getattr(thing, "maker", None), "fgraph", None)
+    fgraph = getattr(getattr(value, "maker", None), "fgraph", None)
     if not isinstance(fgraph, AbstractFunctionGraph):
         return None
-    stored_values = getattr(thing, "stored_values", None)
+    stored_values = getattr(value, "stored_values", None)
     return Printed(list(fgraph.outputs), fgraph, None if stored_values is None else stored_values())
 
 

@@ -80,11 +80,11 @@ def unsafe_overwrites(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[App
     copied: dict[Apply, set[int]] = {}
     for node in destroyers:
         for i in {i for inputs in node.op.destroy_map.values() for i in inputs}:
-            own = roots_of(node.inputs[i], roots)
+            input_roots = roots_of(node.inputs[i], roots)
             other_roots = {r for k, x in enumerate(node.inputs) if k != i for r in roots_of(x, roots)}
             if any(
                 (r.owner is None and r not in free) or r in escaping or r in other_roots or last[r] is not node
-                for r in own
+                for r in input_roots
             ):
                 copied.setdefault(node, set()).add(i)
     return copied
@@ -117,12 +117,12 @@ def sharing_outputs(fgraph: FunctionGraph, roots: Roots) -> list[int]:
     used: set[Variable] = set()
     positions: list[int] = []
     for i, var in enumerate(fgraph.outputs):
-        own = roots_of(var, roots)
+        output_roots = roots_of(var, roots)
         # An output of `ViewOp` is meant to share memory.
         shares = var.owner is not None and isinstance(var.owner.op, ViewOp)
-        if not shares and any(root.owner is None or root in used for root in own):
+        if not shares and any(root.owner is None or root in used for root in output_roots):
             positions.append(i)
-        used |= own
+        used |= output_roots
     return positions
 
 
@@ -290,13 +290,13 @@ class _ProgramWriter:
         """Write the functions of parts of the nodes; return the lines that call them."""
         needed_later = set(leaves)
         plans: list[tuple[Sequence[Apply], list[Variable], list[Variable], list[str]]] = []
-        own = {out for node in nodes for out in node.outputs}
+        local_variables = {out for node in nodes for out in node.outputs}
         for start in reversed(range(0, len(nodes), CHUNK)):
             chunk = nodes[start : start + CHUNK]
             computed = dict.fromkeys(out for node in chunk for out in node.outputs)
             enters = self._passed(v for node in chunk for v in self._used(node) if v not in computed)
             leaving = [v for v in computed if v in needed_later]
-            dead = [self.names[v] for v in enters if v not in needed_later and v in own]
+            dead = [self.names[v] for v in enters if v not in needed_later and v in local_variables]
             plans.append((chunk, enters, leaving, dead))
             needed_later.update(enters)
         lines = []

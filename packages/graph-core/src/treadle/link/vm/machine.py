@@ -65,21 +65,21 @@ def keep(program: VMProgram) -> KeptProgram:
     return KeptProgram(program.fgraph, functions, listing.steps, names, extras, listing.source)
 
 
-def restore(kept: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
+def restore(parts: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
     """Return the functions of a program, made of its parts."""
-    scope: dict[str, Any] = dict(kept.extras)
-    computed = {out for node in kept.steps.values() for out in node.outputs}
-    inputs = set(kept.fgraph.inputs)
-    for var, name in kept.names:
+    scope: dict[str, Any] = dict(parts.extras)
+    computed = {out for node in parts.steps.values() for out in node.outputs}
+    inputs = set(parts.fgraph.inputs)
+    for var, name in parts.names:
         if var not in computed and var not in inputs:
             scope[name] = fixed_value(var)
-    scope.update((name, lower(node)) for name, node in kept.steps.items())
+    scope.update((name, lower(node)) for name, node in parts.steps.items())
     nodes: dict[CodeType, dict[int, Apply]] = {}
-    for name, data, lines in kept.functions:
+    for name, data, lines in parts.functions:
         code = marshal.loads(data)
         scope[name] = FunctionType(code, scope, name)
         nodes[code] = lines
-    return Listing(scope["run"], kept.source, dict(kept.names), nodes, kept.steps)
+    return Listing(scope["run"], parts.source, dict(parts.names), nodes, parts.steps)
 
 
 # What runs a node's `perform`, as a function of its input values.

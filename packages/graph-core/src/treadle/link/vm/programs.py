@@ -52,13 +52,13 @@ class Buffers:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Let the calls of nodes inside use the values of the last call."""
-        mine = self._of_thread
-        outer = getattr(mine, "taken", None)
-        mine.taken, mine.spare = getattr(mine, "spare", None) or {}, None
+        local = self._of_thread
+        outer = getattr(local, "taken", None)
+        local.taken, local.spare = getattr(local, "spare", None) or {}, None
         try:
             yield
         finally:
-            mine.taken, mine.spare = outer, mine.taken
+            local.taken, local.spare = outer, local.taken
 
     def take(self, place: int) -> Value:
         """Return what may be overwritten to compute the value with a number, or None."""
@@ -87,9 +87,9 @@ def reusable_outputs(fgraph: FunctionGraph) -> dict[Apply, list[int | None]]:
     numbers = itertools.count()
     reusable = {}
     for node in order:
-        own = [None if out in roots or out in escaping else next(numbers) for out in node.outputs]
-        if any(place is not None for place in own):
-            reusable[node] = own
+        places = [None if out in roots or out in escaping else next(numbers) for out in node.outputs]
+        if any(place is not None for place in places):
+            reusable[node] = places
     return reusable
 
 

@@ -148,10 +148,10 @@ def _accepted_conditionals(branching: Branching, accepts: Callable[[Apply], bool
         accepted[block] = True
         for node in block.nodes:
             branches = branching.inside.get(node)
-            good = accepts(node) and (branches is None or all(accepted[inner] for inner in branches))
-            if good and branches is not None:
+            is_accepted = accepts(node) and (branches is None or all(accepted[inner] for inner in branches))
+            if is_accepted and branches is not None:
                 conditionals.add(node)
-            accepted[block] = accepted[block] and good
+            accepted[block] = accepted[block] and is_accepted
     return conditionals
 
 

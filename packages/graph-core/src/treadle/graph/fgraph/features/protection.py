@@ -37,9 +37,9 @@ class PreserveVariableAttributes(PreserveNames):
         """Pass name and tag on."""
         super().on_change_input(fgraph, node, i, var, new_var, reason)
         if reason != REVERT and var._tag is not None:
-            mine = vars(new_var.tag)
+            attributes = vars(new_var.tag)
             for name, value in vars(var._tag).items():
-                mine.setdefault(name, value)
+                attributes.setdefault(name, value)
 
 
 class Supervisor(Feature):
