@@ -1,29 +1,18 @@
-"""A list of documented names, kept at their documented path; they are defined in the modules imported here."""
+"""Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."""
 
-from treadle.graph import (
-    Apply,
-    HasInnerGraph,
-    Op,
-    ThunkType,
-    compute_test_value,
-    get_test_value,
-    get_test_values,
-    io_connection_pattern,
-    is_thunk_type,
-    missing_test_message,
-    static_op,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Apply",
-    "HasInnerGraph",
-    "Op",
-    "ThunkType",
-    "compute_test_value",
-    "get_test_value",
-    "get_test_values",
-    "io_connection_pattern",
-    "is_thunk_type",
-    "missing_test_message",
-    "static_op",
-]
+from treadle.config import lazy_names
+
+if TYPE_CHECKING:
+    from treadle.graph import *  # noqa: F403
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.graph": (
+                "Apply HasInnerGraph Op ThunkType compute_test_value get_test_value get_test_values "
+                "io_connection_pattern is_thunk_type missing_test_message static_op"
+            ),
+        },
+    )

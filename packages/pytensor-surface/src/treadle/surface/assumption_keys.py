@@ -185,6 +185,6 @@ def _summary(facts: Sequence[str]) -> str:
 
 def assumption_tags(outputs: Iterable[Variable]) -> dict[Variable, str]:
     """Return what is known of each variable that outputs are computed from, as text; those without are left out."""
-    read = fact_reader(Facts())
-    tags = {var: _summary(read(var)) for var in FunctionGraph(outputs=list(outputs), clone=False).variables}
+    facts_of_var = fact_reader(Facts())
+    tags = {var: _summary(facts_of_var(var)) for var in FunctionGraph(outputs=list(outputs), clone=False).variables}
     return {var: tag for var, tag in tags.items() if tag}

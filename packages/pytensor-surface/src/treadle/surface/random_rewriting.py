@@ -67,16 +67,16 @@ def local_dimshuffle_rv_lift(fgraph: FunctionGraph | None, node: Any) -> object:
         size = [1 if at == NEW else sizes[int(at)] for at in outer]
     moved = []
     for p, rank in zip(parameters, drawn.op.ndims_params, strict=True):
-        own = p.ndim - rank
-        if own == 0 and sized:
+        own_batch = p.ndim - rank
+        if own_batch == 0 and sized:
             moved.append(p)
             continue
-        missing = batch - own
+        missing = batch - own_batch
         dropped = [at - missing for at in range(missing, batch) if at not in outer]
         if any(p.type.shape[at] != 1 for at in dropped):
             return None
         places = [NEW if at == NEW or int(at) < missing else int(at) - missing for at in outer]
-        moved.append(dimshuffle(p, *places, *range(own, own + rank)))
+        moved.append(dimshuffle(p, *places, *range(own_batch, own_batch + rank)))
     return _replaced(fgraph, node, drawn, size, moved)
 
 

@@ -62,5 +62,5 @@ def broadcasted_by(x: TensorVariable, y: TensorVariable) -> bool:
     """Whether an elementwise function of both has more dimensions, or longer ones, than `x`, as far as is known."""
     if x.ndim < y.ndim:
         return True
-    own = x.type.broadcastable[x.ndim - y.ndim :]
-    return any(short and not other for short, other in zip(own, y.type.broadcastable, strict=True))
+    broadcastable = x.type.broadcastable[x.ndim - y.ndim :]
+    return any(short and not other for short, other in zip(broadcastable, y.type.broadcastable, strict=True))

@@ -146,12 +146,12 @@ class PatternNodeRewriter(NodeRewriter):
         self.out_pattern = out_pattern
         self.allow_multiple_clients = allow_multiple_clients
         self.get_nodes = get_nodes
-        left = _pattern(in_pattern, once=False, inside_once=not allow_multiple_clients)
+        in_law = _pattern(in_pattern, once=False, inside_once=not allow_multiple_clients)
         self._fgraph_made = callable(out_pattern) and not isinstance(out_pattern, Pattern)
-        right = _matched if self._fgraph_made else _pattern(out_pattern, once=False, inside_once=False)
-        if isinstance(right, bool | int | float | complex):
-            right = partial(_number, right)
-        self.law = Law(name or "pattern", left, right, None, is_commutative, value_of or _constant_value)
+        out_law = _matched if self._fgraph_made else _pattern(out_pattern, once=False, inside_once=False)
+        if isinstance(out_law, bool | int | float | complex):
+            out_law = partial(_number, out_law)
+        self.law = Law(name or "pattern", in_law, out_law, None, is_commutative, value_of or _constant_value)
         self.op = self.law.op
         self.name = name or str(self.law)
         self._tracks = tuple(tracks) or (self.op,)

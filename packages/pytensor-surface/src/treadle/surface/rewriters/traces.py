@@ -42,8 +42,8 @@ def copy_stack_trace(from_var: Variable | Sequence[Variable], to_var: _Variables
         if line is not None and var.owner is not None:
             var.owner.user_line = line
         if traces:
-            own = list(getattr(var.tag, "trace", ())) if var._tag is not None else []
-            var.tag.trace = [*own, *traces]
+            own_trace = list(getattr(var.tag, "trace", ())) if var._tag is not None else []
+            var.tag.trace = [*own_trace, *traces]
     return to_var
 
 
@@ -76,13 +76,14 @@ def check_stack_trace(
             f"{bug_print!r}."
         )
         raise RewriterTypeError(msg)
-    lost = [node for node in _chosen(fgraph, ops_to_check) if node.user_line is None]
-    if lost and bug_print != "ignore":
-        msg = f"{lost[0].op}: the node does not know the user's line. Use copy_stack_trace in the rewrite that made it."
+    missing = [node for node in _chosen(fgraph, ops_to_check) if node.user_line is None]
+    if missing and bug_print != "ignore":
+        op = missing[0].op
+        msg = f"{op}: the node does not know the user's line. Use copy_stack_trace in the rewrite that made it."
         if bug_print == "raise":
             raise MissingTraceError(msg)
         warnings.warn(msg, RewriteWarning, stacklevel=2)
-    return not lost
+    return not missing
 
 
 def _chosen(fgraph: FunctionGraph, ops: object) -> list[Apply]:

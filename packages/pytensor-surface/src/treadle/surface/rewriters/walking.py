@@ -130,9 +130,9 @@ class WalkingGraphRewriter(RewriterOfNodes):
         with running(fgraph) as run, run.in_phase(self.name), run.stage(self.name):
             self.add_requirements(fgraph)
             before = run.changes
-            again = "never" if self.ignore_newtrees else "new"
+            retried = "never" if self.ignore_newtrees else "new"
             ratio = float(config.optdb__max_use_ratio)
-            worklist = Worklist(run, self.index, ratio, again=again, callback=self.failure_callback)
+            worklist = Worklist(run, self.index, ratio, again=retried, callback=self.failure_callback)
             nodes = nodes_in_order(fgraph)
             worklist.start(nodes if self.order == "in_to_out" else reversed(nodes))
             worklist.work()
@@ -144,8 +144,8 @@ def walking_rewriter(
     order: Order, *node_rewriters: NodeRewriter, name: str | None = None, **options: Any
 ) -> WalkingGraphRewriter:
     """Return a rewriter that tries rewriters on every node once, in one direction (options as for the class)."""
-    one = node_rewriters[0] if len(node_rewriters) == 1 else SequentialNodeRewriter(*node_rewriters)
-    return WalkingGraphRewriter(one, order, name=name or str(one), **options)
+    rewriter = node_rewriters[0] if len(node_rewriters) == 1 else SequentialNodeRewriter(*node_rewriters)
+    return WalkingGraphRewriter(rewriter, order, name=name or str(rewriter), **options)
 
 
 def in2out(*node_rewriters: NodeRewriter, name: str | None = None, **options: Any) -> WalkingGraphRewriter:

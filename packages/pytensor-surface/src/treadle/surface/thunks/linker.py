@@ -69,8 +69,8 @@ class Linker(ProgramLinker):
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Let a class that says how thunks are made, and not how programs are, have programs made of its thunks."""
         super().__init_subclass__(**kwargs)
-        own = vars(cls)
-        if "link" not in own and any(name in own for name in _THUNK_METHODS):
+        methods = vars(cls)
+        if "link" not in methods and any(name in methods for name in _THUNK_METHODS):
             cls.link = Linker.link  # type: ignore[method-assign]  # as if it were written there
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
@@ -200,8 +200,8 @@ class Linker(ProgramLinker):
         3.0
         """
         if self._links_nodes or self._defines("make_all"):
-            everything = self.make_all(input_storage, output_storage, storage_map, **kwargs)
-            return everything[0], everything[1], everything[2]
+            linked = self.make_all(input_storage, output_storage, storage_map, **kwargs)
+            return linked[0], linked[1], linked[2]
         fgraph = self._accepted()
         inputs, outputs, cells = map_storage(fgraph, (), input_storage, output_storage, storage_map)
         thunk = ProgramThunk(self.link(fgraph), fgraph, inputs, outputs, cells)

@@ -91,10 +91,10 @@ def thunk_of(
     inputs = [storage_map[var] for var in node.inputs]
     outputs = [storage_map[var] for var in node.outputs]
     flags = [] if compute_map is None else [compute_map[var] for var in node.outputs]
-    fresh = [storage_map[var] for var in node.outputs if var in no_recycling]
+    emptied = [storage_map[var] for var in node.outputs if var in no_recycling]
 
     def compute() -> None:
-        for cell in fresh:
+        for cell in emptied:
             cell[0] = None
         result = run(*[cell[0] for cell in inputs])
         if len(outputs) == 1:
@@ -258,11 +258,11 @@ def gc_helper(node_list: Iterable[Apply]) -> tuple[set[Variable], dict[Variable,
 def cells_to_free(fgraph: FunctionGraph, order: Sequence[Apply], storage_map: StorageMap) -> list[list[Cell]]:
     """Return for each node the cells of computed values that nothing needs once it has run; outputs are kept."""
     computed, last_user = gc_helper(order)
-    kept = set(fgraph.outputs)
-    unused = {var: var.owner for var in computed if var not in last_user and var not in kept}
+    lasting = set(fgraph.outputs)
+    unused = {var: var.owner for var in computed if var not in last_user and var not in lasting}
     dying: dict[Apply, list[Cell]] = {}
     for var, node in (*last_user.items(), *unused.items()):
-        if var in computed and var not in kept and node is not None:
+        if var in computed and var not in lasting and node is not None:
             dying.setdefault(node, []).append(storage_map[var])
     return [dying.get(node, []) for node in order]
 

@@ -100,12 +100,12 @@ class WrapLinker(Linker):
         return run, linked[0][1], linked[0][2]
 
 
-def _check(who: str, linkers: object, wrapper: object) -> None:
+def _check(name: str, linkers: object, wrapper: object) -> None:
     if not isinstance(linkers, list | tuple) or not linkers or not all(isinstance(k, ProgramLinker) for k in linkers):
-        msg = f"{who}: a list of one linker or more is needed, got {linkers!r}."
+        msg = f"{name}: a list of one linker or more is needed, got {linkers!r}."
         raise GraphTypeError(msg)
     if not callable(wrapper):
-        msg = f"{who}: the wrapper must be a function (fgraph, i, node, *thunks), got {wrapper!r}."
+        msg = f"{name}: the wrapper must be a function (fgraph, i, node, *thunks), got {wrapper!r}."
         raise GraphTypeError(msg)
 
 
