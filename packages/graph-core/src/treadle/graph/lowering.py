@@ -40,7 +40,7 @@ class RegistrationTable(Protocol):
     module: str
 
     def added(self) -> Sequence[tuple[type, object]]:
-        """Return what others registered, each with the type of ops that it is for."""
+        """Return the rules that others registered, each with its type of ops."""
 
 
 class LoweringTable:
@@ -140,7 +140,7 @@ class LoweringTable:
     def lower(
         self, nodes: Iterable[Apply], lower: Callable[[Apply], T], gaps: Iterable[tuple[Apply, Unsupported]] = ()
     ) -> dict[Apply, T]:
-        """Return what a function makes of each node.
+        """Return the result of a function for each node.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ def _are_of_types(values: Sequence[object], types: Sequence[Type]) -> bool:
 
 
 def _shown(value: object) -> str:
-    """Return what was given instead of a list of variables, with the types of variables."""
+    """Return the text of a value given instead of a list of variables; variables are shown by their types."""
     if isinstance(value, list):
         return f"[{', '.join(map(_shown, value))}]"
     return str(value.type) if isinstance(value, Type.variable_type) else text_of(value)

@@ -121,7 +121,7 @@ class VectorizerTable:
         return rule
 
     def __call__(self, op: Op, node: Apply, *inputs: Variable) -> Apply | Variable | Sequence[Variable]:
-        """Return what the rule of an op makes of a node for other inputs (see `Vectorizer`).
+        """Call the rule of an op for a node and other inputs (see `Vectorizer`).
 
         Raises
         ------
@@ -134,7 +134,7 @@ class VectorizerTable:
         return rule(op, node, *inputs)
 
     def completion(self, kind: Type) -> Completion | None:
-        """Return what completes results of a type, or None."""
+        """Return the function that completes results of a type, or None."""
         self.load()
         return next((self._completions[base] for base in type(kind).__mro__ if base in self._completions), None)
 

@@ -1,4 +1,4 @@
-"""Copies of graphs, and graphs with parts exchanged."""
+"""Copies of graphs, and graphs with parts replaced."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def connections(node: Apply) -> list[list[bool]]:
-    """Return what an op's `connection_pattern` says of a node: for each input, for each output, a truth value.
+    """Return an op's `connection_pattern` for a node: for each input, for each output, a truth value.
 
     Raises
     ------

@@ -243,7 +243,7 @@ def _order_under(
     is_given: Callable[[Variable], bool] | None,
     orderings: Mapping[Apply, Iterable[Apply]],
 ) -> list[Apply]:
-    # What the data need comes first, so that the order stays close to the one without further conditions.
+    # Needs of the data flow come first, so that the order stays close to the one without further conditions.
     def needs(node: Apply) -> list[Apply]:
         return [*_owners(node.inputs, is_given), *orderings.get(node, ())]
 
@@ -370,7 +370,7 @@ def _ordered(outputs: Iterable[T], needs: Callable[[T], Iterable[T] | None], cac
 
 
 def check_node(what: str, node: object) -> None:
-    """Refuse what is not a node."""
+    """Refuse anything but a node."""
     if not isinstance(node, Apply):
         msg = f"{what}: a node is needed, got {text_of(node)}. Pass an Apply, such as the owner of a variable."
         raise GraphTypeError(msg)

@@ -204,7 +204,7 @@ def _of_class(raised: Any, args: tuple[object, ...]) -> NodeError:
 
 
 def _attributes(error: Exception) -> dict[str, object]:
-    """Return what an error holds beside its arguments: attributes, slots, and those of builtin classes."""
+    """Return the attributes of an error, slots and those of builtin classes included, without its arguments."""
     slots = [
         name
         for kind in type(error).__mro__

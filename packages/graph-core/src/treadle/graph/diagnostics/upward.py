@@ -1,4 +1,4 @@
-"""What variables, graphs and errors ask of the modules above that show graphs."""
+"""Functions that show graphs, which variables, graphs and errors call although they are in modules above."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Upward(UpwardCalls):
-    """Functions of modules above, each declared with the reason why it is asked for from below."""
+    """Functions of modules above, each declared with the reason why it is called from below."""
 
     # Variables and graphs print themselves, and an error shows the graph of the node that failed.
     debugprint: Callable[..., Any]

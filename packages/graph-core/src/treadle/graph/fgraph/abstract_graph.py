@@ -35,7 +35,7 @@ class AbstractFunctionGraph(ABC):
 
     @abstractmethod
     def get_clients(self, var: Variable) -> list[Client]:
-        """Return who uses a variable."""
+        """Return the users of a variable."""
 
     @abstractmethod
     def toposort(self) -> list[Apply]:

@@ -50,7 +50,7 @@ class EditableGraph(AbstractFunctionGraph):
         return len(self._structure.nodes)
 
     def get_clients(self, var: Variable) -> list[Client]:
-        """Return who uses the variable: (node, input position); an output's node has the op `Output`.
+        """Return the users of a variable as pairs (node, input position); an output's node has the op `Output`.
 
         Raises
         ------

@@ -102,11 +102,11 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
 
     @property
     def clients(self) -> Mapping[Variable, tuple[Client, ...]]:  # type: ignore[override]  # cannot be set
-        """For every variable of the graph, who uses it; a copy."""
+        """The users of every variable of the graph; a copy."""
         return {var: tuple(clients) for var, clients in self._graph.clients.items()}
 
     def get_clients(self, var: Variable) -> list[Client]:
-        """Return who uses the variable: (node, input position); an output's node has the op `Output`."""
+        """Return the users of a variable as pairs (node, input position); an output's node has the op `Output`."""
         return self._graph.get_clients(var)
 
     def toposort(self) -> list[Apply]:

@@ -202,7 +202,7 @@ class FunctionGraph(EditableGraph):
         self._observers.execute(_callback(name), args)
 
     def collect_callbacks(self, name: str, *args: object) -> dict[Feature, Any]:
-        """Return what a method of every feature that has it answers."""
+        """Call a method of every feature that has it; return the results by feature."""
         _callback(name)
         methods = {feature: getattr(feature, name, None) for feature in self._observers.features}
         return {feature: method(self, *args) for feature, method in methods.items() if method is not None}
@@ -366,7 +366,7 @@ class FunctionGraph(EditableGraph):
         check_integrity(self, self._structure)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what the graph consists of; the features are attached anew when it is loaded."""
+        """Pickle the parts of the graph; the features are attached anew when it is loaded."""
         # Outputs first: they bring the whole graph along in one record.
         state = (list(self.outputs), list(self.inputs), list(self.features), self.update_mapping, self.tag)
         return object.__new__, (type(self),), state

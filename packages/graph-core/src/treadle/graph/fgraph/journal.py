@@ -27,12 +27,12 @@ class Step(ABC):
 
     @abstractmethod
     def undo(self, graph: GraphStructure) -> None:
-        """Take the step back; every later step has been taken back before."""
+        """Undo the step; every later step has been undone before."""
 
     def news(self, back: bool = False) -> Sequence[News]:
-        """Return what features are told after the step, one after the other.
+        """Return the callbacks of features after the step, in order.
 
-        `back`: the reverse of each, told from the last to the first after the step was taken back.
+        With `back`, return those after the step was undone, which are called from the last to the first.
         """
         return ()
 
@@ -57,7 +57,7 @@ class Imported(Step):
             del clients[var]
 
     def news(self, back: bool = False) -> Sequence[News]:
-        """Tell of each node."""
+        """Report each node."""
         name, reason = ("on_prune", REVERT) if back else ("on_import", self.reason)
         return [(name, (node, reason)) for node in self.nodes]
 
@@ -91,7 +91,7 @@ class Pruned(Step):
         graph.order.restore(node, self.slot)
 
     def news(self, back: bool = False) -> Sequence[News]:
-        """Tell of the removal, or of the return."""
+        """Report the removal, or the return."""
         return (("on_import", (self.node, REVERT)) if back else ("on_prune", (self.node, self.reason)),)
 
 
@@ -112,7 +112,7 @@ class Changed(Step):
         graph.relist(self.old, node, i, self.serial)
 
     def news(self, back: bool = False) -> Sequence[News]:
-        """Tell of the change."""
+        """Report the change."""
         change = (self.new, self.old, REVERT) if back else (self.old, self.new, self.reason)
         return (("on_change_input", (self.node, self.i, *change)),)
 
@@ -171,7 +171,7 @@ class OutputChanged(Step):
         graph.relist(self.var, self.node, 0, self.serial)
 
     def news(self, back: bool = False) -> Sequence[News]:
-        """Tell of the output."""
+        """Report the output."""
         name = "on_remove_output" if self.added is back else "on_add_output"
         return ((name, (self.node, REVERT if back else self.reason)),)
 
@@ -194,7 +194,7 @@ class InputChanged(Step):
             graph.given[self.var] = None
 
     def news(self, back: bool = False) -> Sequence[News]:
-        """Tell of the input."""
+        """Report the input."""
         name = "on_remove_input" if self.added is back else "on_add_input"
         return ((name, (self.var, REVERT if back else self.reason)),)
 

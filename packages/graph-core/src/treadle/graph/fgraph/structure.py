@@ -49,7 +49,7 @@ class Output(Op):
 
 
 class Clients(dict[Client, int]):
-    """Who uses a variable: pairs of a node and the position of its input, the longest-standing first.
+    """The users of a variable: pairs of a node and the position of its input, the oldest first.
 
     Reads like the list of pairs: ``clients[0]``, ``len(clients)``, ``for node, i in clients``; whether a pair is
     among them is found in constant time.
@@ -254,7 +254,7 @@ class GraphStructure:
             self.journal.extend(map(Reordered, log))
 
     def sorted_clients(self, var: Variable) -> list[Client]:
-        """Return who uses a variable, the longest-standing first."""
+        """Return the users of a variable, the oldest first."""
         if var in self.disordered:
             self.disordered.discard(var)
             table = self.clients[var]
@@ -262,7 +262,7 @@ class GraphStructure:
         return list(self.clients[var])
 
     def sorted_nodes(self) -> dict[Apply, int]:
-        """Return the nodes, the longest-standing first."""
+        """Return the nodes, the oldest first."""
         if self.nodes_disordered:
             self.nodes_disordered = False
             _sort(self.nodes)

@@ -62,7 +62,7 @@ def program() -> str:
 
 
 def _folder() -> Path:
-    """Return where Netron is installed, without importing it: its import starts a web server's modules."""
+    """Return the folder of Netron, without importing it: its import loads a web server's modules."""
     spec = importlib.util.find_spec("netron")
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     if not places:

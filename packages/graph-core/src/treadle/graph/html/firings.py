@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from treadle.graph.html.records import Record
 
-# What the parts of a firing are called, by the reports of treadle.rewrite and by others.
+# Names of the parts of a firing, in the reports of treadle.rewrite and in others.
 _RULE = ("rule", "name")
 _BEFORE = ("node", "before", "node_before")
 _AFTER = ("after", "nodes_after", "replacements", "replacement")

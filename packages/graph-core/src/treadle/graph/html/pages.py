@@ -1,4 +1,4 @@
-"""Graphs as interactive HTML pages. What makes them is loaded with the first page."""
+"""Graphs as interactive HTML pages. The modules that write them are loaded with the first page."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def d3viz(fct: object, outfile: str | PathLike[str], copy_deps: bool = True) -> 
 
 
 def html_fragment(graph: object, *, height: int = 480) -> str:
-    """Return what a notebook shows of a graph (``_repr_html_``).
+    """Return the HTML that a notebook shows of a graph (``_repr_html_``).
 
     The page in a frame of its own; the text of `debugprint` with a note where the library is not installed, or
     where the graph is too large for a notebook.

@@ -71,7 +71,7 @@ def check_name(what: str, name: object) -> None:
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return what can be iterated over as a list; None for anything else."""
+    """Return an iterable as a list; None for anything else."""
     try:
         return list(value)
     except TypeError:

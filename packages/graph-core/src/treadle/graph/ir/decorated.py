@@ -17,7 +17,7 @@ else:
 
 
 class _Writing(threading.local):
-    """What a thread is writing with cloudpickle: a function may name itself."""
+    """The ids of objects that a thread is writing with cloudpickle: a function may refer to itself."""
 
     def __init__(self) -> None:
         self.now: set[int] = set()

@@ -1,4 +1,4 @@
-"""How applications of ops are written in formulas: what an op's `printed_form` returns, and `pprint` puts together.
+"""Forms: how applications of ops are written in formulas. An op's `printed_form` returns them, `pprint` joins them.
 
 A form is context-free: it says how tightly it binds itself and how tightly each operand must, and whoever puts it
 into another form adds parentheses exactly where they are needed.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DisconnectedType(Type):
-    """Type of the gradient of a cost by something it does not depend on."""
+    """Type of the gradient of a cost with respect to something it does not depend on."""
 
     __props__ = ()
 

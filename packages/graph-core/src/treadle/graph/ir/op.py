@@ -104,7 +104,7 @@ class Op(PublishedBase, ABC):
         return Apply(self, variables, [t.make_variable() for t in types])
 
     def make_node_like(self, node: Apply, inputs: Sequence[Variable]) -> Apply:
-        """Return what `make_node` does, on inputs that take the places of another node's and may be of other types.
+        """Return a node on inputs that take the places of another node's, and may be of other types.
 
         An op whose `make_node` takes plain numbers may override it, so that these stay plain numbers.
         """
@@ -128,7 +128,7 @@ class Op(PublishedBase, ABC):
         return Apply(self, variables, [self._declared_type(t).make_variable() for t in otypes])
 
     def _declared_type(self, declared: Declared) -> Type:
-        """Return what stands in ``itypes`` or ``otypes``: a type, or a function that makes variables of it."""
+        """Return the type of an entry of ``itypes`` or ``otypes``: a type, or a function that makes variables of it."""
         if isinstance(declared, Type):
             return declared
         variable: object = declared() if callable(declared) else None
@@ -243,10 +243,10 @@ class Op(PublishedBase, ABC):
         return True
 
     def filler(self, node: Apply) -> Callable[[Value, Sequence[Value]], bool] | None:
-        """Return what computes a node's one output from the values of its inputs into one of an earlier call.
+        """Return a function ``fill(old, inputs)`` that computes a node's one output into the value of an earlier call.
 
-        It returns whether the two fit. The Python VM calls it where memory is kept for the next call
-        (``allow_gc=False``). None, the default, if there is nothing of the kind.
+        It returns whether that value fits. The Python VM calls it where memory is kept for the next call
+        (``allow_gc=False``). None, the default, if there is no such function.
         """
         return None
 

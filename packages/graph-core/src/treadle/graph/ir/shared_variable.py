@@ -103,7 +103,7 @@ class Container:
             raise
 
     def change(self, edit: Callable[[object], object]) -> None:
-        """Store what a function makes of the host value, under the lock."""
+        """Replace the host value by the result of a function of it, under the lock."""
         try:
             with self.lock:
                 old = self._host if self._fetch is None else self._fetch(self._value)
@@ -229,7 +229,7 @@ class SharedVariable(Variable[T_co]):
 
     @property
     def default_update(self) -> Variable | None:
-        """Expression of the value after each call of a function that uses the variable and has no update of it.
+        """Expression of the value after each call of a function that uses the variable and has no update for it.
 
         Raises
         ------
@@ -322,7 +322,7 @@ class SharedVariable(Variable[T_co]):
 
 
 class ConverterTable:
-    """How plain values become types, found through the entry-point group ``treadle.types``.
+    """Functions from plain values to types, found through the entry-point group ``treadle.types``.
 
     Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``. In place of a class its full
     name will do, such as ``"package.module.Class"``, so that its module need not be imported. The bare name of a

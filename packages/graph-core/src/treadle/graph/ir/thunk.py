@@ -23,7 +23,7 @@ ComputeMap = dict["Variable", list[bool]]
 
 
 class ThunkType(Protocol):
-    """What `Op.make_thunk` returns.
+    """The type of thunks, which `Op.make_thunk` returns.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def made_thunk(
     no_recycling: Sequence[Variable],
     impl: str | None = None,
 ) -> ThunkType:
-    """Return what an op's `make_thunk` returns for a node (parameters as for the method).
+    """Call an op's `make_thunk` for a node (parameters as for the method).
 
     `impl` is always passed, unless the method does not know it.
 

@@ -1,4 +1,4 @@
-"""Which nodes belong to a branch of a conditional: those that nothing outside of the branch needs.
+"""The nodes that belong to branches of conditionals: those that nothing outside of the branch needs.
 
 A branch is a block of nodes inside another block; the outermost holds what always runs. A node stands in the innermost
 block that holds all its uses.

@@ -37,7 +37,7 @@ _DEEPEST = 20
 
 
 class Palette:
-    """Colours of nodes: by words that occur in an op's class name, and by what a variable is."""
+    """Colours of nodes: of ops by words in the name of their class, of variables by their role."""
 
     __slots__ = ("by_word",)
 
@@ -155,7 +155,7 @@ class DotWriter:
     # Edges
 
     def add_edges(self, node: Apply) -> None:
-        """Add what flows into a node, and from it into the boxes of its outputs."""
+        """Add the edges from the inputs of a node to it, and from it to the boxes of its outputs."""
         several = len(node.inputs) > 1
         for i, x in enumerate(node.inputs):
             parts = [str(i)] if several else []

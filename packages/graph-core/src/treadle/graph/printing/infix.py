@@ -22,7 +22,7 @@ from treadle.graph.printing.roots import read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-# What is longer than this is written in several lines.
+# A longer formula is written in several lines.
 LIMIT = 1_000
 # A text that is used several times gets a line of its own if it is longer than this.
 SHORT = 12
@@ -202,7 +202,7 @@ class PPrinter:
         return leaf_printer_of(var) if var.owner is None else default_printer
 
     def _written(self, var: Variable, pstate: PrinterState) -> str:
-        """Return what the printer of a variable writes; what fails gets a note of the op and the user's line."""
+        """Call the printer of a variable; an error gets a note of the op and the user's line."""
         try:
             return self.printer_of(var, pstate).process(var, pstate)
         except Exception as error:

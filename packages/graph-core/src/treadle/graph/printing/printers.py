@@ -75,7 +75,7 @@ def node_of(var: Variable, what: str) -> Apply:
 
 
 def _output(text: Text, var: Variable, node: Apply) -> Text:
-    """Mark which output of a node with several a text is."""
+    """Add the index of an output to its text, where the node has several."""
     if len(node.outputs) == 1 or var.index == node.op.default_output:
         return text
     return Text(f"{text.within(Precedence.ATOM)}[{var.index}]")
@@ -259,5 +259,5 @@ leaf_printer = LeafPrinter()
 
 
 def leaf_printer_of(var: Variable) -> Printer:
-    """Return what writes a variable that no node computes, where nothing else is assigned to it."""
+    """Return the default printer of a variable that no node computes."""
     return constant_printer if isinstance(var, Constant) else leaf_printer

@@ -53,7 +53,7 @@ def _function(value: object) -> Printed | None:
 
 
 def read(what: str, graph: object) -> list[Printed]:
-    """Return what to print, in order."""
+    """Return the things to print, in order."""
     printed: list[Printed] = []
     pending = [graph]
     while pending:

@@ -47,7 +47,7 @@ def char_from_number(number: int) -> str:
 
 @singledispatch
 def op_debug_information(op: object, node: Apply) -> Mapping[Variable, str]:
-    """Return what an op says of the inputs of a node, shown by `debugprint` with ``print_op_info=True``.
+    """Return an op's remarks on the inputs of a node, shown by `debugprint` with ``print_op_info=True``.
 
     Register a function for a class of ops with ``@op_debug_information.register(MyOp)``; it returns a text for each
     input that there is something to say of.
@@ -64,7 +64,7 @@ def op_debug_information(op: object, node: Apply) -> Mapping[Variable, str]:
 
 
 class Options:
-    """What `debugprint` shows of each line."""
+    """Which parts of each line `debugprint` shows."""
 
     depth: int
     type: bool
@@ -361,7 +361,7 @@ dprint = debugprint
 
 
 def get_node_by_id(graphs: Any, target_var_id: str | int, id_types: str = "CHAR") -> GraphNode | None:
-    """Return what `debugprint` shows under an id: a node, or a variable that no node computes; None if nothing is.
+    """Return the object that `debugprint` shows under an id: a node, or a variable that no node computes; or None.
 
     Parameters
     ----------

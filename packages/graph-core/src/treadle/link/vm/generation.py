@@ -244,7 +244,7 @@ class _ProgramWriter:
         return [v for v in dict.fromkeys(variables) if not self.names[v].startswith("c")]
 
     def _used(self, node: Apply) -> list[Variable]:
-        """Return what a node takes from around it: of a conditional, the condition and what the branches take."""
+        """Return the variables that a node takes: of a conditional, the condition and what the branches take."""
         branches = self.branching.inside.get(node)
         if branches is None:
             return node.inputs

@@ -95,7 +95,7 @@ class ProgramGraph:
 
     @classmethod
     def of(cls, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> ProgramGraph:
-        """Return what a program needs of a graph that is loaded already."""
+        """Return one for a graph that is loaded already."""
         return cls([v.type for v in fgraph.inputs], [v.type for v in fgraph.outputs], native_outputs, lambda: fgraph)
 
     def get(self) -> FunctionGraph:

@@ -82,7 +82,7 @@ def restore(parts: KeptProgram, lower: Callable[[Apply], Compute]) -> Listing:
     return Listing(scope["run"], parts.source, dict(parts.names), nodes, parts.steps)
 
 
-# What runs a node's `perform`, as a function of its input values.
+# Returns a function of a node's input values that runs its `perform`.
 Lower = Callable[[Apply], Callable[..., Any]]
 
 
@@ -123,7 +123,7 @@ class PythonLinker(ProgramLinker):
         return self._program(data.fgraph, lambda lower: restore(data, lower))
 
     def _lower(self, node: Apply, perform: Lower = through_perform) -> Compute:
-        """Return what computes a node, given what runs a node's `perform`."""
+        """Return a function that computes a node; `perform` makes one of the node's `perform`."""
         return lower_node(node, perform)
 
     def _is_lazy(self) -> bool | None:
@@ -131,7 +131,7 @@ class PythonLinker(ProgramLinker):
         return lazy
 
     def _program(self, fgraph: FunctionGraph, write: Callable[[Lower], Listing]) -> VMProgram:
-        """Return a program of the listing that `write` returns, given what computes a node."""
+        """Return a program of the listing that `write` returns, which is called with a function to lower nodes."""
         if self._frees():
             return VMProgram(fgraph, write(self._lower))
         buffers, reused = Buffers(), reusable_outputs(fgraph)

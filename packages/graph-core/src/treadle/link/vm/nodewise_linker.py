@@ -49,6 +49,6 @@ class NodewiseLinker(ProgramLinker):
 
 
 def unchanged(node: Apply, run: Callable[..., object]) -> Compute:
-    """Return what computes a node as it is."""
+    """Return a node's function as it is."""
     del node
     return run

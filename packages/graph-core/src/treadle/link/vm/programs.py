@@ -61,7 +61,7 @@ class Buffers:
             local.taken, local.spare = outer, local.taken
 
     def take(self, place: int) -> Value:
-        """Return what may be overwritten to compute the value with a number, or None."""
+        """Return a value that may be overwritten to compute the value with a number, or None."""
         available: dict[int, object] | None = getattr(self._of_thread, "taken", None)
         return None if available is None else available.pop(place, None)
 
@@ -219,7 +219,7 @@ def through_thunk(node: Apply) -> Compute:
 
 
 def lower_node(node: Apply, perform: Callable[[Apply], Callable[..., object]] = through_perform) -> Compute:
-    """Return a function of the node's input values: its rule's, its own thunk's, or what runs its `perform`.
+    """Return a function of the node's input values: of its rule, its own thunk, or its `perform`.
 
     A rule ``rule(op, node)`` registered in `TABLE` returns such a function (one value, or a tuple of values for
     several outputs), or None to leave the node to `perform`.

@@ -194,7 +194,7 @@ class TableLinker(RuleLinker):
         return NativeEnds(program, graph, self) if graph.native_outputs else program
 
     def tell(self, nodes: Iterable[Apply]) -> None:
-        """Warn of those of the nodes that run in Python for want of a rule."""
+        """Warn of nodes that run in Python because they have no rule."""
         if config.on_python_step != "warn":
             return
         lines = dict.fromkeys(f"{node.op}{node.where()}" for node in self.without_rule(nodes))
