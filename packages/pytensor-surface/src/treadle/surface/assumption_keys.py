@@ -58,7 +58,7 @@ class FactState(IntFlag):
 
     @classmethod
     def join(cls, left: FactState, right: FactState) -> FactState:
-        """Return what two sources say together."""
+        """Return the state that two sources give together."""
         return cls(left | right)
 
 
@@ -145,7 +145,7 @@ def register_assumption(key: AssumptionKey, *op_types: type[Op]) -> Callable[[In
 
 
 def register_constant_inference(key: AssumptionKey, fn: Callable[[Constant], FactState]) -> None:
-    """Add how a fact is read off a constant."""
+    """Add a function that says whether a fact holds for a constant."""
 
     def rule(value: np.ndarray) -> bool:
         return fn(as_tensor_variable(value)) == FactState.TRUE  # type: ignore[arg-type]  # a constant
@@ -166,7 +166,7 @@ def specify_assumption_rule(
     node: Apply,
     input_states: Sequence[FactState],
 ) -> list[FactState]:
-    """Return what `assume` says of a fact, together with what is known of its input."""
+    """Return the state of a fact by `assume`, joined with that of its input."""
     del feature, fgraph, node
     assumed = dict(op.assumptions).get(key.name)
     if assumed is None:
@@ -184,7 +184,7 @@ def _summary(facts: Sequence[str]) -> str:
 
 
 def assumption_tags(outputs: Iterable[Variable]) -> dict[Variable, str]:
-    """Return what is known of each variable that outputs are computed from, as text; those without are left out."""
+    """Return the known facts of the variables that outputs are computed from, as texts; others are left out."""
     facts_of_var = fact_reader(Facts())
     tags = {var: _summary(facts_of_var(var)) for var in FunctionGraph(outputs=list(outputs), clone=False).variables}
     return {var: tag for var, tag in tags.items() if tag}

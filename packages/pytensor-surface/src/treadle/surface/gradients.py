@@ -125,7 +125,7 @@ def _defines(op: GradientNames, name: str) -> bool:
 
 
 def _undefined(op: GradientNames, name: str, *args: object) -> Derivatives:
-    """Call what all ops have by a name, which refuses."""
+    """Call the method of the class of all ops, which refuses."""
     root = _root(type(op))
     refuse: Callable[..., Derivatives] = getattr(root, name)
     return refuse(op, *args)

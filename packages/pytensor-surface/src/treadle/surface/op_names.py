@@ -302,5 +302,5 @@ def __getattr__(name: str) -> Any:
 
 
 def upgrade_to_float_no_complex(*types: object) -> object:
-    """Stand for the dtype rule of real functions, in declarations of scalar ops as the documentation has them."""
+    """Stand for the dtype rule of real functions in documented declarations of scalar ops."""
     return types

@@ -18,7 +18,7 @@ _KINDS = ("seqs", "sit_sot", "nit_sot", "non_seqs")
 
 @dataclass(frozen=True, slots=True)
 class FieldInfo:
-    """Where a variable is among the fields of `ScanArgs`.
+    """The place of a variable among the fields of `ScanArgs`.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class ScanArgs:
         return [name for place in _PLACES for kind in _KINDS if hasattr(self, name := f"{place}_{kind}")]
 
     def find_among_fields(self, var: Variable) -> FieldInfo | None:
-        """Return where a variable is, None if it is nowhere."""
+        """Return the place of a variable, or None."""
         for name in self.field_names:
             variables: list[Variable] = getattr(self, name)
             if var in variables:

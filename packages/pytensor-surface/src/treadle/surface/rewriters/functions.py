@@ -60,7 +60,7 @@ class FromFunctionNodeRewriter(NodeRewriter):
         return self._tracks
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> object:
-        """Return what the function returns."""
+        """Call the function."""
         return self.fn(fgraph, node)
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
@@ -86,7 +86,7 @@ class FromFunctionGraphRewriter(GraphRewriter):
         self.requirements = tuple(requirements)
 
     def apply(self, fgraph: FunctionGraph) -> object:
-        """Return what the function returns."""
+        """Call the function."""
         return self.fn(fgraph)
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:

@@ -19,7 +19,7 @@ def rewrite_subgraph(
     include: Iterable[str] = ("canonicalize",),
     **options: Any,
 ) -> list[Variable]:
-    """Rewrite what lies between variables and the outputs; what the variables are computed by is left alone.
+    """Rewrite the nodes between variables and the outputs; those that compute the variables are left alone.
 
     Parameters
     ----------

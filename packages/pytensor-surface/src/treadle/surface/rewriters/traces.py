@@ -1,4 +1,4 @@
-"""Where nodes come from in the user's program, carried over from what they replace."""
+"""The user's lines of nodes, carried over from the nodes that they replace."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class SequentialNodeRewriter(NodeRewriter):
         self.name = "_".join(str(rewriter) for rewriter in rewriters)
 
     def tracks(self) -> Sequence[Op | type[Op]] | None:
-        """Return what any of the rewriters looks at."""
+        """Return the ops and classes of ops that any of the rewriters looks at."""
         return self._tracks
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
@@ -53,7 +53,7 @@ class SequentialNodeRewriter(NodeRewriter):
             rewriter.add_requirements(fgraph)
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> object:
-        """Return what the first rewriter that changes something returns, or what all of them make of the node."""
+        """Return the result of the first rewriter that changes something, or of all of them in turn."""
         if not self.apply_all_rewrites:
             return self._first(fgraph, node)
         start, result, current = node, None, node

@@ -135,7 +135,7 @@ class Container(StateContainer, metaclass=_Containers):
             self.storage[0] = value
 
     def change(self, edit: Callable[[object], object]) -> None:
-        """Store what a function makes of the value."""
+        """Replace the value by the result of a function of it."""
         with self.lock:
             self.storage[0] = edit(self.storage[0])
 

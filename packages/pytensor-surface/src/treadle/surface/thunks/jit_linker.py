@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class JITLinker(PerformLinker):
-    """Base of linkers that turn a graph into one function and have that compiled.
+    """Base of linkers that turn a graph into one function, and pass that to a compiler.
 
     A subclass implements `fgraph_convert` (with the help of `fgraph_to_python`, as a rule), `jit_compile` and
     `create_thunk_inputs`; it may override `input_filter` and `output_filter`.

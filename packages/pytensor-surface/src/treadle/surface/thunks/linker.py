@@ -214,7 +214,7 @@ class Linker(ProgramLinker):
         storage_map: StorageMap | None = None,
         **kwargs: object,
     ) -> All:
-        """Return what `make_thunk` does, the thunks of all nodes, and the nodes in order.
+        """Return the results of `make_thunk`, the thunks of all nodes, and the nodes in order.
 
         By default each node is a program of this linker by itself; one that it refuses runs in Python.
         """
@@ -249,7 +249,7 @@ class Linker(ProgramLinker):
     def _node_thunks(
         self, order: Sequence[Apply], lasting: Sequence[Variable]
     ) -> tuple[MakeNode, Callable[..., UpdatingVM]]:
-        """Return what makes the thunks of nodes for `make_all`, and what runs them; `lasting` must not be reused."""
+        """Return for `make_all` the maker of nodes' thunks, and the class of the VM; `lasting` must not be reused."""
 
         def make(node: Apply, cells: StorageMap, flags: Flags) -> ThunkType:
             return thunk_of(node, link_one_node(node, self), cells, flags, self.no_recycling)

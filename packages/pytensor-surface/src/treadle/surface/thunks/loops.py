@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class VM(ABC):
-    """What runs a graph through its thunks; a call takes values from the inputs' cells and fills the outputs'.
+    """Base of objects that run a graph's thunks; a call takes values from the inputs' cells and fills the outputs'.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class Loop(UpdatingVM):
 
 
 class Stack(UpdatingVM):
-    """Runs what the outputs need, and of what a lazy node may need only what it asks for.
+    """Runs the nodes that the outputs need, and of those that a lazy node may need only those that it asks for.
 
     A thunk whose attribute ``lazy`` is true is called before its inputs are there; it returns the positions of those
     that it needs first, or nothing once its outputs are computed.

@@ -126,7 +126,7 @@ class _Wrapped:
         self.order = order
         self.thunk_groups = thunk_groups
         self.inputs = inputs
-        # What the first linker's own thunk does after its nodes: copies of outputs that are inputs or named twice.
+        # The last step of the first linker's own thunk: copies of outputs that are inputs or named twice.
         self.finish = getattr(first[0], "copy_spare_outputs", None)
         lasting = set(linker.no_recycling)
         self.emptied = [
