@@ -11,7 +11,7 @@ from treadle.graph.algorithms.traversal import toposort, vars_between
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.ir.arguments import as_flag, as_list
 from treadle.graph.ir.inner_graph import HasInnerGraph
-from treadle.graph.ir.variable import Constant, Variable, listed
+from treadle.graph.ir.variable import Variable, has_value, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,18 +62,13 @@ def clone_get_equiv(
     for node in toposort(outs, [v for v in equiv if isinstance(v, Variable)]):
         for var in node.inputs:
             if var not in equiv:
-                equiv[var] = _orphan(var, copy_orphans)
+                equiv[var] = var.clone() if copy_orphans and not has_value(var) else var
         if node not in equiv:
             clone_node_and_cache(node, equiv, inner, strict=strict)
     for out in outs:
         if out not in equiv:
-            equiv[out] = _orphan(out, copy_orphans)
+            equiv[out] = out.clone() if copy_orphans and not has_value(out) else out
     return equiv
-
-
-def _orphan(var: Variable, copy_orphans: bool) -> Variable:
-    keep = not copy_orphans or isinstance(var, Constant) or getattr(var, "container", None) is not None
-    return var if keep else var.clone()
 
 
 def clone_node_and_cache(

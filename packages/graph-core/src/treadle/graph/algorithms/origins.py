@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph.algorithms.traversal import walk
-from treadle.graph.ir.variable import Constant, Variable
+from treadle.graph.ir.variable import Variable, has_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -33,7 +33,7 @@ def named_inputs(sources: tuple[Variable, ...]) -> tuple[Variable, ...]:
 
 
 def _is_input(var: Variable) -> bool:
-    return var.owner is None and not isinstance(var, Constant) and getattr(var, "container", None) is None
+    return var.owner is None and not has_value(var)
 
 
 def was_written_with(var: Variable, variables: Collection[Variable]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from treadle.config import text_of
 from treadle.graph.errors import CycleError, GraphTypeError
 from treadle.graph.ir.apply import Apply
-from treadle.graph.ir.variable import Constant, Variable, listed
+from treadle.graph.ir.variable import Variable, has_value, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ def explicit_graph_inputs(graph: Variable | Iterable[Variable]) -> Iterator[Vari
     """Yield the inputs that are neither constant nor shared: those a function must be given."""
     roots = [graph] if isinstance(graph, Variable) else graph
     for var in graph_inputs(roots):
-        if not isinstance(var, Constant) and getattr(var, "container", None) is None:
+        if not has_value(var):
             yield var
 
 

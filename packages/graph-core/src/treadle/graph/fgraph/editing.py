@@ -11,7 +11,7 @@ from treadle.graph.errors import GraphTypeError, GraphValueError, MissingInputEr
 from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
 from treadle.graph.fgraph.observers import Transaction
 from treadle.graph.fgraph.structure import Output
-from treadle.graph.ir.variable import Constant, Variable, listed
+from treadle.graph.ir.variable import Variable, has_value, listed
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -203,7 +203,7 @@ class EditableGraph(AbstractFunctionGraph):
         if var in core.clients:
             return []
         if var.owner is None:
-            if _must_be_given(var):
+            if not has_value(var):
                 if not import_missing:
                     _refuse_missing(var, None)
                 core.add_input(var, reason)
@@ -220,7 +220,7 @@ class EditableGraph(AbstractFunctionGraph):
         variables = self.clients
         for node in nodes:
             for var in node.inputs:
-                if var.owner is None and var not in variables and _must_be_given(var):
+                if var.owner is None and var not in variables and not has_value(var):
                     if not import_missing:
                         _refuse_missing(var, node)
                     self._structure.add_input(var, reason)
@@ -417,10 +417,6 @@ class EditableGraph(AbstractFunctionGraph):
         if not isinstance(index, int) or not 0 <= index < len(places):
             msg = f"FunctionGraph: there is no {role} {text_of(index)}, there are {len(places)}. Pass a position."
             raise GraphValueError(msg)
-
-
-def _must_be_given(var: Variable) -> bool:
-    return not isinstance(var, Constant) and getattr(var, "container", None) is None
 
 
 def _refuse_missing(var: Variable, node: Apply | None) -> NoReturn:

@@ -197,27 +197,22 @@ class Record:
 
 
 def _graph_of(value: object) -> AbstractFunctionGraph | None:
-    inner = (
-        value if isinstance(value, AbstractFunctionGraph) else getattr(getattr(value, "maker", None), "fgraph", None)
-    )
-    return inner if isinstance(inner, AbstractFunctionGraph) else None
+    """Return a function graph, or that of a compiled function; None for anything else."""
+    fgraph = getattr(getattr(value, "maker", None), "fgraph", value)
+    return fgraph if isinstance(fgraph, AbstractFunctionGraph) else None
 
 
 def _roots(value: object) -> list[Variable]:
-    if isinstance(value, Variable):
-        return [value]
-    if isinstance(value, Apply):
-        return list(value.outputs)
-    if isinstance(value, list | tuple) and value:
-        return [var for item in value for var in ([item] if isinstance(item, Variable) else _of_node(item))]
-    return _of_node(value)
-
-
-def _of_node(value: object) -> list[Variable]:
-    if isinstance(value, Apply):
-        return list(value.outputs)
-    msg = f"graph page: a variable, node, graph, function or list of variables is needed, got {value!r}. Pass one."
-    raise GraphTypeError(msg)
+    """Return the variables of a variable, a node, or a list of both."""
+    roots: list[Variable] = []
+    for item in value if isinstance(value, list | tuple) and value else [value]:
+        if not isinstance(item, Variable | Apply):
+            msg = (
+                f"graph page: a variable, node, graph, function or list of variables is needed, got {item!r}. Pass one."
+            )
+            raise GraphTypeError(msg)
+        roots += [item] if isinstance(item, Variable) else item.outputs
+    return roots
 
 
 def _updated(function: object, fgraph: AbstractFunctionGraph) -> dict[int, str]:

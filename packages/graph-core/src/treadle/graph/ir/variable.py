@@ -290,6 +290,11 @@ Type.variable_type = Variable
 Type.constant_type = Constant
 
 
+def has_value(var: Variable) -> bool:
+    """Whether a variable brings its value along: a constant, or a shared variable."""
+    return isinstance(var, Constant) or getattr(var, "container", None) is not None
+
+
 def as_index(value: Any) -> int | None:
     """Return the integer a constant or plain index stands for, or None for a symbolic one."""
     if isinstance(value, Variable):
