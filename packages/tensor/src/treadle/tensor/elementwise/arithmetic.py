@@ -102,60 +102,76 @@ add: Elemwise = Elemwise(
     ScalarOp(
         cheap=True,
         ufunc="add", form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
-        pullback=lambda ct, out, xs: (ct, ct),
+        parity="odd", keeps_positive=True, wraps=True, conjugates=True, pullback=lambda ct, out, xs: (ct, ct),
     )
 )  # fmt: skip
 sub: Elemwise = Elemwise(
     ScalarOp(
         cheap=True,
-        name="sub", ufunc="subtract", form=Infix("-", Precedence.SUM).form,
-        pullback=lambda ct, out, xs: (ct, neg(ct)),
+        name="sub", ufunc="subtract", form=Infix("-", Precedence.SUM).form, anticommutative=True,
+        parity="odd", wraps=True, conjugates=True, pullback=lambda ct, out, xs: (ct, neg(ct)),
     )
 )  # fmt: skip
 mul: Elemwise = Elemwise(
     ScalarOp(
         cheap=True,
         name="mul", ufunc="multiply", form=Infix("*", Precedence.PRODUCT).form, commutative=True, associative=True,
-        identity=1, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
+        identity=1, parity=("odd", "odd"), linear=(0, 1), zero_of=(0, 1), keeps_positive=True, wraps=True,
+        conjugates=True, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
     )
 )  # fmt: skip
 true_div: Elemwise = Elemwise(
     ScalarOp(
-        cheap=True, name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms
+        cheap=True, name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form,
+        parity=("odd", "odd"), linear=(0,), zero_of=(0,), keeps_positive=True, conjugates=True, pullback=_div_terms,
     )
-)
+)  # fmt: skip
 floor_div: Elemwise = Elemwise(
     ScalarOp(
-        cheap=True, name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True
+        cheap=True, name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True,
+        zero_of=(0,),
     )
-)
+)  # fmt: skip
 mod = Elemwise(
-    ScalarOp(cheap=True, name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, pullback=_mod_terms)
-)
+    ScalarOp(
+        cheap=True, name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, zero_of=(0,),
+        pullback=_mod_terms,
+    )
+)  # fmt: skip
 neg: Elemwise = Elemwise(
     ScalarOp(
         cheap=True,
         name="neg", ufunc="negative", form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
-        pullback=lambda ct, out, xs: (neg(ct),),
+        linear=(0,), wraps=True, conjugates=True, pullback=lambda ct, out, xs: (neg(ct),),
     )
 )  # fmt: skip
 sign: Elemwise = Elemwise(
     ScalarOp(
         cheap=True,
         ufunc="sign", parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,
-        holomorphic=False, pullback=_sign_terms,
+        keeps_positive=True, holomorphic=False, conjugates=True, pullback=_sign_terms,
     )
 )  # fmt: skip
 abs_: Elemwise = Elemwise(
     ScalarOp(
         cheap=True,
         name="abs", ufunc="absolute", parity="even", image=(0, inf), idempotent=True, holomorphic=False,
-        pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),),
+        keeps_positive=True, conjugates=True, pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),),
     )
 )  # fmt: skip
 # NumPy's maximum and minimum return a NaN if either operand is one.
-maximum = Elemwise(ScalarOp(cheap=True, ufunc="maximum", commutative=True, associative=True, pullback=_maximum_terms))
-minimum = Elemwise(ScalarOp(cheap=True, ufunc="minimum", commutative=True, associative=True, pullback=_minimum_terms))
+maximum = Elemwise(
+    ScalarOp(
+        cheap=True, ufunc="maximum", commutative=True, associative=True, selective=True, bound="upper",
+        keeps_positive=True, pullback=_maximum_terms,
+    )
+)  # fmt: skip
+minimum = Elemwise(
+    ScalarOp(
+        cheap=True, ufunc="minimum", commutative=True, associative=True, selective=True, bound="lower",
+        keeps_positive=True, pullback=_minimum_terms,
+    )
+)  # fmt: skip
 
 int_div = alias(floor_div, "int_div")
 floor_divide = alias(floor_div, "floor_divide")

@@ -80,7 +80,8 @@ identity = Elemwise(
     ScalarOp(
         cheap=True,
         name="identity", nin=1, ufunc="positive", dtypes=same, impl=_copy, idempotent=True, inverse="identity",
-        parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (ct,),
+        parity="odd", monotone="increasing", linear=(0,), selective=True, keeps_positive=True, wraps=True,
+        conjugates=True, pullback=lambda ct, out, xs: (ct,),
     )
 )  # fmt: skip
 second = Elemwise(
@@ -101,7 +102,8 @@ def _cast_op(dtype: str) -> Elemwise:
         ScalarOp(
         cheap=True,
             name=f"cast_{dtype}", dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
-            idempotent=True, pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
+            idempotent=True, parity="odd" if kind.kind in "fc" else None,
+            pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
         )
     )  # fmt: skip
 

@@ -37,11 +37,14 @@ __all__ = [
 ]
 
 
-def _comparison(name: str, ufunc: str, operator: str, converse: str) -> Elemwise:
+def _comparison(name: str, ufunc: str, operator: str, *, converse: str, negation: str) -> Elemwise:
     form = Infix(operator, Precedence.COMPARISON, "none").form
     return Elemwise(
-        ScalarOp(cheap=True, name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse)
-    )
+        ScalarOp(
+            cheap=True, name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse,
+            negation=negation,
+        )
+    )  # fmt: skip
 
 
 def _is_infinite(x: TensorVariable) -> TensorVariable:
@@ -57,12 +60,12 @@ def _is_finite(x: TensorVariable) -> TensorVariable:
     return lt(abs(x), inf)
 
 
-eq = _comparison("eq", "equal", "==", "eq")
-neq = _comparison("neq", "not_equal", "!=", "neq")
-lt = _comparison("lt", "less", "<", "gt")
-le = _comparison("le", "less_equal", "<=", "ge")
-gt = _comparison("gt", "greater", ">", "lt")
-ge = _comparison("ge", "greater_equal", ">=", "le")
+eq = _comparison("eq", "equal", "==", converse="eq", negation="neq")
+neq = _comparison("neq", "not_equal", "!=", converse="neq", negation="eq")
+lt = _comparison("lt", "less", "<", converse="gt", negation="ge")
+le = _comparison("le", "less_equal", "<=", converse="ge", negation="gt")
+gt = _comparison("gt", "greater", ">", converse="lt", negation="le")
+ge = _comparison("ge", "greater_equal", ">=", converse="le", negation="lt")
 
 isnan = Elemwise(ScalarOp(cheap=True, ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
 isinf = Elemwise(ScalarOp(cheap=True, ufunc="isinf", dtypes=predicate, body=_is_infinite))

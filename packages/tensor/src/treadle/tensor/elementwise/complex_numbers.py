@@ -120,7 +120,7 @@ imag = Elemwise(
 )  # fmt: skip
 conj = Elemwise(
     ScalarOp(
-        name="conj", ufunc="conjugate", inverse="conj", holomorphic=False,
+        name="conj", ufunc="conjugate", inverse="conj", parity="odd", conjugates=True, holomorphic=False,
         pullback=lambda ct, out, xs: (ct.conj(),),
     )
 )  # fmt: skip

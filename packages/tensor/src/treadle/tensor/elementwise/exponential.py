@@ -99,19 +99,21 @@ def _numpy_log1mexp(x: np.ndarray) -> np.ndarray:
 
 exp: Elemwise = Elemwise(
     ScalarOp(
-        ufunc="exp", monotone="increasing", inverse="log", image=(0, inf),
+        ufunc="exp", monotone="increasing", inverse="log", image=(0, inf), nonzero=True, exponential=True,
+        conjugates=True,
         pullback=lambda ct, out, xs: (mul(ct, out),),
     )
 )  # fmt: skip
 exp2 = Elemwise(
     ScalarOp(
-        ufunc="exp2", monotone="increasing", inverse="log2", image=(0, inf),
+        ufunc="exp2", monotone="increasing", inverse="log2", image=(0, inf), nonzero=True, exponential=True,
+        conjugates=True,
         pullback=lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),),
     )
 )  # fmt: skip
 expm1 = Elemwise(
     ScalarOp(
-        ufunc="expm1", monotone="increasing", inverse="log1p", image=(-1, inf),
+        ufunc="expm1", monotone="increasing", inverse="log1p", image=(-1, inf), keeps_positive=True, conjugates=True,
         pullback=lambda ct, out, xs: (mul(ct, add(out, 1)),),
     )
 )  # fmt: skip
@@ -135,20 +137,22 @@ log10 = Elemwise(
 )  # fmt: skip
 log1p = Elemwise(
     ScalarOp(
-        ufunc="log1p", monotone="increasing", inverse="expm1", domain=(-1, inf),
+        ufunc="log1p", monotone="increasing", inverse="expm1", domain=(-1, inf), keeps_positive=True,
         pullback=lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),),
     )
 )  # fmt: skip
 sqrt = Elemwise(
     ScalarOp(
-        ufunc="sqrt", monotone="increasing", inverse="sqr", domain=(0, inf), image=(0, inf),
+        ufunc="sqrt", monotone="increasing", inverse="sqr", domain=(0, inf), image=(-0.0, inf), exponent=0.5,
+        keeps_positive=True,
         pullback=lambda ct, out, xs: (true_div(mul(ct, 0.5), out),),
     )
 )  # fmt: skip
 sqr = Elemwise(
     ScalarOp(
         cheap=True,
-        name="sqr", ufunc="square", parity="even", image=(0, inf), body=lambda x: mul(x, x),
+        name="sqr", ufunc="square", parity="even", image=(0, inf), exponent=2, keeps_positive=True, wraps=True,
+        conjugates=True, body=lambda x: mul(x, x),
         pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
     )
 )  # fmt: skip
@@ -156,7 +160,8 @@ reciprocal = Elemwise(
     ScalarOp(
         # Of integers a float: NumPy's is cut to an integer.
         cheap=True,
-        ufunc="reciprocal", inverse="reciprocal", parity="odd", dtypes=quotient_of_one,
+        ufunc="reciprocal", inverse="reciprocal", parity="odd", exponent=-1, nonzero=True, keeps_positive=True,
+        conjugates=True, dtypes=quotient_of_one,
         pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
     )
 )  # fmt: skip
@@ -164,12 +169,12 @@ power: Elemwise = alias(
     Elemwise(
     ScalarOp(
         name="pow", ufunc="power", form=Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form,
-        pullback=_power_terms,
+        keeps_positive=True, pullback=_power_terms,
     )
 ), "power")  # fmt: skip
 sigmoid: Elemwise = Elemwise(
     ScalarOp(
-        name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1),
+        name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1), nonzero=True,
         pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
     )
 )  # fmt: skip
@@ -177,7 +182,7 @@ softplus = Elemwise(
     ScalarOp(
         # log(1 + exp(x)), which cannot overflow so.
         name="softplus", body=lambda x: maximum(x, 0) + log1p(exp(-abs(x))), impl=_numpy_softplus,
-        monotone="increasing", image=(0, inf),
+        monotone="increasing", image=(0, inf), nonzero=True,
         pullback=lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
     )
 )  # fmt: skip
@@ -193,7 +198,7 @@ log1mexp = Elemwise(
 logaddexp = Elemwise(
     ScalarOp(
         # Equal operands, infinite ones too, stand apart.
-        ufunc="logaddexp", commutative=True, associative=True, identity=-inf,
+        ufunc="logaddexp", commutative=True, associative=True, identity=-inf, bound="upper", keeps_positive=True,
         body=lambda x, y: switch(eq(x, y), x + LOG_2, maximum(x, y) + log1p(exp(-abs(x - y)))),
         pullback=lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
     )

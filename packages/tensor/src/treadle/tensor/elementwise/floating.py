@@ -150,17 +150,25 @@ def _spacing(x: TensorVariable) -> TensorVariable:
 
 cbrt: Elemwise = Elemwise(
     ScalarOp(
-        ufunc="cbrt", parity="odd", monotone="increasing",
+        ufunc="cbrt", parity="odd", monotone="increasing", keeps_positive=True,
         pullback=lambda ct, out, xs: (true_div(ct, mul(sqr(out), 3)),),
     )
 )  # fmt: skip
-hypot = Elemwise(ScalarOp(ufunc="hypot", commutative=True, image=(0, inf), pullback=_hypot_terms))
-copysign: Elemwise = Elemwise(ScalarOp(ufunc="copysign", pullback=_copysign_terms))
+hypot = Elemwise(
+    ScalarOp(
+        ufunc="hypot", commutative=True, parity=("even", "even"), image=(0, inf), keeps_positive=True,
+        pullback=_hypot_terms,
+    )
+)  # fmt: skip
+copysign: Elemwise = Elemwise(ScalarOp(ufunc="copysign", keeps_positive=True, pullback=_copysign_terms))
 signbit = Elemwise(ScalarOp(ufunc="signbit", body=lambda x: lt(copysign(1.0, x), 0)))
-fabs = Elemwise(ScalarOp(ufunc="fabs", parity="even", image=(0, inf), idempotent=True, body=abs_))
+fabs = Elemwise(ScalarOp(ufunc="fabs", parity="even", image=(0, inf), idempotent=True, keeps_positive=True, body=abs_))
 positive = Elemwise(
-    ScalarOp(ufunc="positive", parity="odd", monotone="increasing", idempotent=True, inverse="positive", body=identity)
-)
+    ScalarOp(
+        ufunc="positive", parity="odd", monotone="increasing", idempotent=True, inverse="positive", linear=(0,),
+        selective=True, keeps_positive=True, wraps=True, conjugates=True, body=identity,
+    )
+)  # fmt: skip
 rint = Elemwise(
     ScalarOp(
         ufunc="rint", parity="odd", monotone="increasing", idempotent=True, discrete=True, body=round_half_to_even
@@ -169,13 +177,13 @@ rint = Elemwise(
 fmod = Elemwise(ScalarOp(ufunc="fmod", body=_fmod, pullback=_fmod_terms))
 fmax = Elemwise(
     ScalarOp(
-        ufunc="fmax", commutative=True, associative=True, pullback=_fmax_terms,
+        ufunc="fmax", commutative=True, associative=True, selective=True, keeps_positive=True, pullback=_fmax_terms,
         body=lambda x, y: switch(bitwise_or(ge(x, y), isnan(y)), x, y),
     )
 )  # fmt: skip
 fmin = Elemwise(
     ScalarOp(
-        ufunc="fmin", commutative=True, associative=True, pullback=_fmin_terms,
+        ufunc="fmin", commutative=True, associative=True, selective=True, keeps_positive=True, pullback=_fmin_terms,
         body=lambda x, y: switch(bitwise_or(le(x, y), isnan(y)), x, y),
     )
 )  # fmt: skip
@@ -184,14 +192,19 @@ float_power = Elemwise(ScalarOp(ufunc="float_power", body=power))
 logaddexp2 = Elemwise(
     ScalarOp(
         # Equal operands, infinite ones too, stand apart.
-        ufunc="logaddexp2", commutative=True, associative=True, identity=-inf,
+        ufunc="logaddexp2", commutative=True, associative=True, identity=-inf, bound="upper", keeps_positive=True,
         body=lambda x, y: switch(eq(x, y), x + 1, maximum(x, y) + log1p(exp2(-abs(x - y))) * (1 / LOG_2)),
         pullback=lambda ct, out, xs: (
             mul(ct, sigmoid(mul(sub(xs[0], xs[1]), LOG_2))), mul(ct, sigmoid(mul(sub(xs[1], xs[0]), LOG_2))),
         ),
     )
 )  # fmt: skip
-ldexp: Elemwise = Elemwise(ScalarOp(ufunc="ldexp", pullback=lambda ct, out, xs: (ldexp(ct, xs[1]), None)))
+ldexp: Elemwise = Elemwise(
+    ScalarOp(
+        ufunc="ldexp", parity=("odd", None), linear=(0,), zero_of=(0,), keeps_positive=True,
+        pullback=lambda ct, out, xs: (ldexp(ct, xs[1]), None),
+    )
+)  # fmt: skip
 frexp_exponent = Elemwise(
     ScalarOp(name="frexp_exponent", dtypes=_exponent_dtypes, impl=lambda x: np.frexp(x)[1], holomorphic=False)
 )

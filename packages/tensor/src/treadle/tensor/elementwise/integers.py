@@ -35,7 +35,7 @@ def _bitwise_count(x: TensorVariable) -> TensorVariable:
 
 
 gcd: Elemwise = Elemwise(ScalarOp(ufunc="gcd", commutative=True, associative=True))
-lcm = Elemwise(ScalarOp(ufunc="lcm", commutative=True, body=_lcm))
+lcm = Elemwise(ScalarOp(ufunc="lcm", commutative=True, zero_of=(0, 1), body=_lcm))
 bitwise_count = Elemwise(ScalarOp(ufunc="bitwise_count", body=_bitwise_count))
 
 

@@ -29,26 +29,32 @@ __all__ = [
 ]
 
 
-def _bitwise(name: str, operator: str, precedence: float, identity: int | None = None) -> Elemwise:
+def _bitwise(
+    name: str, operator: str, precedence: float, identity: int | None = None, zero_of: tuple[int, ...] = ()
+) -> Elemwise:
     form = Infix(operator, precedence).form
     function = Elemwise(
         ScalarOp(
         cheap=True,
-            name=name, ufunc=f"bitwise_{name}", form=form, commutative=True, associative=True, identity=identity
+            name=name, ufunc=f"bitwise_{name}", form=form, commutative=True, associative=True, identity=identity,
+            zero_of=zero_of,
         )
     )  # fmt: skip
     return alias(function, f"bitwise_{name}")
 
 
-bitwise_and = _bitwise("and", "&", Precedence.AND)
+bitwise_and = _bitwise("and", "&", Precedence.AND, zero_of=(0, 1))
 bitwise_or = _bitwise("or", "|", Precedence.OR, identity=0)
 bitwise_xor = _bitwise("xor", "^", Precedence.XOR, identity=0)
 invert = Elemwise(ScalarOp(cheap=True, ufunc="invert", inverse="invert", form=Prefix("~").form))
 left_shift = Elemwise(ScalarOp(cheap=True, ufunc="left_shift", form=Infix("<<", Precedence.SHIFT).form))
 right_shift = Elemwise(ScalarOp(cheap=True, ufunc="right_shift", form=Infix(">>", Precedence.SHIFT).form))
 logical_and = Elemwise(
-    ScalarOp(cheap=True, ufunc="logical_and", commutative=True, body=lambda x, y: bitwise_and(neq(x, 0), neq(y, 0)))
-)
+    ScalarOp(
+        cheap=True, ufunc="logical_and", commutative=True, zero_of=(0, 1),
+        body=lambda x, y: bitwise_and(neq(x, 0), neq(y, 0)),
+    )
+)  # fmt: skip
 logical_or = Elemwise(
     ScalarOp(cheap=True, ufunc="logical_or", commutative=True, body=lambda x, y: bitwise_or(neq(x, 0), neq(y, 0)))
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     Body = Callable[..., TensorLike]
     Impl = Callable[..., Any]
+    Parity = Literal["even", "odd"]
     Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
 
 INFINITY = float("inf")
@@ -98,22 +100,48 @@ class ScalarOp:
         if the function is `discrete`.
     form
         How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
-    commutative, associative
-        Algebraic traits of a function of two operands.
+    commutative, associative, anticommutative
+        Algebraic traits of a function of two operands; anticommutative is f(y, x) = -f(x, y).
     identity
         Value e with f(x, e) = x, if there is one.
     idempotent
         Whether f(f(x)) = f(x).
     inverse
         Name of the function g with g(f(x)) = x for every real x in the domain of f, if there is one.
-    converse
-        Name of the comparison that this one is with its operands exchanged; other functions have none.
+    converse, negation
+        Names of the comparison that this one is with its operands exchanged, and of the one that holds where this one
+        does not, unless an operand is NaN; other functions have none.
     monotone
         Whether the result grows or falls with the operand (or stays), over the whole domain.
     parity
-        ``even`` if f(-x) = f(x), ``odd`` if f(-x) = -f(x).
+        ``even`` if f(-x) = f(x), ``odd`` if f(-x) = -f(x); of several operands, where all of them change their sign.
+        A tuple says it of each operand alone, None where neither is so: that of a product is ``("odd", "odd")``. It
+        is about floats and complex numbers, and about integers if the function `wraps`: -x of others may be x.
+    linear
+        Places of the operands that it is linear in, the others being fixed: f(x + y, c) = f(x, c) + f(y, c), and
+        f(a x, c) = a f(x, c) for real a.
+    exponent
+        The number p with f(x) = x**p, if there is one.
+    exponential
+        Whether f(x + y) = f(x) f(y).
+    zero_of
+        Places of the operands each of which makes the result 0 (or NaN) where it is 0, whatever the others are.
     domain, image
-        The least interval of real operands outside of which the result is NaN; and the one that results lie in.
+        The least interval of real operands outside of which the result is NaN; and the one that results lie in, those
+        that are floats. That the image begins at -0.0 says that a result may be a negative zero.
+    nonzero
+        Whether the result is 0 for no finite operands, unless it is too small for its dtype.
+    keeps_positive
+        Whether the result is above 0 where all operands are, and 0 or more where they are 0 or more; of real numbers:
+        integers may wrap around, and what is too small for its dtype is 0.
+    selective
+        Whether the result is one of the operands.
+    bound
+        ``upper`` if the result is as large as every operand at least, ``lower`` if it is as small; NaN if one is NaN.
+    wraps
+        Whether the result of integers is that of unbounded integers, wrapped around: that of sums and products is.
+    conjugates
+        Whether f(conj(x)) = conj(f(x)) for complex operands, all of them conjugated: of real ones the result is real.
     cheap
         Whether it takes hardly longer to compute than its operands take to read, as a sum does.
     discrete
@@ -138,14 +166,26 @@ class ScalarOp:
     form: Callable[[Sequence[Variable]], Form] | None = None
     commutative: bool = False
     associative: bool = False
+    anticommutative: bool = False
     identity: float | None = None
     idempotent: bool = False
     inverse: str | None = None
     converse: str | None = None
+    negation: str | None = None
     monotone: Literal["increasing", "decreasing"] | None = None
-    parity: Literal["even", "odd"] | None = None
+    parity: Parity | tuple[Parity | None, ...] | None = None
+    linear: tuple[int, ...] = ()
+    exponent: float | None = None
+    exponential: bool = False
+    zero_of: tuple[int, ...] = ()
     domain: tuple[float, float] = (-INFINITY, INFINITY)
     image: tuple[float, float] = (-INFINITY, INFINITY)
+    nonzero: bool = False
+    keeps_positive: bool = False
+    selective: bool = False
+    bound: Literal["upper", "lower"] | None = None
+    wraps: bool = False
+    conjugates: bool = False
     cheap: bool = False
     discrete: bool = False
     holomorphic: bool = True
@@ -170,6 +210,13 @@ class ScalarOp:
         if self.impl is _derived:
             self._derive("impl", ufunc or partial(_evaluated, self))
         SCALAR_OPS.add(self)
+
+    def sign_of(self, changed: Sequence[bool]) -> int:
+        """Return the factor of the result where some operands change their sign: 1, -1, or 0 if `parity` tells neither."""
+        if not isinstance(self.parity, tuple):
+            return {"even": 1, "odd": -1}.get(self.parity or "", 0) if all(changed) else 0
+        signs = {"even": 1, "odd": -1, None: 0}
+        return math.prod(signs[parity] for parity, is_changed in zip(self.parity, changed, strict=True) if is_changed)
 
     def _arity(self) -> int:
         """Return the number of operands that the body, or else the implementation, needs."""

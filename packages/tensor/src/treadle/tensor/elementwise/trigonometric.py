@@ -54,11 +54,15 @@ def _arctan2_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorV
     return mul(ct, true_div(x, size)), neg(mul(ct, true_div(y, size)))
 
 
-sin: Elemwise = Elemwise(ScalarOp(ufunc="sin", parity="odd", image=(-1, 1), pullback=scaled_by(lambda out, x: cos(x))))
-cos: Elemwise = Elemwise(
-    ScalarOp(ufunc="cos", parity="even", image=(-1, 1), pullback=scaled_by(lambda out, x: neg(sin(x))))
+sin: Elemwise = Elemwise(
+    ScalarOp(ufunc="sin", parity="odd", image=(-1, 1), conjugates=True, pullback=scaled_by(lambda out, x: cos(x)))
 )
-tan = Elemwise(ScalarOp(ufunc="tan", parity="odd", pullback=scaled_by(lambda out, x: add(1, sqr(out)))))
+cos: Elemwise = Elemwise(
+    ScalarOp(ufunc="cos", parity="even", image=(-1, 1), conjugates=True, pullback=scaled_by(lambda out, x: neg(sin(x))))
+)
+tan = Elemwise(
+    ScalarOp(ufunc="tan", parity="odd", conjugates=True, pullback=scaled_by(lambda out, x: add(1, sqr(out))))
+)
 arcsin = Elemwise(
     ScalarOp(
         ufunc="arcsin", parity="odd", monotone="increasing", inverse="sin", domain=(-1, 1), image=(-pi / 2, pi / 2),
@@ -74,27 +78,32 @@ arccos = Elemwise(
 arctan = Elemwise(
     ScalarOp(
         ufunc="arctan", parity="odd", monotone="increasing", inverse="tan", image=(-pi / 2, pi / 2),
+        keeps_positive=True,
         pullback=scaled_by(lambda out, x: true_div(1, add(1, sqr(x)))),
     )
 )  # fmt: skip
 sinh: Elemwise = Elemwise(
     ScalarOp(
-        ufunc="sinh", parity="odd", monotone="increasing", inverse="arcsinh",
+        ufunc="sinh", parity="odd", monotone="increasing", inverse="arcsinh", keeps_positive=True, conjugates=True,
         pullback=scaled_by(lambda out, x: cosh(x)),
     )
 )  # fmt: skip
 cosh: Elemwise = Elemwise(
-    ScalarOp(ufunc="cosh", parity="even", image=(1, inf), pullback=scaled_by(lambda out, x: sinh(x)))
-)
+    ScalarOp(
+        ufunc="cosh", parity="even", image=(1, inf), nonzero=True, conjugates=True,
+        pullback=scaled_by(lambda out, x: sinh(x)),
+    )
+)  # fmt: skip
 tanh = Elemwise(
     ScalarOp(
-        ufunc="tanh", parity="odd", monotone="increasing", inverse="arctanh", image=(-1, 1),
+        ufunc="tanh", parity="odd", monotone="increasing", inverse="arctanh", image=(-1, 1), keeps_positive=True,
+        conjugates=True,
         pullback=scaled_by(lambda out, x: sub(1, sqr(out))),
     )
 )  # fmt: skip
 arcsinh = Elemwise(
     ScalarOp(
-        ufunc="arcsinh", parity="odd", monotone="increasing", inverse="sinh",
+        ufunc="arcsinh", parity="odd", monotone="increasing", inverse="sinh", keeps_positive=True,
         pullback=scaled_by(lambda out, x: true_div(1, sqrt(add(sqr(x), 1)))),
     )
 )  # fmt: skip
@@ -112,9 +121,10 @@ arctanh = Elemwise(
 )  # fmt: skip
 deg2rad = Elemwise(
     ScalarOp(
-        cheap=True, ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg", body=lambda x: x * DEGREE
+        cheap=True, ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg", linear=(0,),
+        keeps_positive=True, body=lambda x: x * DEGREE,
     )
-)
+)  # fmt: skip
 rad2deg = Elemwise(
     ScalarOp(
         cheap=True,
@@ -122,10 +132,12 @@ rad2deg = Elemwise(
         parity="odd",
         monotone="increasing",
         inverse="deg2rad",
+        linear=(0,),
+        keeps_positive=True,
         body=lambda x: x * (1 / DEGREE),
     )
 )
-arctan2 = Elemwise(ScalarOp(ufunc="arctan2", pullback=_arctan2_terms))
+arctan2 = Elemwise(ScalarOp(ufunc="arctan2", keeps_positive=True, pullback=_arctan2_terms))
 
 acos = alias(arccos, "acos")
 asin = alias(arcsin, "asin")

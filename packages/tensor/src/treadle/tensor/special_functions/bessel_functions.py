@@ -168,7 +168,7 @@ j1: Elemwise = _of_order_zero_or_one(
 )
 y0: Elemwise = _of_order_zero_or_one("y0", lambda out, x: neg(y1(x)), domain=(0, inf))
 y1: Elemwise = _of_order_zero_or_one("y1", lambda out, x: sub(y0(x), true_div(out, x)), domain=(0, inf))
-i0: Elemwise = _of_order_zero_or_one("i0", lambda out, x: i1(x), parity="even", image=(1, inf))
+i0: Elemwise = _of_order_zero_or_one("i0", lambda out, x: i1(x), parity="even", image=(1, inf), nonzero=True)
 i1: Elemwise = _of_order_zero_or_one(
     "i1", lambda out, x: sub(i0(x), _over_argument(out, x, 1)), parity="odd", monotone="increasing"
 )
@@ -177,6 +177,7 @@ i0e: Elemwise = _of_order_zero_or_one(
     lambda out, x: mul(sign(x), _slope(sub(i1e(abs_(x)), out), 0, x, -1)),
     parity="even",
     image=(0, 1),
+    nonzero=True,
 )
 i1e: Elemwise = _of_order_zero_or_one(
     "i1e",
@@ -185,7 +186,7 @@ i1e: Elemwise = _of_order_zero_or_one(
     image=(-1, 1),
 )
 k0: Elemwise = _of_order_zero_or_one(
-    "k0", lambda out, x: neg(k1(x)), monotone="decreasing", domain=(0, inf), image=(0, inf)
+    "k0", lambda out, x: neg(k1(x)), monotone="decreasing", domain=(0, inf), image=(0, inf), nonzero=True
 )
 k1: Elemwise = _of_order_zero_or_one(
     "k1",
@@ -193,9 +194,15 @@ k1: Elemwise = _of_order_zero_or_one(
     monotone="decreasing",
     domain=(0, inf),
     image=(0, inf),
+    nonzero=True,
 )
 k0e: Elemwise = _of_order_zero_or_one(
-    "k0e", lambda out, x: _slope(sub(out, k1e(x)), 0, x, 1), monotone="decreasing", domain=(0, inf), image=(0, inf)
+    "k0e",
+    lambda out, x: _slope(sub(out, k1e(x)), 0, x, 1),
+    monotone="decreasing",
+    domain=(0, inf),
+    image=(0, inf),
+    nonzero=True,
 )
 k1e: Elemwise = _of_order_zero_or_one(
     "k1e",
@@ -203,13 +210,14 @@ k1e: Elemwise = _of_order_zero_or_one(
     monotone="decreasing",
     domain=(0, inf),
     image=(0, inf),
+    nonzero=True,
 )
 jv: Elemwise = _of_any_order("jv", lambda v, x, out: _mean(jv, v, x, -1))
 yv: Elemwise = _of_any_order("yv", lambda v, x, out: _mean(yv, v, x, -1))
 iv: Elemwise = _of_any_order("iv", lambda v, x, out: _mean(iv, v, x, 1))
 ive: Elemwise = _of_any_order("ive", _ive_slope)
-kv: Elemwise = _of_any_order("kv", lambda v, x, out: neg(_mean(kv, v, x, 1)), image=(0, inf))
-kve: Elemwise = _of_any_order("kve", _kve_slope, image=(0, inf))
+kv: Elemwise = _of_any_order("kv", lambda v, x, out: neg(_mean(kv, v, x, 1)), image=(0, inf), nonzero=True)
+kve: Elemwise = _of_any_order("kve", _kve_slope, image=(0, inf), nonzero=True)
 
 # With real operands these are the same functions: only complex arguments are scaled, and whole orders are orders.
 jve = alias(jv, "jve")

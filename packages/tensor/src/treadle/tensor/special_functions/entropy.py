@@ -137,7 +137,7 @@ rel_entr = Elemwise(
 )  # fmt: skip
 kl_div = Elemwise(
     ScalarOp(
-        name="kl_div", dtypes=single_first, image=(0, inf),
+        name="kl_div", dtypes=single_first, image=(-0.0, inf),
         body=lambda x, y: _inside(x, y, _divergence(x, y), y), pullback=_kl_div_terms,
     )
 )  # fmt: skip

@@ -173,33 +173,35 @@ def _owens_t_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorV
 erf: Elemwise = Elemwise(
     ScalarOp(
         name="erf", nin=1, impl=of_scipy("erf"), dtypes=double_first, monotone="increasing", parity="odd",
-        inverse="erfinv", image=(-1, 1), pullback=scaled_by(lambda out, x: mul(2 / SQRT_PI, exp(neg(sqr(x))))),
+        inverse="erfinv", image=(-1, 1), keeps_positive=True,
+        pullback=scaled_by(lambda out, x: mul(2 / SQRT_PI, exp(neg(sqr(x))))),
     )
 )  # fmt: skip
 erfc: Elemwise = Elemwise(
     ScalarOp(
         name="erfc", nin=1, impl=of_scipy("erfc"), dtypes=double_first, monotone="decreasing",
-        inverse="erfcinv", image=(0, 2), pullback=scaled_by(lambda out, x: mul(-2 / SQRT_PI, exp(neg(sqr(x))))),
+        inverse="erfcinv", image=(0, 2), nonzero=True,
+        pullback=scaled_by(lambda out, x: mul(-2 / SQRT_PI, exp(neg(sqr(x))))),
     )
 )  # fmt: skip
 erfcx: Elemwise = Elemwise(
     ScalarOp(
         # exp(x^2) erfc(x)
         name="erfcx", body=_erfcx, impl=of_scipy("erfcx"), dtypes=double_first,
-        monotone="decreasing", image=(0, inf), pullback=scaled_by(lambda out, x: mul(-2, erfcx_1(x))),
+        monotone="decreasing", image=(0, inf), nonzero=True, pullback=scaled_by(lambda out, x: mul(-2, erfcx_1(x))),
     )
 )  # fmt: skip
 # exp(x^2) times the first and the second repeated integral of erfc, from which derivatives of erfcx are made:
 # E_n' = -2 (n + 1) E_(n+1).
 erfcx_1: Elemwise = Elemwise(
     ScalarOp(
-        name="erfcx_1", body=_erfcx_1, monotone="decreasing", image=(0, inf),
+        name="erfcx_1", body=_erfcx_1, monotone="decreasing", image=(0, inf), nonzero=True,
         pullback=scaled_by(lambda out, x: mul(-4, erfcx_2(x))),
     )
 )  # fmt: skip
 erfcx_2: Elemwise = Elemwise(
     ScalarOp(
-        name="erfcx_2", body=_erfcx_2, monotone="decreasing", image=(0, inf),
+        name="erfcx_2", body=_erfcx_2, monotone="decreasing", image=(0, inf), nonzero=True,
         pullback=scaled_by(lambda out, x: sub(mul(2, mul(x, out)), erfcx_1(x))),
     )
 )  # fmt: skip
@@ -219,7 +221,7 @@ erfcinv: Elemwise = Elemwise(
 ndtr: Elemwise = Elemwise(
     ScalarOp(
         name="ndtr", body=lambda x: mul(0.5, erfc(mul(x, -1 / SQRT_2))), impl=of_scipy("ndtr"),
-        dtypes=double_first, monotone="increasing", inverse="ndtri", image=(0, 1),
+        dtypes=double_first, monotone="increasing", inverse="ndtri", image=(0, 1), nonzero=True,
         pullback=scaled_by(lambda out, x: mul(1 / (SQRT_2 * SQRT_PI), exp(mul(-0.5, sqr(x))))),
     )
 )  # fmt: skip
@@ -234,7 +236,7 @@ log_ndtr: Elemwise = Elemwise(
 inverse_mills_ratio: Elemwise = Elemwise(
     ScalarOp(
         name="inverse_mills_ratio", body=lambda x: true_div(SQRT_2 / SQRT_PI, erfcx(mul(x, -1 / SQRT_2))),
-        monotone="decreasing", image=(0, inf),
+        monotone="decreasing", image=(0, inf), nonzero=True,
         pullback=scaled_by(lambda out, x: neg(mul(out, switch(gt(x, 0), add(x, out), _sum_with_ratio(minimum(x, 0)))))),
     )
 )  # fmt: skip

@@ -164,7 +164,7 @@ digamma: Elemwise = Elemwise(
 )  # fmt: skip
 tri_gamma: Elemwise = Elemwise(
     ScalarOp(
-        name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf),
+        name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf), nonzero=True,
         pullback=scaled_by(lambda out, x: polygamma(2, x)),
     )
 )  # fmt: skip

@@ -111,12 +111,13 @@ exprel: Elemwise = Elemwise(
     ScalarOp(
         # (exp(x) - 1) / x, and 1 at 0.
         name="exprel", impl=of_scipy("exprel"), dtypes=double_first, monotone="increasing",
-        image=(0, inf), body=lambda x: switch(eq(x, 0), 1, switch(eq(x, inf), inf, true_div(expm1(x), x))),
+        image=(0, inf), nonzero=True,
+        body=lambda x: switch(eq(x, 0), 1, switch(eq(x, inf), inf, true_div(expm1(x), x))),
         pullback=scaled_by(lambda out, x: exprel_slope(x)),
     )
 )  # fmt: skip
 exprel_slope: Elemwise = Elemwise(
-    ScalarOp(name="exprel_slope", body=_exprel_slope, monotone="increasing", image=(0, inf))
+    ScalarOp(name="exprel_slope", body=_exprel_slope, monotone="increasing", image=(0, inf), nonzero=True)
 )
 sinc: Elemwise = Elemwise(
     ScalarOp(
