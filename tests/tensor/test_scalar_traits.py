@@ -1,4 +1,4 @@
-"""The traits of all scalar ops hold for samples of every dtype: from the domains of their records, and special values."""
+"""The traits of all scalar ops hold for samples of every dtype: from their records' domains, and special values."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
 from treadle.tensor.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.families import ELEMENTWISE_ROOMS, load_families
-from treadle.tensor.rewrites.analysis.predicates import scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies
 
 if TYPE_CHECKING:
     import random
@@ -209,9 +209,7 @@ def _widens(out: Any) -> bool:
     """Whether a power is rounded to fewer digits than the result has, so that its last bit is many of the result's."""
     digits = np.finfo(out.dtype).nmant if out.type.numpy_dtype.kind in "fc" else 0
     powers = (
-        tt.as_tensor_variable(node.outputs[0]).type.numpy_dtype
-        for node in toposort([out])
-        if scalar_name(node) == "pow"
+        tt.as_tensor_variable(node.outputs[0]).type.numpy_dtype for node in toposort([out]) if applies(node, tt.power)
     )
     return any(dtype.kind in "fc" and np.finfo(dtype).nmant < digits for dtype in powers)
 

@@ -212,7 +212,7 @@ class ScalarOp:
         SCALAR_OPS.add(self)
 
     def sign_of(self, changed: Sequence[bool]) -> int:
-        """Return the factor of the result where some operands change their sign: 1, -1, or 0 if `parity` tells neither."""
+        """Return the factor of the result where operands change their sign: 1, -1, or 0 if `parity` tells neither."""
         if not isinstance(self.parity, tuple):
             return {"even": 1, "odd": -1}.get(self.parity or "", 0) if all(changed) else 0
         signs = {"even": 1, "odd": -1, None: 0}

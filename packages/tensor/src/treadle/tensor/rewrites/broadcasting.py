@@ -9,7 +9,7 @@ from treadle.tensor.elementwise.cast import second
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_shape, if_fits
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc, SumTo
@@ -87,7 +87,7 @@ def _unspread(x: TensorVariable) -> TensorVariable | None:
         return None
     if isinstance(node.op, Alloc):
         return node.inputs[0]
-    return node.inputs[1] if scalar_name(node) == "second" else None
+    return node.inputs[1] if applies(node, second) else None
 
 
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=(*BOTH, "local_elemwise_alloc", "local_alloc_unary"), needs_graph=True)

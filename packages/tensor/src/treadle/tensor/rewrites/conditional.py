@@ -9,8 +9,9 @@ import numpy as np
 from treadle.graph import Branching, Constant, IfElse, Variable
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.logic import invert, logical_not
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import is_used_once, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, is_used_once, kind_of, made_by
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 from treadle.tensor.types.conversion import tensors
 
@@ -75,10 +76,8 @@ def ifelse_of_same(node: NodeOf[IfElse]) -> Sequence[Variable | None] | None:
 def ifelse_of_not(node: NodeOf[IfElse]) -> Sequence[Variable] | None:
     """ifelse(not c, x, y) -> ifelse(c, y, x)."""
     inner = node.inputs[0].owner
-    negated = scalar_name(inner)
-    if inner is None or not (
-        negated == "logical_not" or (negated == "invert" and kind_of(tensors(node.inputs)[0]) == "b")
-    ):
+    is_bool = kind_of(tensors(node.inputs)[0]) == "b"
+    if not (applies(inner, logical_not) or (is_bool and applies(inner, invert))):
         return None
     return _fitting(node, _rebuilt(node, inner.inputs[0], [(y, x) for x, y in _pairs(node)]))
 

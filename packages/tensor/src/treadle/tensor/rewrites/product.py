@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.elementwise.arithmetic import mul, neg
+from treadle.tensor.elementwise.arithmetic import add, mul, neg, sub
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.products.product import Gemm, MatMul
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
     constant_value,
     filling,
+    function_of,
     is_used_once,
+    kind_of,
     made_by,
     never_shrinks,
-    scalar_name,
 )
-from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits, with_operand
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -102,27 +104,31 @@ def product_of_scaled(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVari
         scaled = _scaled(var)
         if scaled is None or not is_used_once(fgraph, var):
             continue
-        scale, x = scaled
+        inner, place = scaled
+        x = inner.inputs[place]
         if x.dtype != out.dtype:
             continue
         product = MatMul()(*(x if i == at else y for i, y in enumerate(node.inputs)))
-        return if_fits(node, neg(product) if scale is None else mul(scale, product))
+        numbers = [*inner.inputs[:place], *inner.inputs[place + 1 :]]
+        return if_fits(node, with_operand(inner, place, product, numbers))
     return None
 
 
-def _scaled(var: TensorVariable) -> tuple[TensorVariable | None, TensorVariable] | None:
-    """Return the finite number and the tensor that a product is of; no number for a negative."""
-    name = scalar_name(var.owner)
-    if var.owner is None or name not in {"neg", "mul"}:
+def _scaled(var: TensorVariable) -> tuple[NodeOf[Elemwise], int] | None:
+    """Return the node that only scales a tensor, by finite numbers, and the tensor's place among its operands."""
+    node = made_by(var, Elemwise)
+    function = function_of(node)
+    if node is None or function is None:
         return None
-    if name == "neg":
-        return None, var.owner.inputs[0]
-    kind = var.type
-    for c, x in (var.owner.inputs, reversed(var.owner.inputs)):
-        if _is_finite_number(c) and (kind.numpy_dtype.kind in "iu" or never_shrinks(constant_value(c), kind.dtype)):
+    for at in reversed(function.linear):
+        x = node.inputs[at]
+        others = [*node.inputs[:at], *node.inputs[at + 1 :]]
+        if not all(map(_is_finite_number, others)):
+            continue
+        if kind_of(var) in "iu" or never_shrinks(function, at, [constant_value(c) for c in others], var.dtype):
             # Numbers that could not be made one, since that would be infinite, stay where they are.
-            below = x.owner if scalar_name(x.owner) == "mul" else None
-            return None if below is not None and any(map(_is_finite_number, below.inputs)) else (c, x)
+            below = x.owner if others and x.owner is not None and x.owner.op == node.op else None
+            return None if below is not None and any(map(_is_finite_number, below.inputs)) else (node, at)
     return None
 
 
@@ -333,7 +339,7 @@ def accumulated_product(fgraph: FunctionGraph) -> int:
     """Beta * c + alpha * matmul(a, b) -> gemm(c, alpha, a, b, beta), where the sum is used by nothing elementwise."""
     count = 0
     for node in reversed(fgraph.toposort()):
-        replacement = _gemm(fgraph, node) if scalar_name(node) in {"add", "sub"} and node in fgraph else None
+        replacement = _gemm(fgraph, node) if applies(node, add, sub) and node in fgraph else None
         if replacement is not None:
             credited(fgraph, replacement, node)
             fgraph.replace(node.outputs[0], replacement, "accumulated_product")
@@ -343,7 +349,7 @@ def accumulated_product(fgraph: FunctionGraph) -> int:
 
 def _gemm(fgraph: FunctionGraph, node: Apply) -> TensorVariable | None:
     """Return the accumulated product that a sum or difference is, or None."""
-    is_sum = scalar_name(node) == "add"
+    is_sum = applies(node, add)
     operands = tensors(node.inputs)
     out = tensors(node.outputs)[0].type
     if out.dtype not in {"float32", "float64"} or out.ndim not in {1, 2}:
@@ -378,10 +384,9 @@ def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any,
             return None
         if isinstance(node.op, MatMul):
             return (alpha, node) if getattr(node.outputs[0].type, "ndim", 0) == 2 else None
-        name = scalar_name(node)
-        if name == "neg":
+        if applies(node, neg):
             factor, var = _times(constant(-1.0, dtype=kind.dtype), alpha), node.inputs[0]
-        elif name == "mul":
+        elif applies(node, mul):
             at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)
             if at is None or node.inputs[at].type.dtype != kind.dtype:
                 return None

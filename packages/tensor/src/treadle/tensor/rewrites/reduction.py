@@ -9,24 +9,26 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import RuleSet
-from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, neg, true_div
+from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, neg
 from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.exponential import power
-from treadle.tensor.elementwise.logic import bitwise_and, bitwise_or, logical_not
+from treadle.tensor.elementwise.logic import bitwise_and, bitwise_or, invert, logical_not
 from treadle.tensor.joins.joining import Join
 from treadle.tensor.lengths.numbers import number as as_number
 from treadle.tensor.lengths.numbers import times
 from treadle.tensor.reductions.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
     filling,
+    function_of,
     is_used_once,
     kind_of,
     made_by,
     never_shrinks,
-    scalar_name,
 )
-from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits, with_operand
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.types.tensor_type import TensorType
     from treadle.tensor.variables.variable import TensorVariable
@@ -260,12 +263,11 @@ _WIDEST = {"b": "uint64", "u": "uint64", "i": "int64", "f": "float64", "c": "com
 def reduction_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """sum(-x) -> -sum(x); max(-x) -> -min(x); argmax(-x) -> argmin(x); all(not x) -> not any(x)."""
     inner = node.inputs[0].owner
-    name = scalar_name(inner)
-    if inner is None or name not in {"neg", "logical_not", "invert"}:
+    if not applies(inner, neg, logical_not, invert):
         return None
     op = node.op
     x = inner.inputs[0]
-    if name != "neg":
+    if inner.op != neg:
         if op.kind not in {"all", "any"} or x.dtype != "bool":
             return None
         return if_fits(node, logical_not(Reduction(_OTHER[op.kind], op.axes, "bool", "bool")(x)))
@@ -297,33 +299,28 @@ def sum_of_scaled(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVaria
     op = node.op
     if op.kind != "sum":
         return None
-    inner = node.inputs[0].owner
-    name = scalar_name(inner)
-    if inner is None or name not in {"mul", "true_div"}:
+    inner = made_by(node.inputs[0], Elemwise)
+    function = function_of(inner)
+    if inner is None or function is None or not op.axes:
         return None
     kind = node.inputs[0].type
     if any(x.type.dtype != kind.dtype for x in inner.inputs) or op.dtype != kind.dtype or kind.dtype == "bool":
         return None
     if not is_used_once(fgraph, node.inputs[0]):
         return None
-    a, b = inner.inputs
-    for c, x in ((a, b), (b, a)) if name == "mul" else ((b, a),):
-        if _is_scale(c, op.axes, kind, name):
-            kept = [d for d in range(kind.ndim) if d not in op.axes]
-            scale = dimshuffle(c, *kept)
-            total = op(x)
-            return if_fits(node, mul(scale, total) if name == "mul" else true_div(total, scale))
+    kept = [d for d in range(kind.ndim) if d not in op.axes]
+    for at in reversed(function.linear):
+        others = [*inner.inputs[:at], *inner.inputs[at + 1 :]]
+        if all(c.type.shape[d] == 1 for c in others for d in op.axes) and _is_scale(function, at, others, kind):
+            scales = [dimshuffle(c, *kept) for c in others]
+            return if_fits(node, with_operand(inner, at, op(inner.inputs[at]), scales))
     return None
 
 
-def _is_scale(c: TensorVariable, axes: Sequence[int], kind: TensorType, name: str) -> bool:
-    """Whether an operand may be taken out of a sum over axes."""
-    if any(c.type.shape[d] != 1 for d in axes) or not axes:
-        return False
+def _is_scale(function: ScalarOp, at: int, others: Sequence[TensorVariable], kind: TensorType) -> bool:
+    """Whether what a function does with one operand, given the others, may be done with a sum."""
     if kind.numpy_dtype.kind in "iu":
         return True
     # An infinite number, or one that may be infinite, could make NaN of zeros and of nothing.
-    known = filling(c)
-    if known is None or not isinstance(known, Constant):
-        return False
-    return never_shrinks(known.data.item(), kind.dtype, divides=name == "true_div")
+    numbers = [c.data.item() for c in map(filling, others) if isinstance(c, Constant)]
+    return len(numbers) == len(others) and never_shrinks(function, at, numbers, kind.dtype)

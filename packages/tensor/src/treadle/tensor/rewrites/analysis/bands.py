@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from treadle.graph import Constant
 from treadle.tensor.arrangement.diagonals import AllocDiag
 from treadle.tensor.control.assumption import SpecifyAssumptions
+from treadle.tensor.elementwise.arithmetic import add, sub
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt, neq
 from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
 from treadle.tensor.indexing.ranges import ARange
 from treadle.tensor.joins.joining import Join
@@ -19,16 +21,24 @@ from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.fact_rules import FULL, narrower, wider
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_zero, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    constant_value,
+    converse_of,
+    function_of,
+    is_zero,
+    made_by,
+    negation_of,
+)
 from treadle.tensor.rewrites.analysis.stacks import fills, is_uniform, keeps_matrices, transposed
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
     from treadle.tensor.rewrites.analysis.fact_rules import Bands
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
@@ -67,8 +77,8 @@ def bands(out: TensorVariable, facts: Facts) -> Bands:
 def _bands_of_elementwise(out: TensorVariable, facts: Facts) -> Bands:
     """Return where an elementwise function of matrices is not 0, where its operands are not repeated."""
     node = made_by(out, Elemwise)
-    name = scalar_name(node)
-    if node is None or name is None:
+    function = function_of(node)
+    if node is None or function is None:
         return FULL
     comparison = compared(node)
     if comparison is not None:
@@ -77,7 +87,7 @@ def _bands_of_elementwise(out: TensorVariable, facts: Facts) -> Bands:
         (0, 0) if is_zero(x) else facts.bands(x) if not is_uniform(x) and fills(x, out, facts) else FULL
         for x in node.inputs
     ]
-    if name == "switch":
+    if applies(node, switch):
         condition = node.inputs[0]
         while (view := made_by(condition, DimShuffle)) is not None and view.op.adds_in_front_only:
             condition = view.inputs[0]
@@ -88,40 +98,29 @@ def _bands_of_elementwise(out: TensorVariable, facts: Facts) -> Bands:
             narrower(_bands_of_comparison(*comparison), of[1]),
             narrower(_bands_of_comparison(*comparison, negated=True), of[2]),
         )
-    if name == "mul":
-        return reduce(narrower, of)
-    if name == "true_div":
-        return of[0]
-    if name in {"add", "sub"}:
-        return wider(*of)
-    return of[0] if len(of) == 1 and _is_zero_at_zero(node) else FULL
+    if function.zero_of:
+        return reduce(narrower, (of[at] for at in function.zero_of))
+    return wider(*of) if _is_zero_at_zero(function, node.op.loop_dtypes(node)) else FULL
 
 
-def _is_zero_at_zero(node: NodeOf[Elemwise]) -> bool:
-    scalar_op = node.op.scalar_op
-    if not isinstance(scalar_op, ScalarOp):
-        return False
-    if scalar_op.name.startswith("cast_") or scalar_op.name in {"identity", "conj"}:
-        return True
+@cache
+def _is_zero_at_zero(function: ScalarOp, dtypes: tuple[np.dtype, ...]) -> bool:
+    """Whether a function is 0 where all its operands are, which have these dtypes."""
     with np.errstate(all="ignore"):
-        return kind_of(node.inputs[0]) == "f" and not scalar_op.impl(np.zeros(()))
+        return not function.impl(*(np.zeros((), dtype) for dtype in dtypes))
 
 
-_MIRRORED = {"ge": "le", "le": "ge", "gt": "lt", "lt": "gt", "eq": "eq"}
-
-
-def compared(node: TensorNode) -> tuple[str, int] | None:
-    """Return how a comparison of positions says ``column - row`` compares with a number, such as ``("le", 0)``."""
-    name = scalar_name(node)
-    if name not in _MIRRORED or len(node.inputs) != 2:
+def compared(node: TensorNode) -> tuple[Elemwise, int] | None:
+    """Return how a comparison of positions says ``column - row`` compares with a number, such as ``(le, 0)``."""
+    if not applies(node, eq, lt, le, gt, ge):
         return None
     left, right = map(_positions, node.inputs)
     if left is None or right is None or {left[0], right[0]} != {-1, -2}:
         return None
     # row + a >= column + b is column - row <= a - b.
     if left[0] == -1:
-        return name, right[1] - left[1]
-    return _MIRRORED[name], left[1] - right[1]
+        return node.op, right[1] - left[1]
+    return converse_of(node.op), left[1] - right[1]
 
 
 _AXES: dict[tuple[int | str, ...], int] = {(0, NEW): -2, (NEW, 0): -1}
@@ -130,19 +129,20 @@ _AXES: dict[tuple[int | str, ...], int] = {(0, NEW): -2, (NEW, 0): -1}
 def _positions(x: TensorVariable) -> tuple[int, int] | None:
     """Return which dimension's positions a tensor holds, -2 for rows and -1 for columns, and the number added."""
     added = 0
-    while x.owner is not None and scalar_name(x.owner) in {"add", "sub"}:
-        a, b = x.owner.inputs
-        if scalar_name(x.owner) == "add" and constant_value(a) is not None:
+    while applies(node := x.owner, add, sub):
+        a, b = node.inputs
+        is_sum = applies(node, add)
+        if is_sum and constant_value(a) is not None:
             a, b = b, a
         number = _integer(b)
         if number is None:
             return None
-        x, added = a, added + (number if scalar_name(x.owner) == "add" else -number)
-    node = made_by(x, DimShuffle)
-    axis = None if node is None else _AXES.get(node.op.order[-2:])
-    if node is None or axis is None or any(d != NEW for d in node.op.order[:-2]):
+        x, added = a, added + (number if is_sum else -number)
+    view = made_by(x, DimShuffle)
+    axis = None if view is None else _AXES.get(view.op.order[-2:])
+    if view is None or axis is None or any(d != NEW for d in view.op.order[:-2]):
         return _constant_positions(x, added)
-    vector = node.inputs[0]
+    vector = view.inputs[0]
     if isinstance(vector, Constant):
         counts = np.array_equal(vector.data, np.arange(vector.data.size))
         return (axis, added) if counts else None
@@ -169,14 +169,14 @@ def _constant_positions(x: TensorVariable, added: int) -> tuple[int, int] | None
     return (-2 if x.data.shape[1] == 1 else -1), added + first
 
 
-def _bands_of_comparison(name: str, number: int, negated: bool = False) -> Bands:
+def _bands_of_comparison(comparison: Elemwise, number: int, negated: bool = False) -> Bands:
     """Return the bands of where ``column - row`` compares with a number."""
     if negated:
-        name = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "neq"}[name]
-    if name in {"lt", "gt"}:
-        number += -1 if name == "lt" else 1
-    if name in {"le", "lt"}:
-        return None, max(0, number)
-    if name in {"ge", "gt"}:
-        return max(0, -number), None
-    return (max(0, -number), max(0, number)) if name == "eq" else FULL
+        comparison = negation_of(comparison)
+    if comparison == lt:
+        return _bands_of_comparison(le, number - 1)
+    if comparison == gt:
+        return _bands_of_comparison(ge, number + 1)
+    if comparison == neq:
+        return FULL
+    return (None if comparison == le else max(0, -number)), (None if comparison == ge else max(0, number))

@@ -8,6 +8,10 @@ import numpy as np
 
 from treadle.tensor.arrangement.diagonals import AllocDiag
 from treadle.tensor.control.assumption import FACTS
+from treadle.tensor.elementwise.arithmetic import add, mul, true_div
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import eq
+from treadle.tensor.elementwise.complex_numbers import conj
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.indexing.expressions import SYMBOLIC, Span
 from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
@@ -16,7 +20,15 @@ from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.bands import compared
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
-from treadle.tensor.rewrites.analysis.predicates import is_nonnegative, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    function_of,
+    is_cast,
+    is_image_positive,
+    is_nonnegative,
+    kind_of,
+    made_by,
+)
 from treadle.tensor.rewrites.analysis.stacks import (
     fills,
     is_adjoint,
@@ -31,18 +43,16 @@ from treadle.tensor.shapes.dimshuffle import DimShuffle
 from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
     from treadle.tensor.rewrites.analysis.facts import Facts
-    from treadle.tensor.variables.variable import TensorVariable
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 # What a transpose keeps; lower and upper triangles are exchanged, and columns of the identity become rows.
 _OF_TRANSPOSES = frozenset(FACTS) - {"lower_triangular", "upper_triangular", "selection"}
 _EXCHANGED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
 # What is kept by a part of the matrix with the same rows and columns.
 _OF_PARTS = frozenset({"symmetric", "hermitian", "positive_definite", "positive_semidefinite"})
-_POSITIVE = frozenset({"exp", "exp2", "sigmoid", "softplus", "cosh"})
-_KEEPS_POSITIVE = frozenset({"add", "mul", "true_div", "sqrt", "sqr", "reciprocal", "maximum", "minimum", "abs"})
 
 
 @RULES.register(DimShuffle, Subtensor, AdvancedSubtensor, Alloc, Reshape)
@@ -123,32 +133,43 @@ def _of_sums(fact: str, out: TensorVariable, facts: Facts) -> bool:
 def _of_elementwise(fact: str, out: TensorVariable, facts: Facts) -> bool:
     """Whether a fact holds for an elementwise function of matrices."""
     node = made_by(out, Elemwise)
-    name = scalar_name(node)
-    if node is None or name is None:
+    function = function_of(node)
+    if node is None or function is None:
         return False
     if fact == "positive":
-        return name in _POSITIVE or (name in _KEEPS_POSITIVE and all(facts.hold(fact, x) for x in node.inputs))
-    if name.startswith("cast_"):
+        return _is_positive(function, node, facts)
+    if is_cast(node):
         return _of_cast(fact, node.inputs[0], out, facts)
-    if name == "switch" and is_uniform(node.inputs[0]):
+    if applies(node, switch) and is_uniform(node.inputs[0]):
         return all(fills(x, out, facts) and facts.hold(fact, x) for x in node.inputs[1:])
-    if name == "eq" and fact in {"permutation", "selection", "positive_definite", "nonsingular"}:
+    if applies(node, eq) and fact in {"permutation", "selection", "positive_definite", "nonsingular"}:
         # The identity.
-        return compared(node) == ("eq", 0) and is_square(out, facts)
-    if name == "conj":
+        return compared(node) == (eq, 0) and is_square(out, facts)
+    if applies(node, conj):
         return facts.hold(fact, node.inputs[0])
     if fact == "hermitian":
-        real = name in {"add", "sub", "mul"} and all(_is_hermitian(x, out, facts) for x in node.inputs)
-        return real or _of_sum_with_adjoint(name, node.inputs)
-    return fact in {"positive_definite", "positive_semidefinite"} and _of_definite(fact, name, node.inputs, out, facts)
+        exchanges = function.commutative and is_adjoint(*node.inputs)
+        return function.conjugates and (exchanges or all(_is_hermitian(x, out, facts) for x in node.inputs))
+    return fact in {"positive_definite", "positive_semidefinite"} and _of_definite(fact, node, out, facts)
+
+
+def _is_positive(function: ScalarOp, node: NodeOf[Elemwise], facts: Facts) -> bool:
+    """Whether an elementwise function of real numbers gives none that are 0 or less."""
+    kinds = {kind_of(x) for x in (*node.inputs, node.outputs[0])}
+    if "c" in kinds:
+        return False
+    of_floats = kind_of(node.outputs[0]) == "f"
+    if of_floats and is_image_positive(function):
+        return True
+    if function.bound == "upper":
+        return any(facts.hold("positive", x) for x in node.inputs)
+    # Of integers, which wrap around, only one of the operands is sure.
+    kept = function.keeps_positive if of_floats else function.selective
+    return kept and all(facts.hold("positive", x) for x in node.inputs)
 
 
 def _is_hermitian(x: TensorVariable, out: TensorVariable, facts: Facts) -> bool:
     return (is_uniform(x) and is_real(x)) or (fills(x, out, facts) and facts.hold("hermitian", x))
-
-
-def _of_sum_with_adjoint(name: str, operands: Sequence[TensorVariable]) -> bool:
-    return name == "add" and len(operands) == 2 and is_adjoint(*operands)
 
 
 def _of_cast(fact: str, x: TensorVariable, out: TensorVariable, facts: Facts) -> bool:
@@ -162,19 +183,21 @@ def _of_cast(fact: str, x: TensorVariable, out: TensorVariable, facts: Facts) ->
     )
 
 
-def _of_definite(fact: str, name: str, operands: Sequence[TensorVariable], out: TensorVariable, facts: Facts) -> bool:
+def _of_definite(fact: str, node: TensorNode, out: TensorVariable, facts: Facts) -> bool:
     """Whether sums, products and quotients of definite matrices and numbers are definite; products by Schur."""
-    if name not in {"add", "mul", "true_div"} or len(operands) != 2:
+    if not applies(node, add, mul, true_div):
         return False
+    operands = node.inputs
+    is_sum = applies(node, add)
     matrices = [x for x in operands if not is_uniform(x)]
     numbers = [x for x in operands if is_uniform(x)]
     if not all(fills(x, out, facts) for x in matrices):
         return False
-    if not numbers and name == "add":
+    if not numbers and is_sum:
         return all(facts.hold("positive_semidefinite", x) for x in matrices) and (
             fact == "positive_semidefinite" or any(facts.hold(fact, x) for x in matrices)
         )
-    if name == "add" or (name == "true_div" and (len(numbers) != 1 or is_uniform(operands[0]))):
+    if is_sum or (applies(node, true_div) and (len(numbers) != 1 or is_uniform(operands[0]))):
         return False
     if fact == "positive_definite":
         return all(facts.hold(fact, x) for x in matrices) and all(facts.hold("positive", x) for x in numbers)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.linalg.ops.inverse import MatrixInverse
 from treadle.tensor.linalg.ops.matrix_functions import Expm
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, made_by
 from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.shapes.shape import Reshape
@@ -77,8 +77,8 @@ def _hold_for_parts(fact: str, parts: Sequence[TensorVariable], facts: Facts) ->
 def kronecker_factors(x: TensorVariable, shapes: SymbolicShapes) -> tuple[TensorVariable, TensorVariable] | None:
     """Return the matrices that a matrix is the Kronecker product of, as `kron` writes it, or None."""
     node = made_by(x, Reshape)
-    product = None if node is None or x.ndim != 2 else made_by(node.inputs[0], Elemwise)
-    if product is None or scalar_name(product) != "mul" or len(product.inputs) != 2 or node is None:
+    product = None if node is None or x.ndim != 2 else node.inputs[0].owner
+    if node is None or not applies(product, mul):
         return None
     views = [made_by(factor, DimShuffle) for factor in product.inputs]
     orders = [None if view is None else view.op.order for view in views]

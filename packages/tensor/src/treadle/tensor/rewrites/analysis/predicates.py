@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant, Op
+from treadle.tensor.elementwise.cast import CASTS
 from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.rewrites.analysis.fact_rules import FactRules
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Generic, TypeGuard, TypeVar
 
     from treadle.graph import Apply, FunctionGraph, Variable
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 # Larger constants are not searched for the one number that all their elements are: for a rule about numbers, and
 # for one that saves work in proportion to the size.
 MOST_NUMBERS, MOST_ELEMENTS = 64, 4096
+_CASTS = frozenset(op.scalar_op for op in CASTS.values())
 
 
 def is_used_once(fgraph: FunctionGraph, var: Variable) -> bool:
@@ -75,23 +78,38 @@ def is_zero(var: TensorVariable) -> bool:
     return isinstance(var, Constant) and var.data.size <= MOST_ELEMENTS and not var.data.any()
 
 
-def scalar_name(node: Apply | None) -> str | None:
-    """Return the name of the elementwise function that a node applies, or None."""
+def function_of(node: Apply | None) -> ScalarOp | None:
+    """Return the elementwise function that a node applies, whose traits rules ask for; None for other nodes."""
     if node is None or not isinstance(node.op, Elemwise) or not isinstance(node.op.scalar_op, ScalarOp):
         return None
-    return node.op.scalar_op.name
+    return node.op.scalar_op
 
 
-def argument_of(name: str, var: TensorVariable) -> TensorVariable | None:
-    """Return x if a tensor is f(x), for the elementwise function of a name."""
+def applies(node: Apply | None, *functions: Elemwise) -> TypeGuard[NodeOf[Elemwise]]:
+    """Whether a node applies one of some elementwise functions: for laws about just these functions."""
+    function = function_of(node)
+    return function is not None and any(f.scalar_op is function for f in functions)
+
+
+def argument_of(function: Elemwise, var: TensorVariable) -> TensorVariable | None:
+    """Return x if a tensor is f(x), for an elementwise function f."""
     node = var.owner
-    return node.inputs[0] if node is not None and scalar_name(node) == name else None
+    return node.inputs[0] if applies(node, function) else None
+
+
+def converse_of(comparison: Elemwise) -> Elemwise:
+    """Return the comparison that one is with its operands exchanged."""
+    return Elemwise(SCALAR_OPS[comparison.scalar_op.converse or ""])  # type: ignore[union-attr]  # one function
+
+
+def negation_of(comparison: Elemwise) -> Elemwise:
+    """Return the comparison that holds where one does not, but for NaN."""
+    return Elemwise(SCALAR_OPS[comparison.scalar_op.negation or ""])  # type: ignore[union-attr]  # one function
 
 
 def is_cast(node: Apply | None) -> TypeGuard[NodeOf[Elemwise]]:
     """Whether a node converts its operand to another dtype."""
-    name = scalar_name(node)
-    return name is not None and name.startswith("cast_")
+    return function_of(node) in _CASTS
 
 
 def constant_value(var: Variable) -> Any:
@@ -118,22 +136,22 @@ def kind_of(var: TensorVariable) -> str:
     return str(kind.numpy_dtype.kind)
 
 
-def never_shrinks(scale: Any, dtype: str, divides: bool = False) -> bool:
-    """Whether a float that scales each term of a sum may scale the sum instead, whatever the terms are.
+def never_shrinks(function: ScalarOp, at: int, numbers: Sequence[Any], dtype: str) -> bool:
+    """Whether a function that is linear in an operand makes none smaller, the other operands being certain numbers.
 
-    It may where the sum of the terms as they are stays in range if that of the scaled ones does. Half precision is left
-    alone: there is no room in it.
+    So it may be applied to a sum of floats instead of each term: the sum of the terms as they are stays in range if
+    that of the scaled ones does. Half precision is left alone, but for signs: there is no room in it.
     """
-    if isinstance(scale, complex) or dtype == "float16" or not math.isfinite(scale):
+    if any(isinstance(number, complex) for number in numbers):
         return False
-    return bool(0 < abs(scale) <= 1 if divides else abs(scale) >= 1)
-
-
-# What the functions of several operands, and those whose traits do not say so, keep: a result of 0 or more if all their
-# operands are.
-_KEEPING_SIGN = frozenset({"add", "mul", "true_div", "maximum", "minimum", "reciprocal"})
-# Of integers, which wrap around, only what picks an operand is sure.
-_PICKING = frozenset({"maximum", "minimum", "identity"})
+    real = np.empty(0, dtype).real.dtype
+    operands = [np.asarray(number, real) for number in numbers]
+    operands.insert(at, np.ones((), real))
+    with np.errstate(all="ignore"):
+        factor = function.impl(*operands).item()
+    if not math.isfinite(factor):
+        return False
+    return bool(abs(factor) == 1 or (abs(factor) > 1 and dtype != "float16"))
 
 
 def _promised(fact: str, var: Variable, depth: int) -> bool:
@@ -163,17 +181,26 @@ def is_nonnegative(var: TensorVariable, depth: int = 4) -> bool:
         return False
     if kind == "f" and is_image_nonnegative(scalar_op):
         return True
-    kept = scalar_op.name in _PICKING if kind == "i" else scalar_op.name in _KEEPING_SIGN or grows_from_zero(scalar_op)
+    if depth <= 0:
+        return False
     each = (is_nonnegative(x, depth - 1) for x in node.inputs)
-    return depth > 0 and kept and (any(each) if scalar_op.name == "maximum" else all(each))
+    if scalar_op.bound == "upper":
+        return any(each)
+    # Of integers, which wrap around, only one of the operands is sure.
+    kept = scalar_op.selective if kind == "i" else scalar_op.keeps_positive or grows_from_zero(scalar_op)
+    return kept and all(each)
 
 
 def is_image_nonnegative(scalar_op: ScalarOp) -> bool:
-    """Whether every result of a function is 0 or more, or NaN.
+    """Whether every float that a function gives is 0 or more, or NaN, and no negative zero."""
+    low = scalar_op.image[0]
+    return low >= 0 and math.copysign(1, low) > 0
 
-    One that is defined from 0 on, such as sqrt, may give back a negative zero.
-    """
-    return scalar_op.image[0] >= 0 and scalar_op.domain[0] != 0
+
+def is_image_positive(scalar_op: ScalarOp) -> bool:
+    """Whether every float that a function gives is above 0, or NaN, unless it is too small for its dtype."""
+    low = scalar_op.image[0]
+    return low > 0 or (low == 0 and scalar_op.nonzero)
 
 
 @cache

@@ -10,9 +10,11 @@ from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import shape_padleft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.tensor.elementwise.elemwise import Elemwise
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
@@ -23,6 +25,13 @@ def broadcast_shape(shapes: SymbolicShapes, *variables: TensorVariable) -> tuple
     ndim = max(map(len, each))
     padded = [(ONE,) * (ndim - len(own)) + own for own in each]
     return tuple(shapes.broadcast(at) for at in zip(*padded, strict=True))
+
+
+def with_operand(node: NodeOf[Elemwise], at: int, x: TensorVariable, others: Sequence[TensorVariable]) -> Any:
+    """Return a node's function of other operands: x in a place, which for a commutative function is the last."""
+    if node.op.scalar_op.commutative:  # type: ignore[union-attr]  # one function
+        return node.op(*others, x)
+    return node.op(*others[:at], x, *others[at:])
 
 
 def cast_like(out: TensorVariable, value: TensorVariable) -> TensorVariable | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.tensor.elementwise.complex_numbers import conj
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.indexing.expressions import Span
 from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
 from treadle.tensor.joins.joining import Join
-from treadle.tensor.rewrites.analysis.predicates import kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import argument_of, kind_of, made_by
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 from treadle.tensor.shapes.shape import Reshape
@@ -86,7 +87,7 @@ def _is_adjoint(x: TensorVariable, y: TensorVariable) -> bool:
 
 
 def _conjugated(x: TensorVariable) -> TensorVariable | None:
-    return x.owner.inputs[0] if x.owner is not None and scalar_name(x.owner) == "conj" else None
+    return argument_of(conj, x)
 
 
 def is_exchange(x: TensorVariable, y: TensorVariable, i: int, j: int, depth: int = 4) -> bool:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from treadle.graph import Constant
 from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
 from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.exponential import power
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import Reduction
-from treadle.tensor.rewrites.analysis.predicates import constant_value, made_by
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, kind_of, made_by
 from treadle.tensor.rewrites.analysis.stacks import is_exchange, is_real, is_square, is_transpose
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import DimShuffle
@@ -73,23 +71,31 @@ def _is_symmetric_product(node: TensorNode, facts: Facts) -> bool:
 
 
 def _exchanged_elementwise(node: TensorNode, i: int, j: int, facts: Facts) -> int:
-    scalar_op = node.op.scalar_op if isinstance(node.op, Elemwise) else None
-    if not isinstance(scalar_op, ScalarOp):
+    function = function_of(node)
+    if function is None:
         return 0
     signs = [facts.exchanged(x, i, j) for x in node.inputs]
     if all(sign == 1 for sign in signs):
         return 1
-    name = scalar_op.name
     if 0 not in signs:
-        if name in {"mul", "true_div"}:
-            return int(np.prod(signs))
-        if name in {"add", "sub"}:
-            return -1 if set(signs) == {-1} else 0
-        if len(signs) == 1:
-            return {"even": 1, "odd": -1}.get(scalar_op.parity or "", -1 if name.startswith("cast_f") else 0)
+        changed = [sign == -1 for sign in signs]
+        if all(_has_sign(x, node) for x, is_changed in zip(node.inputs, changed, strict=True) if is_changed):
+            sign = function.sign_of(changed)
+            if sign or not applies(node, power):
+                return sign
         # An even power, as x ** 2 is written.
-        power = constant_value(node.inputs[-1])
-        return 1 if name == "pow" and signs[0] == -1 and isinstance(power, (int, float)) and power % 2 == 0 else 0
+        exponent = constant_value(node.inputs[-1])
+        is_even = isinstance(exponent, (int, float)) and exponent % 2 == 0
+        return int(applies(node, power) and signs == [-1, 1] and is_even)
     if len(node.inputs) == 2 and is_exchange(node.inputs[0], node.inputs[1], i, j):
-        return 1 if scalar_op.commutative else -1 if name == "sub" else 0
+        return 1 if function.commutative else -1 if function.anticommutative else 0
     return 0
+
+
+def _has_sign(x: TensorVariable, node: TensorNode) -> bool:
+    """Whether the parity of a function holds for an operand: the negative of an unsigned integer has wrapped around.
+
+    The least of the other integers, which is its own negative, is left out of account.
+    """
+    function = function_of(node)
+    return kind_of(x) in "ifc" or (function is not None and function.wraps and x.dtype == node.outputs[0].dtype)

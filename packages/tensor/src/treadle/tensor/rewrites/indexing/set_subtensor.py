@@ -12,7 +12,7 @@ from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, is_zero, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, filling, is_used_once, is_zero, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.indexing.index_algebra import (
     Picks,
@@ -155,7 +155,7 @@ def set_of_sum(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | N
     """set(x, x[i] + y, at i) -> inc(x, y, at i), where no element is picked twice."""
     op = node.op
     total = node.inputs[1].owner
-    if not op.set or total is None or scalar_name(total) != "add" or not is_distinct(node):
+    if not op.set or not applies(total, add) or not is_distinct(node):
         return None
     a, b = total.inputs
     if getattr(a.type, "dtype", "") != getattr(b.type, "dtype", ""):

@@ -9,10 +9,9 @@ import numpy as np
 
 from treadle.graph import Constant, Op
 from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.elementwise.arithmetic import abs_, sign
+from treadle.tensor.elementwise.arithmetic import abs_, mul, sign
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import gt, isnan
-from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.exponential import log
 from treadle.tensor.indexing.ranges import ARange, arange, eye
 from treadle.tensor.joins.joining import concatenate
@@ -25,7 +24,7 @@ from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.facts import facts_of
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, made_by
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square
 from treadle.tensor.shape_inference.symbolic_shapes import shapes_of
 from treadle.tensor.shapes.dimshuffle import expand_dims, matrix_transpose
@@ -220,8 +219,8 @@ def logarithms(d: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
 
 def column_and_row(x: TensorVariable) -> tuple[TensorVariable, TensorVariable] | None:
     """Return the columns and the rows that matrices of rank one are the products of, or None."""
-    node = made_by(x, Elemwise)
-    if node is None or scalar_name(node) != "mul" or len(node.inputs) != 2 or x.ndim < 2:
+    node = x.owner
+    if not applies(node, mul) or x.ndim < 2:
         return None
     a, b = node.inputs
     for first, second in ((a, b), (b, a)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.elementwise.arithmetic import add, mul, neg, sign, true_div
+from treadle.tensor.elementwise.arithmetic import abs_, add, mul, neg, sign, true_div
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import gt, isnan, lt
 from treadle.tensor.elementwise.elemwise import Elemwise
@@ -21,7 +21,7 @@ from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import argument_of, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
 from treadle.tensor.rewrites.linear_algebra.building import (
@@ -195,9 +195,9 @@ def _factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
 )  # fmt: skip
 def log_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(abs(det(a))) -> the logarithm of slogdet(a); log(det(a)) -> the same, NaN where the sign is negative."""
-    inner = node.inputs[0].owner
-    is_absolute = inner is not None and scalar_name(inner) == "abs"
-    x = inner.inputs[0] if inner is not None and is_absolute else node.inputs[0]
+    inside = argument_of(abs_, node.inputs[0])
+    is_absolute = inside is not None
+    x = node.inputs[0] if inside is None else inside
     determinant = made_by(x, Det)
     if determinant is None or (x.type.numpy_dtype.kind == "c" and not is_absolute):
         return None

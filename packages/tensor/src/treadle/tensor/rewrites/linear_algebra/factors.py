@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.arithmetic import mul, sign, true_div
-from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.exponential import sqrt
 from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, is_uniform
 from treadle.tensor.rewrites.linear_algebra.building import (
@@ -80,16 +79,15 @@ def factor_of_product(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVa
 def factor_of_scaled(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVariable | None:
     """cholesky(c * a) -> sqrt(c) * cholesky(a), for a number c known to be positive, where a is factored elsewhere."""
     x = node.inputs[0]
-    inner = made_by(x, Elemwise)
-    name = scalar_name(inner)
-    if inner is None or name not in {"mul", "true_div"} or len(inner.inputs) != 2:
+    inner = x.owner
+    if not applies(inner, mul, true_div):
         return None
     facts = known_facts(fgraph)
-    at = 1 if name == "true_div" or is_uniform(inner.inputs[1]) else 0
+    at = 1 if inner.op == true_div or is_uniform(inner.inputs[1]) else 0
     c, a = inner.inputs[at], inner.inputs[1 - at]
     if facts is None or not is_uniform(c) or is_uniform(a) or c.type.dtype != a.type.dtype:
         return None
     is_factored = any(client.op == node.op for client, _ in fgraph.clients[a])
     if not is_factored or not facts.hold("positive", c):
         return None
-    return if_fits(node, (mul if name == "mul" else true_div)(node.op(a), sqrt(c)))
+    return if_fits(node, inner.op(node.op(a), sqrt(c)))

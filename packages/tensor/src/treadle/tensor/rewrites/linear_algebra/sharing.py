@@ -8,6 +8,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import neq
+from treadle.tensor.elementwise.complex_numbers import conj
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
 from treadle.tensor.linalg.ops.determinants import Det, SLogDet
@@ -16,7 +17,7 @@ from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
 from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.rewrites.analysis.predicates import scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, argument_of
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import transposed
 from treadle.tensor.rewrites.linear_algebra.building import (
@@ -48,9 +49,9 @@ def _turned(a: TensorVariable) -> TensorVariable | None:
         return transposed(a)
     below = transposed(a)
     x = a if below is None else below
-    if x.owner is None or scalar_name(x.owner) != "conj":
+    inner = argument_of(conj, x)
+    if inner is None:
         return None
-    inner = x.owner.inputs[0]
     return inner if below is not None else transposed(inner)
 
 
@@ -63,7 +64,7 @@ def _users(fgraph: FunctionGraph, a: TensorVariable) -> Iterator[Apply]:
             if not client.outputs:
                 continue
             out: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
-            is_view = isinstance(client.op, DimShuffle) or scalar_name(client) == "conj"
+            is_view = isinstance(client.op, DimShuffle) or applies(client, conj)
             if is_view and depth < 2:
                 stack.append((out, depth + 1))
             elif at == 0 and (x is a or _turned(x) is a):

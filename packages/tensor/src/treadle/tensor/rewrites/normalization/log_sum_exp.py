@@ -22,12 +22,12 @@ from treadle.tensor.reductions.normalization import LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
     argument_of,
     constant_value,
     is_nonnegative,
     kind_of,
     made_by,
-    scalar_name,
 )
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.normalization.softmax import expansion_of, sum_of_exponentials
@@ -57,7 +57,7 @@ def _exponent_of(term: Operand, dtype: str) -> TensorVariable | None:
     if value is not None:
         return log(constant(value, dtype=dtype)) if not isinstance(value, complex) and value > 0 else None
     x = _argument_of_exp(term.var, dtype)
-    if x is not None or scalar_name(term.var.owner) != "mul" or term.var.owner is None:
+    if x is not None or not applies(term.var.owner, mul):
         return x
     for c, e in (term.var.owner.inputs, term.var.owner.inputs[::-1]):
         value = constant_value(c)
@@ -70,7 +70,7 @@ def _exponent_of(term: Operand, dtype: str) -> TensorVariable | None:
 def _argument_of_exp(var: TensorVariable, dtype: str) -> TensorVariable | None:
     """Return x if a variable is exp(x), dimensions of it rearranged or not, and x has a dtype; else None."""
     shuffle = made_by(var, DimShuffle)
-    x = argument_of("exp", var if shuffle is None else shuffle.inputs[0])
+    x = argument_of(exp, var if shuffle is None else shuffle.inputs[0])
     if x is None or x.dtype != dtype:
         return None
     return x if shuffle is None else shuffle.op(x)
@@ -78,7 +78,7 @@ def _argument_of_exp(var: TensorVariable, dtype: str) -> TensorVariable | None:
 
 def _log_of_sum(var: TensorVariable) -> TensorVariable | None:
     """Return the logarithm of a sum of two exponentials or more, or of one and constants; else None."""
-    if scalar_name(var.owner) != "add":
+    if not applies(var.owner, add):
         return None
     terms, _ = operands_of(var, SUM_SIGNS, MOST_TERMS)
     if all(constant_value(t.var) is not None for t in terms):
@@ -103,9 +103,9 @@ def log_of_difference_of_exps(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(exp(x) - exp(y)) -> x + log1mexp(y - x), and x where y is minus infinity."""
     out = node.outputs[0]
     inner = node.inputs[0].owner
-    if inner is None or scalar_name(inner) != "sub" or kind_of(out) != "f":
+    if not applies(inner, sub) or kind_of(out) != "f":
         return None
-    x, y = (argument_of("exp", v) for v in inner.inputs)
+    x, y = (argument_of(exp, v) for v in inner.inputs)
     if x is None or y is None or x.dtype != out.dtype or y.dtype != out.dtype:
         return None
     least = constant(-np.inf, dtype=y.dtype)
@@ -137,15 +137,14 @@ def log_of_scaled_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """
     inner = node.inputs[0].owner
     out = node.outputs[0]
-    name = scalar_name(inner)
-    if inner is None or name not in {"mul", "true_div"} or kind_of(out) != "f":
+    if not applies(inner, mul, true_div) or kind_of(out) != "f":
         return None
     for at, (total, other) in enumerate((inner.inputs, inner.inputs[::-1])):
         logarithm = _log_of_reduced(total)
         if logarithm is None:
             continue
         rest = log(other)
-        if name == "mul":
+        if inner.op == mul:
             return cast_like(out, add(logarithm, rest))
         return cast_like(out, sub(logarithm, rest) if at == 0 else sub(rest, logarithm))
     return None
@@ -247,11 +246,11 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     if kind_of(out) != "f":
         return None
     flat, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    above = [i for i, o in enumerate(flat) if o.sign > 0 and scalar_name(o.var.owner) == "exp"]
+    above = [i for i, o in enumerate(flat) if o.sign > 0 and applies(o.var.owner, exp)]
     if not above:
         return None
     operands, parity = _opened(flat, parity)
-    for e in (o for o in operands if o.sign > 0 and scalar_name(o.var.owner) == "exp"):
+    for e in (o for o in operands if o.sign > 0 and applies(o.var.owner, exp)):
         for total in (o for o in operands if o.sign < 0):
             ratio = _ratio_of(e.var, total.var, out.dtype)
             if ratio is None:

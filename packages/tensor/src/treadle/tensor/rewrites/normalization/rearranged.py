@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.arrangement.diagonals import ExtractDiag
+from treadle.tensor.elementwise.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.exponential import log, log1p
+from treadle.tensor.elementwise.exponential import exp, expm1, log, log1p, sigmoid
 from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
 from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
-from treadle.tensor.rewrites.analysis.predicates import argument_of, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, kind_of, made_by
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.rewrites.normalization.softmax import sum_of_exponentials
 from treadle.tensor.rewrites.scalar.exponential import STABLE
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 RULES = RuleSet("rearranged", features=(SymbolicShapes,))
 
 _VIEWS = (DimShuffle, Reshape, Subtensor, AdvancedSubtensor, ExtractDiag, Alloc)
-# What the laws of stable logarithms are about, and what they find it in.
-_EXPONENTIALS = frozenset({"exp", "expm1", "sigmoid"})
-_ARITHMETIC = frozenset({"add", "sub", "neg", "mul", "true_div"})
+# Lists, not traits: what the laws of stable logarithms are about, and what they find it in.
+_EXPONENTIALS = (exp, expm1, sigmoid)
+_ARITHMETIC = (add, sub, neg, mul, true_div)
 _DEEPEST = 3
 
 
@@ -70,7 +71,7 @@ def _sum_of_rearranged(total: TensorVariable) -> tuple[TensorVariable, tuple[int
     if node is None or node.op.kind != "sum":
         return None
     inner, views = _below_views(node.inputs[0])
-    x = argument_of("exp", inner) if views else None
+    x = argument_of(exp, inner) if views else None
     if x is None or kind_of(x) != "f" or not x.dtype == inner.dtype == node.op.dtype:
         return None
     return _through(views, x), node.op.axes
@@ -93,14 +94,13 @@ def _lowered(x: TensorVariable, shapes: SymbolicShapes, depth: int = _DEEPEST) -
     node = made_by(inner, Elemwise)
     if node is None or len(node.outputs) != 1 or depth == 0:
         return x
-    name = scalar_name(node)
     if views:
         if not _has_exponential(inner, _DEEPEST):
             return x
         operands = [_seen(views, operand, inner, shapes, x.ndim) for operand in node.inputs]
         if None in operands:
             return x
-    elif name not in _ARITHMETIC:
+    elif not applies(node, *_ARITHMETIC):
         return x
     else:
         operands = list(node.inputs)
@@ -114,10 +114,11 @@ def _lowered(x: TensorVariable, shapes: SymbolicShapes, depth: int = _DEEPEST) -
 def _has_exponential(x: TensorVariable, depth: int) -> bool:
     """Whether a tensor is an exponential, or arithmetic with one, behind views or not."""
     node = made_by(_below_views(x)[0], Elemwise)
-    name = scalar_name(node)
     if node is None or depth == 0:
         return False
-    return name in _EXPONENTIALS or (name in _ARITHMETIC and any(_has_exponential(y, depth - 1) for y in node.inputs))
+    return applies(node, *_EXPONENTIALS) or (
+        applies(node, *_ARITHMETIC) and any(_has_exponential(y, depth - 1) for y in node.inputs)
+    )
 
 
 def _seen(

@@ -11,7 +11,15 @@ from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubte
 from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
-from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, kind_of, made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    argument_of,
+    constant_value,
+    function_of,
+    is_image_positive,
+    kind_of,
+    made_by,
+)
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, cast_like
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
@@ -37,7 +45,7 @@ def sum_of_exponentials(node: TensorNode | None) -> tuple[TensorVariable, tuple[
     """Return x and the axes, if a node is the sum of exp(x) over axes, all in one float dtype."""
     if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum":
         return None
-    x = argument_of("exp", node.inputs[0])
+    x = argument_of(exp, node.inputs[0])
     if x is None or kind_of(x) != "f" or x.dtype != node.op.dtype or x.dtype != node.inputs[0].dtype:
         return None
     return x, node.op.axes
@@ -61,7 +69,7 @@ def expansion_of(node: TensorNode | None, ndim: int) -> tuple[TensorNode, tuple[
 def exp_over_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)."""
     above, below = node.inputs
-    x = argument_of("exp", above)
+    x = argument_of(exp, above)
     if x is None:
         return None
     expansion = expansion_of(below.owner, x.ndim)
@@ -150,12 +158,18 @@ def _softmax_and_other(node: TensorNode) -> list[tuple[TensorVariable, TensorVar
     return [(s, other) for s, other in ((a, b), (b, a)) if made_by(s, Softmax) is not None]
 
 
+def _is_positive(var: TensorVariable) -> bool:
+    """Whether a tensor is computed by a function with no result that is 0: what is divided by it may be multiplied."""
+    function = function_of(var.owner)
+    return function is not None and kind_of(var) == "f" and is_image_positive(function)
+
+
 @RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
 def exponential_times_scattered_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) * (c / exp(x)[i] put into zeros at i) -> c put into zeros at i, anywhere in a product; so for sigmoid."""
     operands, parity = operands_of(node.outputs[0], PRODUCT_SIGNS, MOST_FACTORS)
     above = [o for o in operands if o.sign > 0]
-    for s in (o for o in above if scalar_name(o.var.owner) in {"exp", "sigmoid"}):
+    for s in (o for o in above if _is_positive(o.var)):
         for other in above:
             scattered = _scattered(other.var, s.var)
             if scattered is not None:
@@ -189,12 +203,12 @@ def softmax_times_difference(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
     for s, other in _softmax_and_other(node):
         inner = other.owner
-        if inner is None or scalar_name(inner) not in {"sub", "add"}:
+        if not applies(inner, sub, add):
             continue
         first, second = inner.inputs
         products = [_times(v, s) for v in (first, second)]
         if products == [None, None]:
             continue
         a, b = (mul(v, s) if m is None else m for v, m in zip((first, second), products, strict=True))
-        return cast_like(node.outputs[0], sub(a, b) if scalar_name(inner) == "sub" else add(a, b))
+        return cast_like(node.outputs[0], inner.op(a, b))
     return None

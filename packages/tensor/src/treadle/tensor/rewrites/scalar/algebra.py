@@ -25,7 +25,7 @@ from treadle.tensor.elementwise.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import power, reciprocal, sqr, sqrt
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.types.conversion import constant
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
+    # The signs of the operands of each function that a sum or product is made of.
+    Signs = Mapping[object, tuple[int, ...]]
     # What a part of a tree has become, None where it was taken out; and what has become of leaves, by their numbers.
     Part = TensorVariable | None
     Changes = Mapping[int, Part]
@@ -45,8 +47,13 @@ if TYPE_CHECKING:
 RULES = RuleSet("algebra", features=(SymbolicShapes,))
 
 # The sign that each operand of a node has in a sum, and the sign of its exponent in a product.
-SUM_SIGNS: Mapping[str, tuple[int, ...]] = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}
-PRODUCT_SIGNS: Mapping[str, tuple[int, ...]] = {"mul": (1, 1), "true_div": (1, -1), "neg": (1,), "reciprocal": (-1,)}
+SUM_SIGNS: Signs = {add.scalar_op: (1, 1), sub.scalar_op: (1, -1), neg.scalar_op: (-1,)}
+PRODUCT_SIGNS: Signs = {
+    mul.scalar_op: (1, 1),
+    true_div.scalar_op: (1, -1),
+    neg.scalar_op: (1,),
+    reciprocal.scalar_op: (-1,),
+}
 # Factors between these are gathered: their product is far from overflow, and so is everything it takes part in.
 MOST_FACTOR = 2.0**64
 # Constants whose sum would have more elements than this, and more than the constants have, are left as they are.
@@ -108,7 +115,7 @@ def _scales(node: TensorNode) -> bool:
 def is_inner(
     fgraph: FunctionGraph,
     node: TensorNode,
-    signs: Mapping[str, tuple[int, ...]],
+    signs: Signs,
     joins: Callable[[TensorNode], bool] = _always,
 ) -> bool:
     """Whether a node only takes part in a larger tree of the same kind; nodes that do not join end it."""
@@ -116,13 +123,13 @@ def is_inner(
     if len(clients) != 1:
         return False
     client: TensorNode = next(iter(clients))[0]  # type: ignore[assignment]  # of a tensor, by an elementwise function
-    return scalar_name(client) in signs and client.outputs[0].dtype == node.outputs[0].dtype and joins(client)
+    return function_of(client) in signs and client.outputs[0].dtype == node.outputs[0].dtype and joins(client)
 
 
 def tree_of(
     fgraph: FunctionGraph,
     root: TensorNode,
-    signs: Mapping[str, tuple[int, ...]],
+    signs: Signs,
     joins: Callable[[TensorNode], bool] = _always,
 ) -> Tree:
     """Return the whole sum or product that ends in a node, of nodes that join it."""
@@ -136,7 +143,7 @@ def tree_of(
             steps.append(done)
             continue
         node = var.owner
-        operands = signs.get(scalar_name(node) or "")
+        operands = signs.get(function_of(node))
         opened = node is root or (
             node is not None and operands is not None and joins(node) and _opens(fgraph, root, node, dtype)
         )
@@ -156,9 +163,7 @@ def _opens(fgraph: FunctionGraph, root: TensorNode, node: TensorNode, dtype: str
     """
     if node.outputs[0].dtype != dtype:
         return False
-    return len(fgraph.clients[node.outputs[0]]) == 1 or (
-        scalar_name(node) == "true_div" and node.outputs[0] in root.inputs
-    )
+    return len(fgraph.clients[node.outputs[0]]) == 1 or (applies(node, true_div) and node.outputs[0] in root.inputs)
 
 
 # Numbers
@@ -188,7 +193,7 @@ def _combined_sum(node: TensorNode, parts: Sequence[Part]) -> Part:
     if len(parts) == 1:
         return None if parts[0] is None else neg(parts[0])
     a, b = parts
-    subtracted = scalar_name(node) == "sub"
+    subtracted = applies(node, sub)
     if b is None:
         return a
     if a is None:
@@ -253,10 +258,9 @@ def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, float]:
     node = leaf.var.owner
     if node is None or leaf.var.dtype != dtype:
         return leaf.var, 1
-    name = scalar_name(node)
-    if name == "neg":
+    if applies(node, neg):
         return node.inputs[0], -1
-    if name != "mul":
+    if not applies(node, mul):
         return leaf.var, 1
     for c, x in (node.inputs, node.inputs[::-1]):
         value = constant_value(c)
@@ -339,17 +343,16 @@ def _collected(
 
 def _combined_product(node: TensorNode, parts: Sequence[Part]) -> Part:
     """Return a node of a product computed from parts, None standing for one."""
-    name = scalar_name(node)
     if len(parts) == 1:
-        if name == "neg":
+        if applies(node, neg):
             return neg(parts[0]) if parts[0] is not None else constant(-np.ones((), node.outputs[0].dtype))
         return None if parts[0] is None else reciprocal(parts[0])
     a, b = parts
     if b is None:
         return a
     if a is None:
-        return b if name == "mul" else reciprocal(b)
-    return mul(a, b) if name == "mul" else true_div(a, b)
+        return b if applies(node, mul) else reciprocal(b)
+    return mul(a, b) if applies(node, mul) else true_div(a, b)
 
 
 def _ratio(tree: Tree, numbers: Sequence[int]) -> tuple[float, float] | None:
@@ -412,11 +415,10 @@ def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
 def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
     """Return what a factor is a power of, and the constant exponent."""
     node = var.owner
-    name = scalar_name(node)
-    if node is None or name is None or name not in _EXPONENTS or node.inputs[0].dtype != var.dtype:
+    if node is None or not _is_power(node) or node.inputs[0].dtype != var.dtype:
         return var, 1
-    if name != "pow":
-        return node.inputs[0], _EXPONENTS[name]
+    if not applies(node, power):
+        return node.inputs[0], node.op.scalar_op.exponent  # type: ignore[union-attr,return-value]  # a power
     exponent = constant_value(node.inputs[1])
     kind = node.inputs[1].type
     if exponent is None or not math.isfinite(exponent) or any(n != 1 for n in kind.shape):
@@ -424,7 +426,10 @@ def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
     return node.inputs[0], exponent
 
 
-_EXPONENTS: Mapping[str, float] = {"pow": 0, "sqr": 2, "sqrt": 0.5, "reciprocal": -1}
+def _is_power(node: TensorNode | None) -> bool:
+    """Whether a node is a power, of any exponent."""
+    function = function_of(node)
+    return applies(node, power) or (function is not None and function.exponent is not None)
 
 
 def _power(base: TensorVariable, exponent: float) -> TensorVariable:
@@ -486,9 +491,7 @@ def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     if kind_of(out) != "f" or is_inner(fgraph, node, PRODUCT_SIGNS):
         return None
     tree = tree_of(fgraph, node, PRODUCT_SIGNS)
-    if all(leaf.sign > 0 for leaf in tree.leaves) and not any(
-        scalar_name(leaf.var.owner) in _EXPONENTS for leaf in tree.leaves
-    ):
+    if all(leaf.sign > 0 for leaf in tree.leaves) and not any(_is_power(leaf.var.owner) for leaf in tree.leaves):
         return None
     changes, left = _cancelled(tree)
     if not changes or left == 0 or any(tree.leaves[i].var.dtype != dtype for i in changes):

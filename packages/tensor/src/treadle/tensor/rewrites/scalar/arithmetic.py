@@ -22,7 +22,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     keeps_dtype,
     keeps_real_dtype,
 )
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, kind_of
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -137,7 +137,7 @@ def sign_out_of_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
         inner = negated.owner
         value = constant_value(c_)
         kind: Any = c_.type
-        if value is None or inner is None or scalar_name(inner) != "neg" or len(fgraph.clients[negated]) > 1:
+        if value is None or not applies(inner, neg) or len(fgraph.clients[negated]) > 1:
             continue
         if getattr(negated, "dtype", "") != out.dtype or {kind_of(out), kind_of(c_)} - {"i", "f"}:
             continue

@@ -19,11 +19,9 @@ from treadle.tensor.elementwise.comparison import (
     lt,
     neq,
 )
-from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.logic import logical_not
-from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.predicates import constant_value, converse_of, is_nonnegative, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import full_like, ones_like, zeros_like
@@ -32,13 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.graph import FunctionGraph
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 RULES = RuleSet("comparison", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 COMPARISONS = (eq, neq, lt, le, gt, ge)
-# Each comparison with its operands exchanged.
-_CONVERSE = {op: Elemwise(SCALAR_OPS[SCALAR_OPS[op.scalar_op.name].converse or ""]) for op in COMPARISONS}
 
 x = TensorPattern("x")
 
@@ -80,7 +77,7 @@ def _compared(node: NodeOf[Elemwise]) -> tuple[Elemwise, TensorVariable, float |
     value = constant_value(b)
     if value is not None:
         return node.op, a, value
-    return _CONVERSE[node.op], b, constant_value(a)
+    return converse_of(node.op), b, constant_value(a)
 
 
 @RULES.rule(EARLY_AND_LATE, *COMPARISONS, tags=BOTH, needs_graph=True)

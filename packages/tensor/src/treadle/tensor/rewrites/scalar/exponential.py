@@ -27,7 +27,7 @@ from treadle.tensor.elementwise.exponential import (
     sqr,
 )
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE, TensorPattern, is_commutative, is_real
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, kind_of
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ _stable("exp_over_expm1", exp(x) / expm1(x), reciprocal(-expm1(-x)))
 _stable("quotient_by_expm1_times_exp", (c / expm1(x)) * exp(x), c / -expm1(-x))
 
 
-_EXPONENTIALS = frozenset({"exp", "expm1", "sigmoid", "softplus", "log1p", "log"})
+# A list, not a trait: the functions in sums with a number that laws of stable forms are about.
+_IN_SUMS = (exp, expm1, sigmoid, softplus, log1p, log)
 
 
 @RULES.rule(Phase.STABILIZE, add, sub, tags=EVERY_MODE, differs="by the digits, and the range, of the narrower dtype")
@@ -100,12 +101,7 @@ def exponential_in_wider_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     operands = list(node.inputs)
     for i, operand in enumerate(operands):
         inner = operand.owner
-        if (
-            inner is not None
-            and scalar_name(inner) in _EXPONENTIALS
-            and kind_of(operand) == "f"
-            and operand.dtype != out.dtype
-        ):
+        if applies(inner, *_IN_SUMS) and kind_of(operand) == "f" and operand.dtype != out.dtype:
             operands[i] = inner.op(cast(inner.inputs[0], out.dtype))
     if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
         return None

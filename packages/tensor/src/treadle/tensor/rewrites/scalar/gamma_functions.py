@@ -9,7 +9,7 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import log
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, EVERY_MODE, is_commutative
 from treadle.tensor.rewrites.analysis.predicates import argument_of, constant_value, is_nonnegative
-from treadle.tensor.special_functions.gamma_functions import digamma, gammaln, polygamma, tri_gamma
+from treadle.tensor.special_functions.gamma_functions import digamma, gamma, gammaln, polygamma, tri_gamma
 
 if TYPE_CHECKING:
     from treadle.tensor.elementwise.elemwise import Elemwise
@@ -33,5 +33,5 @@ def polygamma_of_known_order(node: NodeOf[Elemwise]) -> TensorVariable | None:
 @RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs="where gamma overflows")
 def log_of_gamma(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(gamma(x)) -> gammaln(x), for x that is not negative."""
-    x = argument_of("gamma", node.inputs[0])
+    x = argument_of(gamma, node.inputs[0])
     return None if x is None or not is_nonnegative(x) else cast(gammaln(x), node.outputs[0].dtype)

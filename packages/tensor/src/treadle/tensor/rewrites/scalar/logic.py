@@ -22,7 +22,7 @@ from treadle.tensor.elementwise.logic import (
     right_shift,
 )
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative, keeps_dtype
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of
+from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, negation_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import full_like, zeros_like
@@ -77,12 +77,13 @@ def _compares_integers(node: TensorNode, match: Mapping[str, TensorVariable]) ->
 
 for _not in (logical_not, invert):
     _prefix = "not" if _not is logical_not else "inverse"
-    _law(f"{_prefix}_of_equal", _not(eq(x, y)), neq(x, y))
-    _law(f"{_prefix}_of_unequal", _not(neq(x, y)), eq(x, y))
-    _law(f"{_prefix}_of_less", _not(lt(x, y)), ge(x, y), when=_compares_integers)
-    _law(f"{_prefix}_of_less_or_equal", _not(le(x, y)), gt(x, y), when=_compares_integers)
-    _law(f"{_prefix}_of_greater", _not(gt(x, y)), le(x, y), when=_compares_integers)
-    _law(f"{_prefix}_of_greater_or_equal", _not(ge(x, y)), lt(x, y), when=_compares_integers)
+    for _of, _comparison in {
+        "equal": eq, "unequal": neq, "less": lt, "less_or_equal": le, "greater": gt, "greater_or_equal": ge,
+    }.items():  # fmt: skip
+        _law(
+            f"{_prefix}_of_{_of}", _not(_comparison(x, y)), negation_of(_comparison)(x, y),
+            when=None if _comparison in {eq, neq} else _compares_integers,
+        )  # fmt: skip
 
 
 def _with_constant(node: TensorNode) -> tuple[Any, Any]:

@@ -16,18 +16,19 @@ from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import exp, reciprocal, sigmoid, sqr
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, constant_value, function_of, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
 from treadle.tensor.rewrites.scalar.exponential import STABLE
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
+    from treadle.tensor.rewrites.scalar.algebra import Signs
     from treadle.tensor.variables.variable import TensorVariable
 
     # What stands for an argument, up to its sign.
@@ -47,7 +48,7 @@ class Operand(NamedTuple):
     sign: int
 
 
-def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most: int) -> tuple[list[Operand], int]:
+def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Operand], int]:
     """Return the operands of a product or sum that a variable is, from left to right, and the parity of its signs."""
     kind = root.type
     parity = 0
@@ -56,7 +57,7 @@ def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most
     while pending:
         item = pending.pop()
         node = item.var.owner
-        each = signs.get(scalar_name(node) or "")
+        each = signs.get(function_of(node))
         if (
             each is None
             or node is None
@@ -65,7 +66,7 @@ def operands_of(root: TensorVariable, signs: Mapping[str, tuple[int, ...]], most
         ):
             operands.append(item)
             continue
-        if signs is PRODUCT_SIGNS and len(each) == 1 and scalar_name(node) == "neg":
+        if signs is PRODUCT_SIGNS and applies(node, neg):
             parity ^= 1
         pending.extend(Operand(x, item.sign * s) for x, s in zip(node.inputs[::-1], each[::-1], strict=True))
     return operands, parity
@@ -96,11 +97,10 @@ class Argument:
 def _signed(var: TensorVariable) -> tuple[Key, int]:
     """Return a key for an argument up to its sign, and the sign."""
     node = var.owner
-    name = scalar_name(node)
-    if node is not None and name == "neg":
+    if applies(node, neg):
         key, sign = _scale(node.inputs[0])
         return key, -sign
-    if node is not None and name == "sub":
+    if applies(node, sub):
         a, b = node.inputs
         return (("sub", a, b), 1) if id(a) <= id(b) else (("sub", b, a), -1)
     return _scale(var)
@@ -109,30 +109,28 @@ def _signed(var: TensorVariable) -> tuple[Key, int]:
 def _scale(var: TensorVariable) -> tuple[Key, int]:
     """Return a key for c * x up to the sign of the number c, and the sign."""
     node = var.owner
-    if node is not None and scalar_name(node) in {"mul", "true_div"}:
+    if applies(node, mul, true_div):
         for at, (c, x) in enumerate((node.inputs, node.inputs[::-1])):
             value = constant_value(c)
-            if value and not isinstance(value, complex) and not (scalar_name(node) == "true_div" and at == 0):
-                return (scalar_name(node), abs(value), x), 1 if value > 0 else -1
+            if value and not isinstance(value, complex) and not (node.op == true_div and at == 0):
+                return (node.op, abs(value), x), 1 if value > 0 else -1
     return var, 1
 
 
 def _factor(var: TensorVariable) -> tuple[TensorVariable, str, float] | None:
     """Return argument, form and power of a logistic factor: of sigmoid, exp or 1 + exp."""
     node = var.owner
-    name = scalar_name(node)
-    if node is None:
-        return None
-    if name in {"sqr", "pow"}:
-        base, exponent = base_and_exponent(var)
+    base, exponent = base_and_exponent(var)
+    if base is not var:
         inner = _factor(base) if float(exponent).is_integer() and 1 < exponent <= MOST_EXPONENT else None
         return None if inner is None else (inner[0], inner[1], exponent * inner[2])
-    if name in {"sigmoid", "exp"}:
-        return node.inputs[0], name, 1
-    if name == "add":
+    if applies(node, sigmoid, exp):
+        return node.inputs[0], "exp" if applies(node, exp) else "sigmoid", 1
+    if applies(node, plus):
         for one, other in (node.inputs, node.inputs[::-1]):
-            if constant_value(one) == 1 and scalar_name(other.owner) == "exp" and other.owner is not None:
-                return other.owner.inputs[0], "one_plus_exp", 1
+            argument = argument_of(exp, other) if constant_value(one) == 1 else None
+            if argument is not None:
+                return argument, "one_plus_exp", 1
     return None
 
 
@@ -246,14 +244,14 @@ def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if kind_of(out) != "f":
         return None
     operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    if not any(o.sign > 0 and scalar_name(o.var.owner) in {"add", "sub"} for o in operands):
+    if not any(o.sign > 0 and applies(o.var.owner, plus, sub) for o in operands):
         return None
     arguments, places = _arguments(operands, out.dtype)
     bounded = {key for key, argument in arguments.items() if any(e > 0 for e in argument.exponents.values())}
     if not bounded:
         return None
     for i, item in enumerate(operands):
-        if item.sign < 0 or i in places or scalar_name(item.var.owner) not in {"add", "sub"}:
+        if item.sign < 0 or i in places or not applies(item.var.owner, plus, sub):
             continue
         terms, _ = operands_of(item.var, SUM_SIGNS, MOST_TERMS)
         if not any(_meets(term.var, bounded, out.dtype) for term in terms):

@@ -14,7 +14,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import abs_, add, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq
-from treadle.tensor.elementwise.exponential import exp, log, log2, log10, power, reciprocal, sqr, sqrt
+from treadle.tensor.elementwise.exponential import log, log2, log10, power, reciprocal, sqr, sqrt
 from treadle.tensor.rewrites.analysis.patterns import (
     BOTH,
     EARLY_AND_LATE,
@@ -24,7 +24,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_number,
     is_real,
 )
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, is_nonnegative, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import ones_like
@@ -114,14 +114,16 @@ for _log in (log, log2, log10):
 def power_of_power(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x**m)**n -> x**(m*n), for constant whole m and n, and floats: powers of integers wrap around."""
     inner = node.inputs[0].owner
-    name = scalar_name(inner)
-    if inner is None or name not in {"pow", "sqr", "reciprocal"} or kind_of(node.outputs[0]) != "f":
+    function = function_of(inner)
+    if inner is None or function is None or kind_of(node.outputs[0]) != "f":
+        return None
+    below = _exponent(inner.inputs[1]) if applies(inner, power) else function.exponent
+    if below is None:
         return None
     if len({getattr(v, "dtype", "") for v in (inner.inputs[0], inner.outputs[0], node.outputs[0])}) > 1:
         return None
     outer = _exponent(node.inputs[1])
-    below = _exponent(inner.inputs[1]) if name == "pow" else {"sqr": 2.0, "reciprocal": -1.0}[name]
-    if outer is None or below is None or not outer.is_integer() or not below.is_integer() or outer * below == 0:
+    if outer is None or not outer.is_integer() or not float(below).is_integer() or outer * below == 0:
         return None
     out = node.outputs[0]
     return cast_like(out, power(inner.inputs[0], constant(outer * below, dtype=out.dtype)))
@@ -173,7 +175,7 @@ def _to_the(base: TensorVariable, n: int) -> TensorVariable:
 def _power_of(fgraph: FunctionGraph, var: TensorVariable, dtype: str) -> tuple[TensorVariable, float | None, bool]:
     """Return base and constant exponent of a factor, and whether it is a power that nothing else uses."""
     node = var.owner
-    if node is None or scalar_name(node) != "pow" or any(v.dtype != dtype for v in node.inputs):
+    if not applies(node, power) or any(v.dtype != dtype for v in node.inputs):
         return var, 1.0, False
     return node.inputs[0], _exponent(node.inputs[1]), len(fgraph.clients[var]) == 1
 
@@ -202,12 +204,20 @@ def product_of_powers(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
 # Exponentials
 
 
-def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> list[TensorVariable] | None:
-    """Return the arguments, if both operands are exp of a float of the result's dtype and one is used only here."""
-    arguments = [v.owner.inputs[0] for v in node.inputs if v.owner is not None and v.owner.op == exp]
-    if len(arguments) < 2 or any(v.dtype != node.outputs[0].dtype for v in arguments):
+def _exponential(var: TensorVariable) -> TensorNode | None:
+    """Return the node that computes a variable, if it applies a function that turns sums into products."""
+    function = function_of(var.owner)
+    return var.owner if function is not None and function.exponential else None
+
+
+def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> tuple[TensorNode, TensorNode] | None:
+    """Return what computes both operands: one exponential, of floats of the result's dtype, of which one ends here."""
+    first, second = map(_exponential, node.inputs)
+    if first is None or second is None or first.op != second.op:
         return None
-    return None if all(len(fgraph.clients[var]) > 1 for var in node.inputs) else arguments
+    if any(v.inputs[0].dtype != node.outputs[0].dtype for v in (first, second)):
+        return None
+    return None if all(len(fgraph.clients[var]) > 1 for var in node.inputs) else (first, second)
 
 
 @RULES.rule(
@@ -225,10 +235,11 @@ def product_of_exponentials(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     out = node.outputs[0]
     if kind_of(out) != "f":
         return None
-    arguments = _exponentials(fgraph, node)
-    if arguments is None:
+    exponentials = _exponentials(fgraph, node)
+    if exponentials is None:
         return None
-    return cast_like(out, exp(add(*arguments) if node.op == mul else sub(*arguments)))
+    x, y = (e.inputs[0] for e in exponentials)
+    return cast_like(out, exponentials[0].op(add(x, y) if node.op == mul else sub(x, y)))
 
 
 @RULES.rule(
@@ -245,9 +256,9 @@ def quotient_by_exponential(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     """
     out = node.outputs[0]
     one, below = node.inputs
-    inner = below.owner
-    if kind_of(out) != "f" or inner is None or inner.op != exp or below.dtype != out.dtype:
+    inner = _exponential(below)
+    if kind_of(out) != "f" or inner is None or below.dtype != out.dtype:
         return None
     if len(fgraph.clients[below]) > 1 or kind_of(inner.inputs[0]) != "f" or constant_value(one) != 1:
         return None
-    return broadcast_like(fgraph, out, exp(neg(inner.inputs[0])), [one])
+    return broadcast_like(fgraph, out, inner.op(neg(inner.inputs[0])), [one])

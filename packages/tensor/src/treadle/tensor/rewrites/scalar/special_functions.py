@@ -13,7 +13,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import abs_, mul, neg, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
-from treadle.tensor.elementwise.exponential import log, log1p, reciprocal, sigmoid
+from treadle.tensor.elementwise.exponential import exp, log, log1p, reciprocal, sigmoid, sqr
 from treadle.tensor.rewrites.analysis.patterns import (
     BOTH,
     EARLY_AND_LATE,
@@ -22,7 +22,7 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_commutative,
     is_real,
 )
-from treadle.tensor.rewrites.analysis.predicates import constant_value, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, constant_value, kind_of
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
 from treadle.tensor.rewrites.scalar.exponential import STABLE
@@ -151,17 +151,17 @@ def _density_of(exponent: TensorVariable) -> tuple[TensorVariable, float] | None
         number = constant_value(var)
         if isinstance(number, int | float) and number:
             scale *= number**sign
-        elif squared is None and sign == 1 and scalar_name(var.owner) == "sqr" and var.owner is not None:
-            squared = var.owner.inputs[0]
+        elif squared is None and sign == 1 and (base := argument_of(sqr, var)) is not None:
+            squared = base
         else:
             return None
     return None if squared is None else (squared, -scale)
 
 
-_RATIOS: dict[str, tuple[float, Callable[[TensorVariable], TensorVariable]]] = {
+_RATIOS: dict[Elemwise, tuple[float, Callable[[TensorVariable], TensorVariable]]] = {
     # exp(-u^2) / erfc(u), and exp(-u^2 / 2) / ndtr(u).
-    "erfc": (1.0, lambda u: reciprocal(erfcx(u))),
-    "ndtr": (0.5, lambda u: mul(SQRT_2_PI, inverse_mills_ratio(u))),
+    erfc: (1.0, lambda u: reciprocal(erfcx(u))),
+    ndtr: (0.5, lambda u: mul(SQRT_2_PI, inverse_mills_ratio(u))),
 }
 
 
@@ -172,10 +172,10 @@ def density_over_tail(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if kind_of(out) != "f":
         return None
     factors, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    tails = [f for f in factors if f.sign == -1 and scalar_name(f.var.owner) in _RATIOS]
-    densities = [f for f in factors if f.sign == 1 and scalar_name(f.var.owner) == "exp"]
+    tails = [f for f in factors if f.sign == -1 and applies(f.var.owner, *_RATIOS)]
+    densities = [f for f in factors if f.sign == 1 and applies(f.var.owner, exp)]
     for tail in tails:
-        scale, ratio = _RATIOS[tail.var.owner.op.scalar_op.name]  # type: ignore[union-attr]  # as looked at
+        scale, ratio = _RATIOS[tail.var.owner.op]  # type: ignore[union-attr]  # as looked at
         u = tail.var.owner.inputs[0]  # type: ignore[union-attr]
         for density in densities:
             density_argument = _density_of(density.var.owner.inputs[0])  # type: ignore[union-attr]

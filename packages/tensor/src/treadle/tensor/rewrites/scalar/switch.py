@@ -15,7 +15,7 @@ from treadle.tensor.elementwise.cast import cast, second, switch
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.logic import invert, logical_not
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, is_nonnegative, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.shapes.broadcasting import full_like
@@ -136,7 +136,7 @@ def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
             return None
     for i, operand in operands:
         inner = operand.owner
-        if scalar_name(inner) != "switch" or inner is None or len(fgraph.clients[operand]) > 1:
+        if not applies(inner, switch) or len(fgraph.clients[operand]) > 1:
             continue
         zeros = [_is_zero(v) for v in inner.inputs[1:]]
         if zeros[0] is zeros[1]:
@@ -154,7 +154,7 @@ def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
 def sum_of_switches(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, x, 0) + switch(c, 0, y) -> switch(c, x, y), and so for all sums in which each branch has a zero."""
     first, second_ = (v.owner for v in node.inputs)
-    if first is None or second_ is None or scalar_name(first) != "switch" or scalar_name(second_) != "switch":
+    if not applies(first, switch) or not applies(second_, switch):
         return None
     if first.inputs[0] is not second_.inputs[0] or any(len(fgraph.clients[v]) > 1 for v in node.inputs):
         return None
@@ -251,10 +251,11 @@ def extremum_of_opposite(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True)
 def choice_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(switch(c, x, y), switch(c, z, w)) -> switch(c, f(x, z), f(y, w)), where both are constant in each branch."""
-    if scalar_name(node) is None or len(node.inputs) != 2 or scalar_name(node) in _CHOICES:
+    # Values that are spread over a shape would be spread again.
+    if function_of(node) is None or len(node.inputs) != 2 or applies(node, second):
         return None
     first, second_ = (v.owner for v in node.inputs)
-    if scalar_name(first) != "switch" or scalar_name(second_) != "switch" or first is None or second_ is None:
+    if not applies(first, switch) or not applies(second_, switch):
         return None
     branches = [*first.inputs[1:], *second_.inputs[1:]]
     if first.inputs[0] is not second_.inputs[0] or not all(isinstance(v, Constant) for v in branches):
@@ -264,6 +265,3 @@ def choice_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     branches = [cast(v, dtype) for v, dtype in zip(branches, dtypes, strict=True)]
     choice = switch(first.inputs[0], node.op(branches[0], branches[2]), node.op(branches[1], branches[3]))
     return broadcast_like(fgraph, node.outputs[0], choice, node.inputs)
-
-
-_CHOICES = frozenset({"second"})
