@@ -12,8 +12,10 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import Mode, function
 from treadle.config import config
-from treadle.graph import DuplicateRegistrationError, LoweringError
+from treadle.graph import DuplicateRegistrationError, LoweringError, equal_computations
+from treadle.rewrite import rewrite_graph
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
+from treadle.tensor.rewrites import holds
 from treadle.testing import verify_grad
 
 MODES = ["VM", "C", "CVM", "NUMBA", "JAX", "PYTORCH"]
@@ -184,3 +186,119 @@ def test_what_is_no_ufunc_of_numpy_is_refused(name: str) -> None:
     with pytest.raises(tt.TensorTypeError, match=f"must name a ufunc of NumPy, got '{name}'"):
         ScalarOp(ufunc=name)
     assert name not in SCALAR_OPS.names()
+
+
+# What rules ask of functions
+
+
+def declared(name: str, body: Callable[..., Any], **traits: Any) -> Elemwise:
+    return Elemwise(ScalarOp(name=name, body=body, **traits))
+
+
+def bump() -> Elemwise:
+    return declared("bump", lambda x: 1 / (1 + x * x), parity="even", image=(0, 1), nonzero=True)
+
+
+def cubed() -> Elemwise:
+    return declared("cubed", lambda x: x * x * x, parity="odd", monotone="increasing", exponent=3, keeps_positive=True)
+
+
+def tripled() -> Elemwise:
+    return declared("tripled", lambda x: 3 * x, linear=(0,))
+
+
+def power_of_three() -> Elemwise:
+    return declared("power_of_three", lambda x: tt.power(3.0, x), image=(0, float("inf")), exponential=True)
+
+
+def scaled_root() -> tuple[Elemwise, Elemwise]:
+    """Return 3 sqrt(x), and its inverse."""
+    root = declared("scaled_root", lambda x: 3 * tt.sqrt(x), inverse="its_inverse", domain=(0.0, float("inf")))
+    return root, declared("its_inverse", lambda x: tt.sqr(x) / 9)
+
+
+def clipped() -> Elemwise:
+    return declared("clipped", lambda x: tt.clip(x, 0, 1), idempotent=True, image=(0, 1), monotone="increasing")
+
+
+def gated() -> Elemwise:
+    return declared("gated", lambda x, y: x / (1 + abs(y)), linear=(0,), zero_of=(0,), parity=("odd", "even"))
+
+
+def later() -> Elemwise:
+    """Return the larger of two numbers."""
+    return declared("later", lambda x, y: tt.switch(x > y, x, y), bound="upper", selective=True, commutative=True)
+
+
+def root_undone(x: Any) -> Any:
+    """Return the inverse of the root of a tensor."""
+    root, inverse = scaled_root()
+    return inverse(root(x))
+
+
+def known(name: str) -> Elemwise:
+    """Return the function that a test has declared under a name."""
+    return Elemwise(SCALAR_OPS[name])
+
+
+# What is written with a function that has a trait, and what rules make of it.
+REWRITTEN: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "even": (lambda x, y: bump()(-x) + y, lambda x, y: known("bump")(x) + y),
+    "even in one operand": (lambda x, y: gated()(x, -y) + y, lambda x, y: known("gated")(x, y) + y),
+    "image": (lambda x, y: abs(bump()(x)) * y, lambda x, y: known("bump")(x) * y),
+    "grows from zero": (lambda x, y: abs(cubed()(tt.exp(x))) * y, lambda x, y: known("cubed")(tt.exp(x)) * y),
+    "bound": (lambda x, y: abs(later()(x, tt.exp(y))), lambda x, y: known("later")(x, tt.exp(y))),
+    "exponent": (lambda x, y: cubed()(x) * y / x, lambda x, y: tt.sqr(x) * y),
+    "linear, in a sum": (lambda x, y: tripled()(x).sum() + y, lambda x, y: known("tripled")(x.sum()) + y),
+    "linear, in a product": (lambda x, y: tripled()(x) @ y, lambda x, y: known("tripled")(x @ y)),
+    "linear in one operand": (
+        lambda x, y: gated()(x, 0.0).sum() + y,
+        lambda x, y: known("gated")(x.sum(), 0.0) + y,
+    ),
+    "exponential": (
+        lambda x, y: (three := power_of_three())(x) * three(y),
+        lambda x, y: known("power_of_three")(x + y),
+    ),
+    "inverse": (lambda x, y: root_undone(x) * y, lambda x, y: tt.switch(tt.ge(x, 0), x, np.nan) * y),
+    "idempotent": (lambda x, y: (unit := clipped())(unit(x)) * y, lambda x, y: known("clipped")(x) * y),
+}
+
+
+@pytest.mark.parametrize("trait", REWRITTEN)
+def test_rules_that_ask_for_a_trait_know_the_function(trait: str) -> None:
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    before, after = REWRITTEN[trait]
+    written = before(x, y)
+    rewritten = rewrite_graph(written, include=("fast_run",), exclude=("fusion", "inplace"), clone=True)
+    expected = rewrite_graph(after(x, y), include=("fast_run",), exclude=("fusion", "inplace"), clone=True)
+    assert equal_computations([rewritten], [expected])
+    values = {x: np.array([[0.5, 1.0], [0.25, 3.0]]), y: np.array([[2.0, -1.0], [0.1, -0.7]])}
+    np.testing.assert_allclose(rewritten.eval(values, mode="VM"), written.eval(values, mode="VM"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("trait", REWRITTEN)
+def test_rules_change_nothing_of_a_function_that_says_nothing_of_itself(
+    trait: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "declared", lambda name, body, **_: Elemwise(ScalarOp(name=name, body=body)))
+    x, y = tt.dmatrix("x"), tt.dmatrix("y")
+    before, after = REWRITTEN[trait]
+    rewritten = rewrite_graph(before(x, y), include=("fast_run",), exclude=("fusion", "inplace"), clone=True)
+    expected = rewrite_graph(after(x, y), include=("fast_run",), exclude=("fusion", "inplace"), clone=True)
+    assert not equal_computations([rewritten], [expected])
+
+
+def test_facts_about_matrices_follow_from_traits() -> None:
+    v, w, m, c = tt.dvector("v"), tt.dvector("w"), tt.dmatrix("m"), tt.zmatrix("c")
+    assert holds("positive_definite", tt.diag(bump()(v)))
+    positive = known("bump")(w)
+    assert holds("positive_definite", tt.diag(cubed()(positive)))
+    assert holds("positive_definite", tt.diag(later()(v, positive)))
+    assert holds("diagonal", gated()(tt.diag(v), 2.0))
+    assert not holds("diagonal", known("bump")(tt.diag(v)))
+    turned = m - m.T
+    assert holds("symmetric", known("cubed")(turned) * turned)
+    assert holds("symmetric", known("gated")(turned, turned) * turned)
+    squared = declared("squared", lambda z: z * z, dtypes=lambda kinds: ((kinds[0],), kinds[0]), conjugates=True)
+    assert holds("hermitian", squared(c + c.T.conj()))
+    assert not holds("hermitian", squared(c + c.T))

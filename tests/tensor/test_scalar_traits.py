@@ -22,14 +22,12 @@ load_scalar_families()
 REALS = [d for d in DTYPES if np.dtype(d).kind in "biuf"]
 FLOATS = ["float16", "float32", "float64"]
 COUNT = 40
-DOMAINS = {
-    sample.build.scalar_op: [operand.domain for operand in sample.operands]
-    for sample in SAMPLES
-    if isinstance(getattr(sample.build, "scalar_op", None), ScalarOp)
+DOMAINS: dict[object, list[Domain]] = {
+    getattr(sample.build, "scalar_op", None): [operand.domain for operand in sample.operands] for sample in SAMPLES
 }
 
 
-def with_trait(has: Callable[[ScalarOp], object]) -> Any:
+def with_trait(has: Callable[[ScalarOp], object]) -> pytest.MarkDecorator:
     """Parametrize a test by the names of all scalar ops with a trait."""
     return pytest.mark.parametrize(
         "op", [op for op in map(SCALAR_OPS.__getitem__, SCALAR_OPS.names()) if has(op)], ids=str
@@ -192,11 +190,8 @@ def test_parity_of_a_sum_is_that_of_all_operands_and_of_a_product_that_of_each()
 @with_trait(lambda op: op.inverse)
 def test_inverses_give_operands_back(op: ScalarOp) -> None:
     inverse = SCALAR_OPS[str(op.inverse)]
-    for (operand,) in (x for dtype in DTYPES if takes(op, dtype) for x in [ordinary(op, dtype)]):
-        is_complex = operand.dtype.kind == "c"
+    for (operand,) in (ordinary(op, dtype) for dtype in REALS if takes(op, dtype) and dtype != "float16"):
         if operand.dtype.kind in "biu" and evaluated(op, operand).dtype != operand.dtype:
-            continue
-        if is_complex or operand.dtype == "float16":
             continue
         inside = operand[(operand >= op.domain[0]) & (operand <= op.domain[1])]
         assert_close(evaluated(inverse, evaluated(op, inside)), inside, scale=2000)
@@ -282,7 +277,7 @@ def test_linear_functions_add_and_scale(op: ScalarOp) -> None:
 def test_powers_are_of_their_exponents(op: ScalarOp) -> None:
     for (x,) in samples(op, FLOATS):
         with np.errstate(all="ignore"):
-            expected = np.power(x.astype("float64"), op.exponent).astype(x.dtype)
+            expected = np.power(x.astype("float64"), op.exponent or 0).astype(x.dtype)
         # NumPy's power of minus infinity to one half is infinite.
         keep = ~np.isneginf(x)
         np.testing.assert_allclose(evaluated(op, x)[keep], expected[keep], rtol=error_of(x.dtype))

@@ -87,7 +87,9 @@ POWERS = [
     Case("log10_of_one_over", lambda v: tt.log10(1 / v.x), "neg(log10(x))", exact=False),
     Case("product_of_exponentials", lambda v: tt.exp(v.x) * tt.exp(v.y), "exp(add(x, y))", exact=False),
     Case("product_of_exponentials", lambda v: tt.exp(v.x) / tt.exp(v.y), "exp(sub(x, y))", exact=False),
+    Case("product_of_exponentials", lambda v: tt.exp2(v.x) * tt.exp2(v.y), "exp2(add(x, y))", exact=False),
     Case("quotient_by_exponential", lambda v: 1 / tt.exp(v.x), "exp(neg(x))", exact=False),
+    Case("quotient_by_exponential", lambda v: 1 / tt.exp2(v.x), "exp2(neg(x))", exact=False),
 ]
 
 INVERSES = [
@@ -124,6 +126,12 @@ INVERSES = [
     Case("square_of_negative", lambda v: tt.sqr(-v.x), "sqr(x)"),
     Case("abs_of_negative", lambda v: abs(-v.x), "abs(x)"),
     Case("abs_of_nonnegative", lambda v: abs(tt.exp(v.x) + tt.sqr(v.y)), "add(exp(x), sqr(y))"),
+    Case("function_undone", lambda v: tt.sin(tt.arcsin(v.x)), "switch(le(abs(x), [1.0]), x, [nan])", exact=False),
+    Case("function_undone", lambda v: tt.tan(tt.arctan(v.x)), "x", exact=False),
+    Case("even_function", lambda v: tt.cos(-v.x), "cos(x)"),
+    Case("even_function", lambda v: tt.cosh(abs(v.i)), "cosh(i)"),
+    Case("even_function", lambda v: tt.hypot(-v.x, abs(v.y)), "hypot(x, y)"),
+    Case("abs_of_nonnegative", lambda v: abs(tt.logaddexp(tt.exp(v.x), v.y)), "logaddexp(exp(x), y)"),
     Case("idempotent_twice", lambda v: tt.floor(tt.floor(v.x)), "floor(x)"),
     Case("rounding_of_integer", lambda v: tt.round(v.i), "i"),
 ]

@@ -204,6 +204,7 @@ REDUCTION = [
     Case("reduction_of_negative", lambda v: tt.all(tt.logical_not(v.b)), "invert(any{axes=[0]}(b))"),
     Case("sum_of_scaled", lambda v: (v.m * 3).sum(axis=1), "mul([3.0], sum{axes=[1]}(m))"),
     Case("sum_of_scaled", lambda v: (v.m / 0.25).sum(), "mul(sum{axes=[0, 1]}(m), 4.0)"),
+    Case("sum_of_scaled", lambda v: tt.rad2deg(v.m).sum(), "rad2deg(sum{axes=[0, 1]}(m))"),
 ]
 
 PRODUCT = [
@@ -229,6 +230,7 @@ PRODUCT = [
     ),
     Case("product_of_scaled", lambda v: tt.dot(2 * v.m, v.k), "mul([[2.0]], matmul(m, k))"),
     Case("product_of_scaled", lambda v: tt.dot(v.m, -v.k), "neg(matmul(m, k))"),
+    Case("product_of_scaled", lambda v: tt.dot(v.m / 0.3, v.k), "true_div(matmul(m, k), [[0.3]])"),
     Case(
         "one_matrix_times_stack_of_columns",
         lambda v: tt.matmul(v.k.T, tt.exp(v.m).dimshuffle(0, 1, "x")),

@@ -29,6 +29,7 @@ class Variables:
         self.x, self.y = tt.dmatrix("x"), tt.dmatrix("y")
         self.v, self.w, self.s = tt.dvector("v"), tt.dvector("w"), tt.dscalar("s")
         self.c = tt.zmatrix("c")
+        self.bytes = tt.matrix("bytes", dtype="uint8")
         self.stack = tt.dtensor3("stack")
         self.lower = tt.assume(self.y, lower_triangular=True)
         self.symmetric = tt.assume(self.y, symmetric=True)
@@ -47,6 +48,13 @@ KNOWN: list[tuple[str, Build]] = [
     ("diagonal symmetric", lambda v: tt.diag(v.v)),
     ("diagonal symmetric", lambda v: 2 * tt.diag(v.v) + tt.diag(v.v) @ tt.diag(v.v)),
     ("positive_definite", lambda v: tt.diag(tt.exp(v.v))),
+    ("positive_definite", lambda v: tt.diag(tt.erfc(v.v) + tt.maximum(tt.cosh(v.w), v.v))),
+    ("positive_definite", lambda v: tt.diag(tt.hypot(tt.exp(v.v), tt.exp(v.w)))),
+    ("diagonal symmetric", lambda v: tt.maximum(tt.diag(v.v), 0) + tt.diag(v.v) % 2),
+    ("symmetric", lambda v: (v.x - v.x.T) * tt.sin(v.y - v.y.T)),
+    ("symmetric", lambda v: tt.hypot(v.x - v.x.T, v.symmetric)),
+    ("hermitian", lambda v: tt.exp(v.c + v.c.T.conj()) / v.s),
+    ("hermitian", lambda v: v.c * v.c.T.conj()),
     ("tridiagonal", lambda v: tt.diag(v.v, 1) + tt.diag(v.v, -1)),
     ("lower_triangular", lambda v: tt.tril(v.x)),
     ("upper_triangular", lambda v: tt.triu(v.stack, 1)),
@@ -95,6 +103,11 @@ UNKNOWN: list[tuple[str, Build]] = [
     ("positive_definite", lambda v: tt.diag(v.v)),
     ("positive_definite", lambda _: tt.constant(np.array([[1.0, 2], [2, 1]]))),
     ("positive_definite", lambda _: tt.constant(np.array([[2.0, 1], [0, 2]]))),
+    # Integers wrap around: a sum of positive ones may be negative, and the negative of an unsigned one is not below 0.
+    ("positive", lambda v: tt.maximum(v.bytes, 1) + 100),
+    ("positive", lambda v: tt.exp(v.c)),
+    ("symmetric", lambda v: (v.x - v.x.T) * tt.sin(v.bytes - v.bytes.T)),
+    ("hermitian", lambda v: tt.sqrt(v.c + v.c.T.conj())),
     # One of them may turn out to be 1 x 1, and is then added to every element.
     ("diagonal", lambda v: tt.diag(v.v) + tt.diag(v.w)),
     ("diagonal", lambda v: tt.diag(v.v) + 1),

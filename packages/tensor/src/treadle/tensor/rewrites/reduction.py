@@ -322,5 +322,5 @@ def _is_scale(function: ScalarOp, at: int, others: Sequence[TensorVariable], kin
     if kind.numpy_dtype.kind in "iu":
         return True
     # An infinite number, or one that may be infinite, could make NaN of zeros and of nothing.
-    numbers = [c.data.item() for c in map(filling, others) if isinstance(c, Constant)]
+    numbers = [known.data.item() for known in map(filling, others) if isinstance(known, Constant)]
     return len(numbers) == len(others) and never_shrinks(function, at, numbers, kind.dtype)

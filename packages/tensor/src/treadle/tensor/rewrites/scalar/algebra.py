@@ -415,10 +415,11 @@ def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
 def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
     """Return what a factor is a power of, and the constant exponent."""
     node = var.owner
-    if node is None or not _is_power(node) or node.inputs[0].dtype != var.dtype:
+    function = function_of(node)
+    if node is None or function is None or not _is_power(node) or node.inputs[0].dtype != var.dtype:
         return var, 1
-    if not applies(node, power):
-        return node.inputs[0], node.op.scalar_op.exponent  # type: ignore[union-attr,return-value]  # a power
+    if function.exponent is not None:
+        return node.inputs[0], function.exponent
     exponent = constant_value(node.inputs[1])
     kind = node.inputs[1].type
     if exponent is None or not math.isfinite(exponent) or any(n != 1 for n in kind.shape):

@@ -51,7 +51,8 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_real,
     is_signed,
 )
-from treadle.tensor.rewrites.analysis.predicates import constant_value, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.replacements import cast_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,7 @@ _UNDONE = "where the inner function, as computed, leaves the range, loses digits
 
 
 _law = partial(RULES.law, phase=EARLY_AND_LATE, when=is_real, tags=BOTH)
-_undoing = partial(_law, differs=_UNDONE)
+_undoing = partial(_law, before=("function_undone",), differs=_UNDONE)
 
 # Exact.
 _law("negative_of_negative", neg(neg(x)), x, when=None)
@@ -135,11 +136,52 @@ def abs_of_nonnegative(node: NodeOf[Elemwise]) -> TensorVariable | None:
 @RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
 def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(f(x)) -> f(x) where the function is idempotent."""
-    op = node.op
-    inner = node.inputs[0].owner
-    if not getattr(op.scalar_op, "idempotent", False) or inner is None or inner.op != op:
+    function, inner = function_of(node), node.inputs[0].owner
+    if function is None or not function.idempotent or inner is None or inner.op != node.op:
         return None
     return node.inputs[0]
+
+
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, differs=_UNDONE)
+def function_undone(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """g(f(x)) -> x where g is the inverse of f, and x is in the domain of f; NaN elsewhere."""
+    inner = node.inputs[0].owner
+    function, outer = function_of(inner), function_of(node)
+    if inner is None or function is None or outer is None or function.inverse != outer.name:
+        return None
+    x, out = inner.inputs[0], node.outputs[0]
+    if kind_of(out) != "f" or not x.dtype == node.inputs[0].dtype == out.dtype:
+        return None
+    return cast_like(out, _where_defined(function, x))
+
+
+def _where_defined(function: ScalarOp, x: TensorVariable) -> TensorVariable:
+    """Return x where it is in the domain of a function, otherwise NaN."""
+    low, high = function.domain
+    if math.isinf(low) and math.isinf(high):
+        return x
+    if math.isinf(high):
+        return _where_nonnegative(x, x) if low == 0 else switch(ge(x, low), x, NAN)
+    if math.isinf(low):
+        return switch(le(x, high), x, NAN)
+    middle = (low + high) / 2
+    return switch(le(abs_(x - middle if middle else x), (high - low) / 2), x, NAN)
+
+
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
+def even_function(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """f(-x) -> f(x), and f(abs(x)) -> f(x), for a function that is even in that operand."""
+    function = function_of(node)
+    if function is None or function.parity in {None, "odd"}:
+        return None
+    operands = list(node.inputs)
+    for at, var in enumerate(node.inputs):
+        # The negative of an unsigned integer has wrapped around.
+        if applies(var.owner, neg, abs_) and kind_of(var.owner.inputs[0]) in "if":
+            is_even = function.sign_of([k == at for k in range(function.nin)]) == 1
+            operands[at] = var.owner.inputs[0] if is_even else var
+    changed = any(new is not old for new, old in zip(operands, node.inputs, strict=True))
+    return cast_like(node.outputs[0], node.op(*operands)) if changed else None
 
 
 @RULES.rule(EARLY_AND_LATE, ceil, floor, trunc, round_half_to_even, round_half_away_from_zero, tags=BOTH, depth=1)

@@ -110,6 +110,7 @@ _undoing = partial(
     phase=EARLY_AND_LATE,
     when=is_real,
     tags=BOTH,
+    before=("function_undone",),
     differs="where the inner function, as computed, leaves the range, loses digits or drops the sign of a zero",
 )
 _undoing("erfinv_of_erf", erfinv(erf(x)), x)
@@ -172,13 +173,15 @@ def density_over_tail(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if kind_of(out) != "f":
         return None
     factors, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    tails = [f for f in factors if f.sign == -1 and applies(f.var.owner, *_RATIOS)]
-    densities = [f for f in factors if f.sign == 1 and applies(f.var.owner, exp)]
-    for tail in tails:
-        scale, ratio = _RATIOS[tail.var.owner.op]  # type: ignore[union-attr]  # as looked at
-        u = tail.var.owner.inputs[0]  # type: ignore[union-attr]
-        for density in densities:
-            density_argument = _density_of(density.var.owner.inputs[0])  # type: ignore[union-attr]
+    densities = [(f, x) for f in factors if f.sign == 1 and (x := argument_of(exp, f.var)) is not None]
+    for tail in factors:
+        inner = tail.var.owner
+        if tail.sign == 1 or not applies(inner, *_RATIOS):
+            continue
+        scale, ratio = _RATIOS[inner.op]
+        u = inner.inputs[0]
+        for density, exponent in densities:
+            density_argument = _density_of(exponent)
             if density_argument is None or density_argument[0] is not u or density_argument[1] != scale:
                 continue
             rest = [f for f in factors if f is not tail and f is not density]
