@@ -58,7 +58,7 @@ def elemwise_of_assertion(node: NodeOf[Elemwise]) -> Variable | None:
 
 
 def _unchecked(x: Variable, checks: dict[Op, dict[Variable, None]]) -> Variable:
-    """Return what assertions are about, and enter these with their conditions."""
+    """Return the variable below assertions, and collect their conditions by op."""
     while x.owner is not None and isinstance(x.owner.op, CheckAndRaise):
         checks.setdefault(x.owner.op, {}).update(dict.fromkeys(x.owner.inputs[1:]))
         x = x.owner.inputs[0]

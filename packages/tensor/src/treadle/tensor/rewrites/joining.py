@@ -130,7 +130,7 @@ def join_of_consecutive_slices(node: NodeOf[Join]) -> TensorVariable | None:
 
 
 def _together(left: TensorVariable, right: TensorVariable, axis: int) -> TensorVariable | None:
-    """Return the slice of a tensor that two consecutive ones are, joined along an axis."""
+    """Return the slice of a tensor that two consecutive slices make, joined along an axis."""
     a, b = made_by(left, Subtensor), made_by(right, Subtensor)
     if a is None or b is None or a.inputs[0] is not b.inputs[0]:
         return None

@@ -217,7 +217,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Tensor
 
 
 def _is_sure(op: Reduction, x: TensorVariable, counts: Sequence[TensorVariable]) -> bool:
-    """Whether a number of elements of 0 cannot make a difference."""
+    """Whether the result is the same even if there turn out to be no elements."""
     if all(isinstance(n, Constant) and n.data.item() > 0 for n in counts):
         return True
     if op.kind == "sum" and kind_of(x) not in "fc":
@@ -318,9 +318,14 @@ def sum_of_scaled(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVaria
 
 
 def _is_scale(function: ScalarOp, at: int, others: Sequence[TensorVariable], kind: TensorType) -> bool:
-    """Whether what a function does with one operand, given the others, may be done with a sum."""
+    """Whether a function that is linear in one operand may be applied to a sum of it, the others being numbers."""
     if kind.numpy_dtype.kind in "iu":
         return True
     # An infinite number, or one that may be infinite, could make NaN of zeros and of nothing.
-    numbers = [known.data.item() for known in map(filling, others) if isinstance(known, Constant)]
-    return len(numbers) == len(others) and never_shrinks(function, at, numbers, kind.dtype)
+    numbers = []
+    for c in others:
+        known = filling(c)
+        if known is None or not isinstance(known, Constant):
+            return False
+        numbers.append(known.data.item())
+    return never_shrinks(function, at, numbers, kind.dtype)

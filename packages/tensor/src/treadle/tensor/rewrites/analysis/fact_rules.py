@@ -109,13 +109,13 @@ RULES = FactRules()
 
 
 def narrower(a: Bands, b: Bands) -> Bands:
-    """Return the bands of what is 0 where one of two matrices is."""
+    """Return the bands of a matrix that is 0 wherever one of two matrices is 0."""
     below, above = (x if y is None else y if x is None else min(x, y) for x, y in zip(a, b, strict=True))
     return below, above
 
 
 def wider(*several: Bands) -> Bands:
-    """Return the bands of what is 0 where all matrices are."""
+    """Return the bands of a matrix that is 0 wherever all of several matrices are 0."""
     below, above = (
         None if None in side else max(x for x in side if x is not None) for side in zip(*several, strict=True)
     )

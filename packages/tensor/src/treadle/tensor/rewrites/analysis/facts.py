@@ -127,7 +127,7 @@ class Facts(Feature):
         return answer
 
     def learn(self, fact: str, var: Variable) -> None:
-        """Take a fact for certain that a user's graph says elsewhere: of a matrix that is solved as what it is."""
+        """Note that a fact holds because the user's graph relies on it elsewhere, as in a solve that assumes it."""
         self._note((_stated, fact, var), True)
 
     def states(self, fact: str, var: Variable) -> bool:

@@ -91,7 +91,7 @@ def _group_of_clients(fgraph: FunctionGraph, node: Apply, group_of: dict[Apply, 
 
 
 def _operands(group: Sequence[Apply]) -> list[Variable]:
-    """Return what a group takes from outside, each once."""
+    """Return the variables from outside that a group reads, each once."""
     computed = {node.outputs[0] for node in group}
     return [x for x in dict.fromkeys(x for node in group for x in node.inputs) if x not in computed]
 
@@ -268,7 +268,7 @@ def _reductions_of(fgraph: FunctionGraph, node: Apply, home: Mapping[Apply, Bloc
 def reduced(
     fgraph: FunctionGraph, node: Apply, reductions: Sequence[NodeOf[Reduction]]
 ) -> tuple[list[Variable], Apply]:
-    """Return what a fused reduction takes the place of, and its node: first what is stored, then what is reduced."""
+    """Return the variables that a fused reduction replaces, the stored ones before the reduced ones, and its node."""
     scalar: ScalarOp | Composite = node.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise
     whole = node if isinstance(scalar, Composite) else fused([node], node.outputs)
     composite: Composite = whole.op.scalar_op  # type: ignore[attr-defined]  # an Elemwise

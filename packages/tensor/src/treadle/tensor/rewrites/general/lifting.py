@@ -270,7 +270,7 @@ def _down(fgraph: FunctionGraph, *kinds: type[Op]) -> int:
 
 
 def _moved_down(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | None:
-    """Return what takes the place of a view, one computation further down or one with the view below; or None."""
+    """Return the replacement of a view: moved below a computation, or merged with the view below it; or None."""
     below = node.inputs[0].owner
     if below is None:
         return None
@@ -461,7 +461,7 @@ _CROSSED: Any = {
 
 
 def _alone(rule: Callable[..., TensorVariable | None]) -> Callable[..., TensorVariable | None]:
-    """Let a rule that looks at the node alone be given the graph too."""
+    """Adapt a rule that takes a node alone to be called with the graph too."""
     return lambda _, node: rule(node)
 
 

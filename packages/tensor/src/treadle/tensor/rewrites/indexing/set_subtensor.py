@@ -272,7 +272,7 @@ _MOST_INCREMENTS = 64
 
 
 def _base_of_zeros(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable | None:
-    """Return the zeros that a node writes into, other increments in between; None if it is something else."""
+    """Return the zeros that a node writes into, below other increments; None if these do not end in zeros."""
     base = node.inputs[0]
     for _ in range(_MOST_INCREMENTS):
         above = node.op

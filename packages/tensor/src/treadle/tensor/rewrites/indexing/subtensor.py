@@ -310,7 +310,7 @@ _MOST_WRITES = 16
 
 
 def _below_writes_apart(var: TensorVariable, read: list[Item]) -> TensorVariable | None:
-    """Return what the writes under a variable leave untouched where it is read; None if that cannot be settled."""
+    """Return the variable below writes that do not touch the part that is read; None if that is uncertain."""
     below = var
     for _ in range(_MOST_WRITES):
         node = made_by(below, IncSubtensor)

@@ -102,7 +102,7 @@ def product_with_selection(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tenso
 
 
 def _is_made_once(x: TensorVariable) -> bool:
-    """Whether a matrix with columns of the identity comes from no product of such, which would be read again."""
+    """Whether a matrix with columns of the identity is not itself a product of matrices."""
     return made_by(x, MatMul) is None
 
 

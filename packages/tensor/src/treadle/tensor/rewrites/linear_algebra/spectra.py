@@ -57,7 +57,7 @@ RULES = RuleSet("spectra", features=(SymbolicShapes, Facts))
 
 
 def _elsewhere(fgraph: FunctionGraph, node: Apply, *ops: Op) -> Apply | None:
-    """Return another node of the graph that one of some ops makes of the same matrix."""
+    """Return another node of the graph that applies one of some ops to the same matrix."""
     for client, _ in fgraph.clients[node.inputs[0]]:
         if client is not node and client.op in ops:
             return client

@@ -280,7 +280,7 @@ def op_of_expanded(
 
 
 def _expanded(x: TensorVariable) -> TensorVariable | None:
-    """Return the matrix that a stack of it alone is made of."""
+    """Return the matrix to which dimensions of length 1 were added in front, making a stack of it alone."""
     view = made_by(x, DimShuffle)
     if view is None or not view.op.adds_in_front_only or view.inputs[0].ndim != 2:
         return None

@@ -176,7 +176,7 @@ class Edit:
         return bool(rows or givens)
 
     def merge_equal(self) -> bool:
-        """Let one stand for inputs and carries that are the same in all steps, and for results; say if any went."""
+        """Merge inputs, carries and results that are the same in all steps; return whether there were any."""
         parts = self.parts
         numbers = equal_inputs(parts)
         first: dict[Hashable, Variable] = {}
@@ -202,13 +202,13 @@ class Edit:
         return bool(pairs or twins)
 
     def finish(self) -> dict[Variable, Variable]:
-        """Return what takes the place of each output of the old loops."""
+        """Return the replacement of each output of the old loops."""
         if not (any(self.carries_for) or any(self.rows_for) or self.steps_for):
             return dict(self.replacements)
         return {**self.replacements, **self.outputs_of(self.parts.apply())}
 
     def outputs_of(self, results: LoopResults) -> dict[Variable, Variable]:
-        """Return which output of the new loop takes the place of each of the old ones'."""
+        """Return the output of the new loop that replaces each output of the old ones."""
         pairs = [
             *zip(self.carries_for, results.carries, strict=False), *zip(self.rows_for, results.stacked, strict=False),
         ]  # fmt: skip
@@ -264,7 +264,7 @@ def ends_alike(parts: LoopParts, other: Variable | None) -> bool:
 
 
 def looked_at(node: NodeOf[Scan]) -> LoopParts:
-    """Return the parts of a loop to look at only: the body is the loop's own."""
+    """Return the parts of a loop, which must not be changed: their body is the loop's own."""
     op = node.op
     outer, inner = op.sorted(node.inputs[1:]), op.inner
     return LoopParts(

@@ -105,7 +105,7 @@ def invariants_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping
 
 
 def _frontier(parts: LoopParts, order: Sequence[Apply], moved: Collection[Apply]) -> list[Variable]:
-    """Return what nodes that move out compute for those that stay."""
+    """Return the results of nodes that move out of a loop which nodes that stay read."""
     away = set(moved)
     used: dict[Variable, None] = {}
     for inner in order:
@@ -309,7 +309,7 @@ def results_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Va
 
 
 def _as_known(rows: TensorVariable, old: Variable) -> TensorVariable:
-    """Return rows with the lengths that are known of what they replace."""
+    """Return rows with the static lengths of the variable that they replace."""
     known = old.type.shape  # type: ignore[attr-defined]  # a tensor
     return rows if old.type.is_super(rows.type) else specify_shape(rows, known)
 
@@ -342,7 +342,7 @@ def _computed_from_results(fgraph: FunctionGraph, node: NodeOf[Scan]) -> tuple[l
 
 
 def _reads_single_rows(fgraph: FunctionGraph, out: Variable) -> bool:
-    """Whether of a stacked result nothing but single rows is read."""
+    """Whether only single rows of a stacked result are read."""
     readers = [client.op for client, _ in fgraph.clients[out]]
     return all(isinstance(op, Subtensor) and isinstance(op.entries[0], At) for op in readers)
 
@@ -350,7 +350,7 @@ def _reads_single_rows(fgraph: FunctionGraph, out: Variable) -> bool:
 def _leaves(
     var: Variable, known: Collection[Variable], bits: Mapping[Variable, int], lazy: Collection[Apply]
 ) -> set[Variable] | None:
-    """Return which known variables one is computed from, or None if all steps of it cannot be had at once."""
+    """Return the known variables that one is computed from, or None if it cannot be computed for all steps at once."""
     leaves: set[Variable] = set()
     seen: set[Variable] = set()
     pending = [var]

@@ -67,7 +67,7 @@ def _is_split(op: object) -> TypeGuard[Solve]:
 
 
 def _solved(op: Any, a: Variable, b: Variable) -> Variable:
-    """Return a solution by the factor of its matrix."""
+    """Return the solution of a system by the factor of its matrix."""
     if op.assume_a == "gen":
         solution: Variable = LUSolve(False, op.check_finite, op.on_error)(*LUFactor(op.check_finite, op.on_error)(a), b)
         return solution

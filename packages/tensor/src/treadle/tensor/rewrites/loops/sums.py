@@ -87,7 +87,7 @@ def _is_alike(x: Variable, y: Variable) -> bool:
 
 
 def _taken_out(parts: LoopParts) -> dict[int, list[Variable]]:
-    """Take from what carries add up what can be added after the loop; return it, by carry."""
+    """Take out the terms of sums in carries that can be added after the loop; return them by carry."""
     clients = _clients(parts)
     terms: dict[int, list[Variable]] = {}
     for j, (carry, new) in enumerate(zip(parts.carries, parts.new_carries, strict=True)):
@@ -111,14 +111,14 @@ def _clients(parts: LoopParts) -> dict[Variable, int]:
 
 
 def _is_sum(carry: Variable, new: Variable, clients: Mapping[Variable, int]) -> bool:
-    """Whether a step does nothing with a carry but add to it."""
+    """Whether a step only adds to a carry."""
     if new.owner is None or new.owner.op is not add or clients[new] != 1 or clients.get(carry) != 1:
         return False
     return carry in _terms(new, clients)
 
 
 def _terms(var: Variable, clients: Mapping[Variable, int]) -> list[Variable]:
-    """Return what a sum, of sums that nothing else uses, adds up."""
+    """Return the terms of a sum, and of the sums in it that nothing else uses."""
     terms, pending = [], [var]
     while pending:
         x = pending.pop()
@@ -134,14 +134,14 @@ def _ndim(var: Variable) -> int:
 
 
 def _base(var: Variable) -> Variable:
-    """Return what a rearrangement is one of."""
+    """Return the variable that dimshuffles rearrange."""
     while var.owner is not None and isinstance(var.owner.op, DimShuffle):
         var = var.owner.inputs[0]
     return var
 
 
 def _bases(term: Variable) -> Iterator[Variable]:
-    """Return what is stacked for a term of a sum."""
+    """Return the variables whose rows of all steps a term of a sum needs."""
     yield from (_base(x) for x in _factors(term) or (term,))
 
 

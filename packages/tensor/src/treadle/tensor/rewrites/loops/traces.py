@@ -44,7 +44,7 @@ def _reads_last(node: NodeOf[Subtensor]) -> bool:
 
 
 def _last(fgraph: FunctionGraph, read: NodeOf[Subtensor], loop: NodeOf[Scan], value: Variable) -> Any:
-    """Return what a node reads of the last row, given that row; an error where there is none."""
+    """Return the part that a node reads of the last row, given that row; without rows it is an error."""
     row: Any = value
     if not least_steps(fgraph, loop.inputs[0]):
         row = _SOME_STEP(row, gt(loop.inputs[0], 0))

@@ -167,7 +167,7 @@ def log_of_prod(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 
 def _opened(operands: list[Operand], parity: int) -> tuple[list[Operand], int]:
-    """Take quotients, and signs, out of dimshuffles: the sum of exponentials below them comes to light."""
+    """Take quotients and signs out of dimshuffles, so that the sums of exponentials below them are found."""
     result = []
     for item in operands:
         node = item.var.owner
@@ -264,7 +264,7 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
 
 
 def _inverse_of(rest: list[Operand], ratio: TensorVariable) -> Operand | None:
-    """Return the factor by which a softmax is divided again, if there is one and something else is left."""
+    """Return the factor that divides by the same softmax again, if there is one and other factors are left."""
     softmax = made_by(ratio, Softmax)
     if softmax is None or len(rest) < 2:
         return None

@@ -159,7 +159,7 @@ def _softmax_and_other(node: TensorNode) -> list[tuple[TensorVariable, TensorVar
 
 
 def _is_positive(var: TensorVariable) -> bool:
-    """Whether a tensor is computed by a function with no result that is 0: what is divided by it may be multiplied."""
+    """Whether a tensor is computed by a function that is never 0, so that a quotient by it may be cancelled."""
     function = function_of(var.owner)
     return function is not None and kind_of(var) == "f" and is_image_positive(function)
 

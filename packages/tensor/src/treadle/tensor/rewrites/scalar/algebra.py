@@ -202,7 +202,7 @@ def _combined_sum(node: TensorNode, parts: Sequence[Part]) -> Part:
 
 
 def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> np.ndarray | None:
-    """Return the sum of constant leaves as an array, or None if it is not to be had."""
+    """Return the sum of constant leaves as an array, or None if it is too large or not finite."""
     total = np.zeros((), dtype)
     size = 0
     with np.errstate(all="ignore"):

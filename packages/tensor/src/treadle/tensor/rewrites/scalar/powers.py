@@ -211,7 +211,7 @@ def _exponential(var: TensorVariable) -> TensorNode | None:
 
 
 def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> tuple[TensorNode, TensorNode] | None:
-    """Return what computes both operands: one exponential, of floats of the result's dtype, of which one ends here."""
+    """Return the nodes of both operands, if they apply one exponential to floats and one is used only here."""
     first, second = map(_exponential, node.inputs)
     if first is None or second is None or first.op != second.op:
         return None
