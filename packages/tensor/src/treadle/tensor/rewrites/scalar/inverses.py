@@ -10,7 +10,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import RuleSet
+from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import abs_, neg
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import ge, le, neq
@@ -142,7 +142,8 @@ def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return node.inputs[0]
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, differs=_UNDONE)
+# After the laws of single functions, some of which are stable forms.
+@RULES.rule(Phase.SPECIALIZE, Elemwise, tags=BOTH, differs=_UNDONE)
 def function_undone(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """g(f(x)) -> x where g is the inverse of f, and x is in the domain of f; NaN elsewhere."""
     inner = node.inputs[0].owner
