@@ -51,7 +51,7 @@ from treadle.config.owners import OWNERS
         (choice("a", "B"), "B", "B"),
         (choice("a", "B", ignore_case=True), "b", "B"),
         (choice("None", "all"), "None", "None"),
-        (subset("a", "b", whole="ALL"), "a:b", "a:b"),
+        (subset("a", "b", word_for_all="ALL"), "a:b", "a:b"),
         (subset("a", "b"), "", ""),
         (OPTIONAL_BOOL, "none", None),
         (OPTIONAL_BOOL, "1", True),

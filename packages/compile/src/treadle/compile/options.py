@@ -212,7 +212,7 @@ _DEBUG_MODE: tuple[Option[object], ...] = (
         "DebugMode__check_preallocated_output",
         default="",
         doc="Kinds of memory, given beforehand for outputs, that each node is tried with, separated by ':'.",
-        kind=subset("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", whole="ALL"),
+        kind=subset("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wrong_size", word_for_all="ALL"),
     ),
     Option.integer(
         "DebugMode__check_preallocated_output_ndim",

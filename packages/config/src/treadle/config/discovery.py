@@ -53,24 +53,18 @@ class _Installed(NamedTuple):
 
 
 class EntryPointTable:
-    """The entry points found along one search path, kept until the path or a folder on it changes."""
+    """The entry points on the search path, kept until the path or a folder on it changes."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._key: _Key | None = None
-        self._found: tuple[_Installed, ...] = ()
+        self._distributions: tuple[_Installed, ...] = ()
         self._groups: dict[str, dict[str, EntryPointRef]] = {}
         self._frozen = threading.local()
         self.scans = 0
 
     def discover(self, group: str) -> dict[str, EntryPointRef]:
-        """Return the entry points of a group by name, in name order.
-
-        Raises
-        ------
-        DiscoveryError
-            If two distributions claim one name.
-        """
+        """Return the entry points of a group by name, in name order."""
         with self._lock:
             self._refresh()
             if group not in self._groups:
@@ -79,20 +73,22 @@ class EntryPointTable:
 
     def version(self, distribution: str) -> str | None:
         """Return the version of an installed distribution, or None."""
-        wanted = _normal(distribution)
+        name = _normal(distribution)
         with self._lock:
             self._refresh()
-            return next((found.version for found in self._found if found.distribution == wanted), None)
+            return next(
+                (installed.version for installed in self._distributions if installed.distribution == name), None
+            )
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Let this thread look at the folders once while the block runs, or again when ``sys.path`` is changed."""
-        before = getattr(self._frozen, "path", None)
-        self._frozen.path = before or []
+        outer = getattr(self._frozen, "path", None)
+        self._frozen.path = outer or []
         try:
             yield
         finally:
-            self._frozen.path = before
+            self._frozen.path = outer
 
     def _refresh(self) -> None:
         looked_at = getattr(self._frozen, "path", None)
@@ -103,24 +99,24 @@ class EntryPointTable:
         key = _path_state()
         if key != self._key:
             self.scans += 1
-            self._found = tuple(_installed(folder for folder, _ in key))
+            self._distributions = tuple(_installed(folder for folder, _ in key))
             self._groups = {}
             self._key = key
 
     def _collect(self, group: str) -> dict[str, EntryPointRef]:
-        found: dict[str, EntryPointRef] = {}
-        for installed in self._found:
+        entries: dict[str, EntryPointRef] = {}
+        for installed in self._distributions:
             distribution = installed.distribution
             for name, value in _lines_of_group(installed.entry_points, group, distribution):
                 claim = EntryPointRef(group, name, value, distribution)
-                rival = found.setdefault(name, claim)
+                rival = entries.setdefault(name, claim)
                 if rival is not claim:
                     msg = (
                         f"{group} {name!r}: claimed by two distributions, {rival.distribution} "
                         f"({rival.value}) and {distribution} ({value}). Uninstall one of them."
                     )
                     raise DiscoveryError(msg)
-        return {name: found[name] for name in sorted(found)}
+        return {name: entries[name] for name in sorted(entries)}
 
 
 def _path_state() -> _Key:
@@ -201,9 +197,9 @@ def discover(group: str) -> dict[str, EntryPointRef]:
 
 
 def frozen() -> AbstractContextManager[None]:
-    """Let this thread look once at what is installed while the block runs: a look costs a call of the system a folder.
+    """Let this thread look at what is installed once while the block runs: each look costs a system call per folder.
 
-    What is installed by another thread meanwhile is seen after the block.
+    What another thread installs meanwhile is seen after the block.
     """
     return _TABLE.frozen()
 
@@ -222,5 +218,5 @@ def package_folders(package: str) -> list[str]:
     """
     parent, _, name = package.rpartition(".")
     own = list(sys.modules[package].__path__)
-    brought = [f"{folder}/{name}" for folder in sys.modules[parent].__path__]
-    return own + [folder for folder in brought if folder not in own and os.path.isdir(folder)]  # noqa: PTH112 - as above
+    candidates = [f"{folder}/{name}" for folder in sys.modules[parent].__path__]
+    return own + [folder for folder in candidates if folder not in own and os.path.isdir(folder)]  # noqa: PTH112 - as above

@@ -125,14 +125,14 @@ class ScopedValues:
         return run_inside(self, "config.change_flags(...)", function)
 
 
-def run_inside(block: AbstractContextManager[object], shown: str, function: Callable[P, R]) -> Callable[P, R]:
+def run_inside(block: AbstractContextManager[object], block_text: str, function: Callable[P, R]) -> Callable[P, R]:
     """Return `function` so wrapped that each call runs inside a block.
 
     Parameters
     ----------
     block
         A context manager that may be entered again and from several threads.
-    shown
+    block_text
         How the block is written, for the error.
     function
         A plain or async function.
@@ -144,8 +144,8 @@ def run_inside(block: AbstractContextManager[object], shown: str, function: Call
     """
     if inspect.isclass(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         msg = (
-            f"{shown.partition('(')[0]}: cannot decorate {function!r}, a class or generator function, whose body runs "
-            f"after the call has returned. Use 'with {shown}:' inside it."
+            f"{block_text.partition('(')[0]}: cannot decorate {function!r}, a class or generator function, whose body "
+            f"runs after the call has returned. Use 'with {block_text}:' inside it."
         )
         raise DecorationError(msg)
     if inspect.iscoroutinefunction(function):

@@ -1,4 +1,4 @@
-"""The kinds of value that options hold: how a given value is checked and a text is parsed."""
+"""The kinds of value that options hold: how a value is checked and a text is parsed."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Kind(NamedTuple, Generic[T_co]):
         3
         """
 
-        def parse(given: object) -> T_co:
-            value = self.parse(given)
+        def parse(setting: object) -> T_co:
+            value = self.parse(setting)
             if not accepts(value):
                 raise ValueError(allowed)
             return value
@@ -52,8 +52,8 @@ class Kind(NamedTuple, Generic[T_co]):
         return Kind(self.name, parse, allowed)
 
 
-def _parse_bool(given: object) -> bool:
-    text = str(given).strip().lower()
+def _parse_bool(setting: object) -> bool:
+    text = str(setting).strip().lower()
     if text in {"true", "1"}:
         return True
     if text in {"false", "0"}:
@@ -61,42 +61,42 @@ def _parse_bool(given: object) -> bool:
     raise ValueError(text)
 
 
-def _parse_int(given: object) -> int:
-    if isinstance(given, bool):
-        raise TypeError(given)
-    if isinstance(given, str):
-        return int(given)
-    return operator.index(cast("SupportsIndex", given))  # which refuses what is none
+def _parse_int(setting: object) -> int:
+    if isinstance(setting, bool):
+        raise TypeError(setting)
+    if isinstance(setting, str):
+        return int(setting)
+    return operator.index(cast("SupportsIndex", setting))  # raises for anything else
 
 
-def _parse_float(given: object) -> float:
-    if isinstance(given, bool):
-        raise TypeError(given)
-    return float(cast("SupportsFloat", given))  # which refuses what is none
+def _parse_float(setting: object) -> float:
+    if isinstance(setting, bool):
+        raise TypeError(setting)
+    return float(cast("SupportsFloat", setting))  # raises for anything else
 
 
-def _parse_str(given: object) -> str:
-    if not isinstance(given, str):
-        raise TypeError(given)
-    return given
+def _parse_str(setting: object) -> str:
+    if not isinstance(setting, str):
+        raise TypeError(setting)
+    return setting
 
 
-def _parse_optional_bool(given: object) -> bool | None:
-    if given is None or (isinstance(given, str) and given.strip().lower() == "none"):
+def _parse_optional_bool(setting: object) -> bool | None:
+    if setting is None or (isinstance(setting, str) and setting.strip().lower() == "none"):
         return None
-    return _parse_bool(given)
+    return _parse_bool(setting)
 
 
-def _parse_path(given: object) -> pathlib.Path:
-    if not isinstance(given, str | os.PathLike):
-        raise TypeError(given)
-    text = os.fspath(given)
-    if not text or "\0" in text:  # an empty one would mean the working directory
-        raise ValueError(given)
+def _parse_path(setting: object) -> pathlib.Path:
+    if not isinstance(setting, str | os.PathLike):
+        raise TypeError(setting)
+    text = os.fspath(setting)
+    if not text or "\0" in text:  # an empty path would mean the working directory
+        raise ValueError(setting)
     try:
         return pathlib.Path(text).expanduser()
     except RuntimeError as error:  # ~ where there is no home folder, or ~name without such a user
-        raise ValueError(given) from error
+        raise ValueError(setting) from error
 
 
 BOOL: Kind[bool] = Kind("bool", _parse_bool, "True or False (or 1, 0, true, false)")
@@ -118,33 +118,33 @@ def choice(*values: str, ignore_case: bool = False) -> Kind[str]:
         Accept any capitalisation; the value kept is spelled as in `values`.
     """
 
-    def parse(given: object) -> str:
-        if given is None and "None" in values:
+    def parse(setting: object) -> str:
+        if setting is None and "None" in values:
             return "None"
-        if isinstance(given, str):
+        if isinstance(setting, str):
             for value in values:
-                if given == value or (ignore_case and given.lower() == value.lower()):
+                if setting == value or (ignore_case and setting.lower() == value.lower()):
                     return value
-        raise ValueError(given)
+        raise ValueError(setting)
 
     return Kind("choice", parse, "one of " + ", ".join(map(repr, values)))
 
 
-def subset(*values: str, whole: str = "") -> Kind[str]:
+def subset(*values: str, word_for_all: str = "") -> Kind[str]:
     """Return the kind that accepts any of the given strings, several of them joined by colons, or an empty string.
 
     Parameters
     ----------
     values
         The accepted strings.
-    whole
+    word_for_all
         A word that stands for all of them.
     """
-    known = (*values, whole) if whole else values
+    words = (*values, word_for_all) if word_for_all else values
 
-    def parse(given: object) -> str:
-        if not isinstance(given, str) or not all(part in known for part in given.split(":") if given):
-            raise ValueError(given)
-        return given
+    def parse(setting: object) -> str:
+        if not isinstance(setting, str) or not all(part in words for part in setting.split(":") if setting):
+            raise ValueError(setting)
+        return setting
 
-    return Kind("subset", parse, "some of " + ", ".join(map(repr, known)) + " joined by ':', or ''")
+    return Kind("subset", parse, "some of " + ", ".join(map(repr, words)) + " joined by ':', or ''")

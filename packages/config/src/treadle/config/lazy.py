@@ -1,4 +1,4 @@
-"""What is looked up when it is first used, because that is slow: modules, names of a package, and its version."""
+"""Modules, names of a package and its version, looked up on first use because that is slow."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ class _LazyModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)
-        self.__dict__[name] = value  # found without this method from now on
+        self.__dict__[name] = value  # later reads skip this method
         return value
 
 
@@ -62,13 +62,7 @@ class UpwardCalls:
         self._homes.update(homes)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function, and keep it.
-
-        Raises
-        ------
-        AttributeError
-            If no module was named for it.
-        """
+        """Return a function, and keep it; `AttributeError` if no module was named for it."""
         homes = self.__dict__.get("_homes", _NONE)
         if name not in homes:
             msg = f"{type(self).__module__}: no module above was named for {name!r}. Import the package first."
@@ -105,17 +99,17 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     """
     homes = _homes(modules)
 
-    def found(name: str) -> Any:
+    def look_up(name: str) -> Any:
         if name == "__all__":
-            return [ours for ours in homes if not ours.startswith("_") and hasattr(sys.modules[package], ours)]
+            return [public for public in homes if not public.startswith("_") and hasattr(sys.modules[package], public)]
         place = homes.get(name) or _added(package, name)
         if place is None:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        home, theirs = place
+        home, original = place
         module = import_module(home)
-        value = module if home == f"{package}.{name}" else getattr(module, theirs)
-        setattr(sys.modules.get(package, found), name, value)  # found without this function from now on
+        value = module if home == f"{package}.{name}" else getattr(module, original)
+        setattr(sys.modules.get(package, look_up), name, value)  # later reads skip this function
         return value
 
     def members() -> list[str]:
@@ -123,7 +117,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         return [name for name, (home, _) in _added_names(package).items() if home.startswith(f"{package}.")]
 
     list_names(package, lambda: (*homes, *_added_names(package)), members)
-    return found
+    return look_up
 
 
 def list_names(package: str, names: Callable[[], Iterable[str]], members: Callable[[], Iterable[str]] = tuple) -> None:
@@ -161,9 +155,9 @@ def list_names(package: str, names: Callable[[], Iterable[str]], members: Callab
 def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return for each name the module that it comes from, and what it is called there."""
     return {
-        ours: (module, theirs or ours)
+        public: (module, original or public)
         for module, names in modules.items()
-        for ours, _, theirs in (name.partition("=") for name in names.split())
+        for public, _, original in (name.partition("=") for name in names.split())
     }
 
 
@@ -210,18 +204,18 @@ def versioned_names(package: str, distribution: str, modules: Mapping[str, str] 
         """A package whose names are not hidden by modules in it."""
 
         def __setattr__(self, name: str, value: object) -> None:
-            held = vars(self).get(name, self)
-            if not isinstance(value, ModuleType) or (name not in own and isinstance(held, ModuleType)):
+            current = vars(self).get(name, self)
+            if not isinstance(value, ModuleType) or (name not in own and isinstance(current, ModuleType)):
                 super().__setattr__(name, value)
 
     if package in sys.modules:
         sys.modules[package].__class__ = Package
 
-    def found(name: str) -> Any:
+    def look_up(name: str) -> Any:
         version = installed_version(distribution) if name == VERSION else None
         if version is None:
             return load(name)
         setattr(sys.modules[package], name, version)
         return version
 
-    return found
+    return look_up

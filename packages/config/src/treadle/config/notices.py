@@ -10,15 +10,15 @@ from treadle.config.places import is_own_module
 
 
 class WarnOnce:
-    """Gives each warning of one subject a single time."""
+    """Gives one warning per subject."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._subjects: set[str] = set()
 
     def warn(self, subject: str, text: str) -> None:
-        """Give the warning unless the subject had one."""
-        if subject not in self._given:
-            self._given.add(subject)
+        """Give the warning unless the subject had one already."""
+        if subject not in self._subjects:
+            self._subjects.add(subject)
             warnings.warn(text, OptionWarning, stacklevel=_nearest_outside(_is_configs)[1] + 1)
 
 

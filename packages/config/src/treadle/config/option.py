@@ -107,8 +107,8 @@ class Option(Generic[T_co]):
         scoped: bool = False,
         default_text: str = "",
     ) -> None:
-        given = (affects_code, default, default_text, doc, kind, name, no_effect, owner, read_only, scoped)
-        for slot, value in zip(Option.__slots__, given, strict=True):
+        values = (affects_code, default, default_text, doc, kind, name, no_effect, owner, read_only, scoped)
+        for slot, value in zip(Option.__slots__, values, strict=True):
             object.__setattr__(self, slot, value)
         self._check()
 
@@ -137,8 +137,7 @@ class Option(Generic[T_co]):
         return f"Option{self._fields()}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        kept = partial(Option, scoped=self.scoped, default_text=self.default_text)
-        return kept, self._fields()[:8]
+        return partial(Option, scoped=self.scoped, default_text=self.default_text), self._fields()[:8]
 
     def owned_by(self, owner: str) -> Option[T_co]:
         """Return the same declaration, with the distribution it belongs to."""
@@ -165,7 +164,7 @@ class Option(Generic[T_co]):
                 raise OptionDefinitionError(msg) from error
 
     def describe_default(self) -> str:
-        """Return the default as listings show it; where it is computed, the words for how."""
+        """Return the default as listings show it; one that is computed is described in words."""
         if not callable(self.default):
             return repr(self.make_default())
         return self.default_text or "computed"
@@ -175,15 +174,15 @@ class Option(Generic[T_co]):
         """The part of the name before the last double underscore, or an empty string."""
         return self.name.rpartition("__")[0]
 
-    def accept(self, given: object, origin: str = "") -> T_co:
+    def accept(self, setting: object, origin: str = "") -> T_co:
         """Return the value to keep for a value or text.
 
         Parameters
         ----------
-        given
+        setting
             A value as assigned, or a text.
         origin
-            Where it was found, quoted by the error.
+            Where the setting stands, quoted by the error.
 
         Raises
         ------
@@ -191,10 +190,10 @@ class Option(Generic[T_co]):
             If the kind refuses it.
         """
         try:
-            return self.kind.parse(given)
+            return self.kind.parse(setting)
         except (ValueError, TypeError) as error:
             place = f" in {origin}" if origin else ""
-            msg = f"option {self.name}: cannot be {given!r}{place}. Give {self.kind.allowed}."
+            msg = f"option {self.name}: cannot be {setting!r}{place}. Give {self.kind.allowed}."
             raise OptionValueError(msg) from error
 
     def make_default(self) -> T_co:

@@ -1,4 +1,4 @@
-"""What treadle's own distributions bring: for what is asked of one that is not installed, and to know its code.
+"""What treadle's own distributions provide: for advice on what is not installed, and to recognise their code.
 
 Below the backends this is the only module that names any of them; what is installed is found by its entry points.
 """

@@ -46,8 +46,8 @@ class Registry:
             )
             raise OptionDefinitionError(msg)
         sections = set(_prefixes(name))
-        taken = name in self._sections or sections & self._options.keys()
-        if taken or any(self._is_reserved(part) for part in (name, *sections)):
+        clashes = name in self._sections or sections & self._options.keys()
+        if clashes or any(self._is_reserved(part) for part in (name, *sections)):
             msg = f"option {name}: the name, or its section, is in use for something else. Choose another."
             raise OptionDefinitionError(msg)
         self._options[name] = option
@@ -121,7 +121,7 @@ def load_declarations(ref: EntryPointRef) -> tuple[Option[object], ...]:
         spec = _find_alone(module_name, parent)
         module = module_from_spec(spec)
         if spec.loader is None:
-            msg = f"{module_name} is no module with a source"
+            msg = f"{module_name} is not a module with a source"
             raise ImportError(msg)
         spec.loader.exec_module(module)
         declared = getattr(module, attribute, None)

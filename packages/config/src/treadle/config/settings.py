@@ -50,7 +50,7 @@ class Config:
     False
     """
 
-    # The attributes that are no options. They are set as they stand, all others through the options.
+    # The attributes that are not options: set directly, all others through the options.
     __slots__ = (
         *("__weakref__", "_assigned", "_computed", "_derived", "_environ", "_external", "_frame", "_generation"),
         *("_installed", "_lock", "_registry", "_snapshot", "_state", "_used", "_values", "_warned"),
@@ -126,11 +126,11 @@ class Config:
             frame.reads |= inputs
         if name in self._assigned or name in self._external or inputs.isdisjoint(frame.values):
             return value
-        kept = frame.computed.get(name)
-        if kept is None or kept[0] != self._generation:
-            kept = (self._generation, self._evaluate(self._registry.get(name), frame.values)[0])
-            frame.computed[name] = kept
-        return kept[1]
+        computed = frame.computed.get(name)
+        if computed is None or computed[0] != self._generation:
+            computed = (self._generation, self._evaluate(self._registry.get(name), frame.values)[0])
+            frame.computed[name] = computed
+        return computed[1]
 
     def _base(self, name: str, *, use: bool) -> object:
         """Return the process-wide value, or a section."""
@@ -146,8 +146,8 @@ class Config:
             value = self._unscoped(option)
             fixed = self._read_only_parts(option, value)
             if use:
-                for each, its in fixed:
-                    self._used.setdefault(each, (reader_place(), its))
+                for used, used_value in fixed:
+                    self._used.setdefault(used, (reader_place(), used_value))
             if use or not fixed:
                 self._values[name] = value
             return value
@@ -155,9 +155,9 @@ class Config:
     def _unscoped(self, option: Option[object]) -> object:
         """Return an option's value outside of every block: assigned, from outside, or the default."""
         name = option.name
-        given = self._assigned.get(name) or self._external.get(name)
-        if given is not None:
-            return given[0]
+        setting = self._assigned.get(name) or self._external.get(name)
+        if setting is not None:
+            return setting[0]
         if name not in self._computed:
             self._computed[name] = self._evaluate(option, {})
             if self._computed[name][1]:
@@ -167,21 +167,21 @@ class Config:
     def _read_only_parts(self, option: Option[object], value: object) -> list[tuple[str, object]]:
         """Return the read-only options that a use of an option uses, itself included, with their values."""
         name = option.name
-        given = name in self._assigned or name in self._external
+        is_set = name in self._assigned or name in self._external
         # A default may have asked for an option whose package is not installed.
-        inputs = [] if given else sorted(each for each in self._computed[name][1] if each in self._registry)
-        parts = [(each, self._base(each, use=False)) for each in inputs if self._registry.get(each).read_only]
+        inputs = [] if is_set else sorted(part for part in self._computed[name][1] if part in self._registry)
+        parts = [(part, self._base(part, use=False)) for part in inputs if self._registry.get(part).read_only]
         return [*parts, (name, value)] if option.read_only else parts
 
     def _evaluate(self, option: Option[object], values: Mapping[str, object]) -> tuple[object, frozenset[str]]:
         """Compute a default and the names of the options it was computed from."""
         if not callable(option.default):
             return option.make_default(), frozenset()
-        around = self._frame.get()
-        if around is not None and around.is_evaluating(option.name):
+        outer = self._frame.get()
+        if outer is not None and outer.is_evaluating(option.name):
             msg = f"option {option.name}: its default depends on itself. Break the circle of defaults."
             raise OptionDefinitionError(msg)
-        inner = Frame({}, around, option, "default", values, evaluating=option.name, reads=set())
+        inner = Frame({}, outer, option, "default", values, evaluating=option.name, reads=set())
         token = self._frame.set(inner)
         try:
             value = option.make_default()
@@ -192,7 +192,7 @@ class Config:
     # ------------------------------------------------------------ loading
 
     def _load(self) -> None:
-        """Collect the declared options and the settings from outside, once; a failure is met again next time."""
+        """Collect the declared options and the settings from outside, once; the next call retries a failure."""
         if self._state == "loaded":
             return
         if self._state == "loading":
@@ -217,7 +217,7 @@ class Config:
             return []
         fresh = Registry(_is_taken)
         failures = fresh.load_installed()
-        for option in self._registry:  # those added by hand
+        for option in self._registry:  # those added by `add`
             fresh.add(option)
         for option in fresh:
             self._bind(option.name)
@@ -262,11 +262,11 @@ class Config:
             if option is None:
                 return
             self._refuse_inside_block(name)
-            kept = option.accept(value)
-            self._refuse_used(option, kept)
-            self._warn_if_no_effect(option, kept)
+            accepted = option.accept(value)
+            self._refuse_used(option, accepted)
+            self._warn_if_no_effect(option, accepted)
             file, line = user_place()
-            self._assigned[name] = (kept, f"{file}:{line}")
+            self._assigned[name] = (accepted, f"{file}:{line}")
             self._forget(name)
 
     def __delattr__(self, name: str) -> None:
@@ -305,13 +305,13 @@ class Config:
         ReadOnlyOptionError
             On entering, for a read-only option: its value would change when the block ends.
         """
-        wanted = {**dict(values), **more}
+        changes = {**dict(values), **more}
         accepted: dict[str, object] | None = None
 
         def resolved() -> Mapping[str, object]:
             nonlocal accepted
-            if accepted is None or any(name in self._used for name in wanted):
-                accepted = self._accept_all(wanted)
+            if accepted is None or any(name in self._used for name in changes):
+                accepted = self._accept_all(changes)
             return accepted
 
         return ScopedValues(self._frame, "change_flags", resolved)
@@ -369,12 +369,12 @@ class Config:
         if option.name in self._used and option.read_only and value != self._used[option.name][1]:
             raise ReadOnlyOptionError(self._used_text(option, f"{value!r}"))
 
-    def _used_text(self, option: Option[object], given: str) -> str:
+    def _used_text(self, option: Option[object], attempt: str) -> str:
         place, value = self._used[option.name]
         advice = ", or for a block in change_flags" if option.scoped else ", which is read first"
         return (
             f"option {option.name}: read-only since its first use, by {place}, with the value {value!r}; given "
-            f"{given}. Set it before that, or in TREADLE_FLAGS{advice}."
+            f"{attempt}. Set it before that, or in TREADLE_FLAGS{advice}."
         )
 
     def _forget(self, name: str) -> None:
@@ -394,11 +394,11 @@ class Config:
         Raises
         ------
         OptionDefinitionError
-            If it is no `Option`, or its name is taken.
+            If it is not an `Option`, or its name is taken.
         """
-        given: object = option
-        if not isinstance(given, Option):
-            msg = f"config.add: an Option is needed, got {given!r}. Write config.add(Option.integer('name', ...))."
+        candidate: object = option
+        if not isinstance(candidate, Option):
+            msg = f"config.add: an Option is needed, got {candidate!r}. Write config.add(Option.integer('name', ...))."
             raise OptionDefinitionError(msg)
         with self._lock:
             self._registry.add(option)
@@ -440,9 +440,9 @@ class Config:
         Asking again gives the same object until an option changes.
         """
         frame = self._frame.get()
-        kept = self._snapshot if frame is None else frame.snapshot
-        if kept is not None and kept[0] == self._generation:
-            return kept[1]
+        cached = self._snapshot if frame is None else frame.snapshot
+        if cached is not None and cached[0] == self._generation:
+            return cached[1]
         with self._lock:
             options = self.options()
             generation = self._generation
@@ -480,18 +480,18 @@ class Config:
     def _named(self, names: Iterable[str]) -> list[Option[object]]:
         """Return the options that any of the names fits, by name."""
         options = self.options()
-        found: set[str] = set()
-        for given in names:
-            name = given.replace(".", "__")
+        chosen: set[str] = set()
+        for text in names:
+            name = text.replace(".", "__")
             fitting = [name] if name in self._registry else [o.name for o in options if o.name.startswith(name)]
             if not fitting:
-                raise UnknownOptionError(self._registry.explain_missing(given))
-            found.update(fitting)
-        return [option for option in options if option.name in found or not found]
+                raise UnknownOptionError(self._registry.explain_missing(text))
+            chosen.update(fitting)
+        return [option for option in options if option.name in chosen or not chosen]
 
     def _default_text(self, option: Option[object]) -> str:
-        known = self._computed.get(option.name)
-        return shown(known[0]) if known is not None and not option.default_text else option.describe_default()
+        computed = self._computed.get(option.name)
+        return shown(computed[0]) if computed is not None and not option.default_text else option.describe_default()
 
     def __repr__(self) -> str:
         return self.describe()

@@ -100,8 +100,8 @@ def rc_paths(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> 
 def parse_flags(text: str, problems: list[OptionSourceError], *, windows: bool = os.name == "nt") -> Iterator[Setting]:
     """Yield the settings of a text like ``floatX=float32,gcc__cxxflags="-O3,-g"``.
 
-    Commas separate; quotes protect them as in a shell, and so does a backslash but on Windows, where it separates
-    folders. Blanks around an item do not count. `problems` gets an error for each item that is not ``key=value``, and
+    Commas separate; quotes protect them as in a shell, and so does a backslash except on Windows, where it separates
+    folders. Blanks around an item are ignored. `problems` gets an error for each item that is not ``key=value``, and
     for a quote that is not closed.
     """
     lexer = shlex.shlex(text, posix=True)
@@ -144,7 +144,7 @@ def parse_rc(text: str, file: str, environ: Mapping[str, str], problems: list[Op
             problems.append(error)
     return [
         Setting(name, _interpolate("\n".join(lines), environ), f"{file}:{number}")
-        for name, (number, lines) in reader.found.items()
+        for name, (number, lines) in reader.settings.items()
     ]
 
 
@@ -152,7 +152,7 @@ class _RcReader:
     """Reads the lines of an rc file one after the other; a line that is refused changes nothing but ends a value."""
 
     def __init__(self, file: str) -> None:
-        self.found: dict[str, tuple[int, list[str]]] = {}
+        self.settings: dict[str, tuple[int, list[str]]] = {}
         self._file = file
         self._section: str | None = None
         self._last: list[str] | None = None
@@ -169,14 +169,14 @@ class _RcReader:
             self._section = _section_of(stripped, self._file, number)
             return
         name, value = _item_of(stripped, self._section, self._file, number)
-        if name in self.found:
+        if name in self.settings:
             msg = (
-                f"{self._file}:{number}: {name} is given twice, first on line {self.found[name][0]}, again as "
+                f"{self._file}:{number}: {name} is given twice, first on line {self.settings[name][0]}, again as "
                 f"{stripped!r}. Remove one of the two."
             )
             raise OptionSourceError(msg)
         self._last = [value]
-        self.found[name] = (number, self._last)
+        self.settings[name] = (number, self._last)
 
 
 def _section_of(line: str, file: str, number: int) -> str:

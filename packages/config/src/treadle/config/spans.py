@@ -1,4 +1,4 @@
-"""What a compilation is doing, and how long each part takes: told by those who do it, kept where somebody asks."""
+"""What a compilation is doing and how long each part takes: reported by the code that does it, kept on request."""
 
 from contextvars import ContextVar
 from threading import get_ident
@@ -56,14 +56,14 @@ class Spans:
 
     def seconds(self, name: str) -> float:
         """Return the time of all spans of a name; one inside another of its name counts once."""
-        return sum(one.seconds for one in self.ended if one.path[-1] == name and name not in one.path[:-1])
+        return sum(ended.seconds for ended in self.ended if ended.path[-1] == name and name not in ended.path[:-1])
 
 
 _CURRENT: ContextVar[Spans | None] = ContextVar("treadle spans", default=None)
 
 
 class _Nothing:
-    """What `span` returns where nobody asked."""
+    """What `span` returns where nobody collects spans."""
 
     __slots__ = ()
 
@@ -119,14 +119,14 @@ _NOTHING = _Nothing()
 
 
 def collecting(spans: Spans) -> _Nothing:
-    """Return a context in which this thread or task tells its spans to `spans`, and to nobody else."""
+    """Return a context in which this thread or task reports its spans to `spans`, and to nobody else."""
     return _Collecting(spans)
 
 
 def span(name: str) -> _Nothing:
     """Return a context that is a span of this name; it costs next to nothing where nobody collects.
 
-    A span without a name is none.
+    Without a name, nothing is recorded.
 
     >>> spans = Spans()
     >>> with collecting(spans), span("linking"), span("compiler"):

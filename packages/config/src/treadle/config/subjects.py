@@ -1,4 +1,4 @@
-"""What an error about a wrong argument is about: the function that the user called, by the name it was called by.
+"""The subject of errors about wrong arguments: the function that the user called, by the name it was called by.
 
 Messages are written where something turns out to be wrong, often deep inside of the function that was called. When such
 an error is made, the frames of the stack tell which function of treadle's the user's code called. Calls that succeed
@@ -27,7 +27,7 @@ T = TypeVar("T")
 _SUBJECT = re.compile(r"(?:[A-Za-z_][\w.]*(?:\{[^{}]*\}|\([^()]*\))?|truth value)(?=: )")
 # Frames of these stand for what they belong to.
 _MAKERS = frozenset(("__init__", "__new__", "__post_init__"))
-# What is called by other signs than a name, and says itself what is wrong.
+# Methods behind operators and syntax, whose messages say themselves what is wrong.
 _SIGNS = frozenset(("__getitem__", "__setitem__", "__getattr__", "__iter__"))
 # How NumPy asks what a function of its own means: the name of the variable that holds this function.
 _OF_NUMPY = {"__array_function__": "func", "__array_ufunc__": "ufunc"}
@@ -35,7 +35,7 @@ _OF_NUMPY = {"__array_function__": "func", "__array_ufunc__": "ufunc"}
 _OF_GRAPHS = frozenset(("compile", "graph", "link", "rewrite", "printing", "testing", "cache", "config"))
 # Modules whose functions differentiate whole graphs: a class is then the op that is at fault.
 _OF_DERIVATIVES = frozenset(("reverse_mode", "jacobians", "jvp", "derivatives", "numeric_gradients", "calculus"))
-# Subjects of what turns arguments into tensors and types, which nobody means to call.
+# Subjects of conversions of arguments to tensors and types, which users do not call themselves.
 _CONVERSIONS = frozenset(("constant", "as_tensor_variable", "TensorType", "shared", "Variable", "cast"))
 _DEEPEST = 8
 # Flags of code whose function takes any number of arguments, and any keywords.
@@ -52,7 +52,7 @@ def alias(called: T, name: str) -> T:
     """
     if not isinstance(called, FunctionType):
         other = copy(called)
-        object.__setattr__(other, "called_as", name)  # what is called may be frozen
+        object.__setattr__(other, "called_as", name)  # it may be a frozen dataclass
         return other
     code = called.__code__.replace(co_name=name, co_qualname=name)
     function = FunctionType(code, called.__globals__, name, called.__defaults__, called.__closure__)
@@ -81,19 +81,19 @@ def about_call(message: str, *about: object) -> str:
     The message, for instance ``"svd: a: 'a' is no array of numbers. Pass numbers."`` It is left as it is where there is
     no such function, or where the function takes a whole graph and the message is about a part of it.
     """
-    known = _SUBJECT.match(message) if isinstance(message, str) else None  # errors can be made of anything
-    if known is None or known.group().startswith("numpy."):
+    subject_match = _SUBJECT.match(message) if isinstance(message, str) else None  # errors can be made of anything
+    if subject_match is None or subject_match.group().startswith("numpy."):
         return message
     frames = _own_frames()
-    for at, frame in enumerate(frames):
+    for index, frame in enumerate(frames):
         subject, module = _called(frame)
-        if subject in _SIGNS or _stays(known.group(), frame, module):
+        if subject in _SIGNS or _stays(subject_match.group(), frame, module):
             return message
         if subject:
-            parameter = _parameter(frames[at:], about[0]) if about and not subject.startswith("numpy.") else ""
-            if not parameter and known.group() in _parameters(frame):
-                parameter = known.group()
-            return f"{subject}: {parameter}{': ' if parameter else ''}{message[known.end() + 2 :]}"
+            parameter = _parameter(frames[index:], about[0]) if about and not subject.startswith("numpy.") else ""
+            if not parameter and subject_match.group() in _parameters(frame):
+                parameter = subject_match.group()
+            return f"{subject}: {parameter}{': ' if parameter else ''}{message[subject_match.end() + 2 :]}"
     return message
 
 
@@ -117,7 +117,7 @@ def _stays(subject: str, frame: FrameType, module: str) -> bool:
 def _own_frames() -> list[FrameType]:
     """Return treadle's own frames between the user's innermost one and the error, the outermost first."""
     frames: list[FrameType] = []
-    frame: FrameType | None = sys._getframe(3)  # whatever made the error
+    frame: FrameType | None = sys._getframe(3)  # the caller of `about_call`
     while frame is not None and is_own_module(frame.f_globals.get("__name__")):
         frames.append(frame)
         frame = frame.f_back
@@ -151,18 +151,18 @@ def _closure(frame: FrameType) -> FunctionType | None:
     """Return the function that runs in a frame, one of many that may share the code of one definition."""
     code = frame.f_code
     variables = frame.f_locals
-    wrapped = variables.get("function")  # as a wrapper calls what it has its name from, by which it is found at once
+    wrapped = variables.get("function")  # by convention a wrapper's name for the function it wraps: no search needed
     if "function" in code.co_freevars and isinstance(wrapped, FunctionType):
         return wrapped
 
-    def runs(found: FunctionType) -> bool:
-        cells = zip(code.co_freevars, found.__closure__ or (), strict=True)
+    def runs(candidate: FunctionType) -> bool:
+        cells = zip(code.co_freevars, candidate.__closure__ or (), strict=True)
         return all(name in variables and cell.cell_contents is variables[name] for name, cell in cells)
 
     known = [function for reference in _SHARING.get(code, ()) if (function := reference()) is not None]
     closure = next(filter(runs, known), None)
     if closure is None:
-        # This looks at all objects that there are, so that what it finds is kept.
+        # This looks at all objects of the process, so the result is kept.
         sharing = [x for x in gc.get_referrers(code) if isinstance(x, FunctionType) and x.__code__ is code]
         _SHARING[code] = [weakref.ref(function) for function in sharing]
         closure = next(filter(runs, sharing), None)
@@ -197,21 +197,21 @@ def _parameter(frames: list[FrameType], value: object) -> str:
                     return str(name)
         if called or not takes_any:
             return ""
-        # What takes whatever comes hands it on to what knows it by name.
+        # A function of `*args` hands them on to one that has them by name.
     return ""
 
 
-def _place(called: object, given: object, value: object) -> str:
-    """Return which of the operands of something that is called with any number of them is meant."""
-    if not isinstance(given, tuple):
+def _place(called: object, operands: object, value: object) -> str:
+    """Return which of the operands of something called with any number of them is meant; an empty string if none."""
+    if not isinstance(operands, tuple):
         return ""
-    place = next((i for i, item in enumerate(given) if _holds(item, value)), None)
+    place = next((i for i, item in enumerate(operands) if _holds(item, value)), None)
     if place is None:
         return ""
     names = list(getattr(called, "parameters", None) or ())
     if place < len(names):
         return str(names[place])
-    return f"operand {place + 1}" if len(given) > 1 else ""
+    return f"operand {place + 1}" if len(operands) > 1 else ""
 
 
 def _holds(argument: object, value: object, depth: int = 0) -> bool:
