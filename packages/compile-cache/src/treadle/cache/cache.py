@@ -1,4 +1,4 @@
-"""The compile cache: what was made once is not made again, in any process of this user."""
+"""The compile cache: compiled code is kept and used again, in every process of this user."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -115,9 +115,9 @@ class Cache:
         payload = self.get(key)
         if payload is not None:
             return payload
-        with self.claim(key) as made:
-            if made is not None:
-                return made
+        with self.claim(key) as existing:
+            if existing is not None:
+                return existing
             self._counters.count("made")
             payload = make()
             self.put(key, payload, meta)
@@ -161,16 +161,15 @@ class Cache:
         FileNotFoundError
             If `make` did not write the file.
         """
-        found = self._store.find_file(check_key(key), suffix)
-        self._counters.count("misses" if found is None else "hits")
-        if found is not None:
-            return found
+        path = self.file(key, suffix)
+        if path is not None:
+            return path
         folder = self._store.folder(key)
         with self._claims.hold(f"{key}{suffix}", folder, lambda: self._store.has_file(key, suffix)):
-            found = self._store.find_file(key, suffix)
-            if found is not None:
+            path = self._store.find_file(key, suffix)
+            if path is not None:
                 self._counters.count("hits")
-                return found
+                return path
             self._counters.count("made")
             path = self._store.add_file(key, suffix, make)
             self._counters.count("puts")
@@ -197,24 +196,24 @@ class Cache:
     def explain(self, key: str) -> str:
         """Return sentences on what a request for this key meets, and why."""
         check_key(key)
-        found = [info for info in self.list() if info.key == key]
+        infos = [info for info in self.list() if info.key == key]
         place = f"in {self.directory}" if self.persistent else f"in memory, since {self.directory} cannot be used"
-        if not found:
+        if not infos:
             return f"{key}: not {place}. It was never made under this key, or was removed for size."
         lines = []
-        for info in found:
+        for info in infos:
             about = "".join(f", {name} {value}" for name, value in sorted(info.meta.items()))
             lines.append(f"{key}: {info.kind} of {info.size} bytes {place}{about}. {info.fault or 'A request hits.'}")
         return "\n".join(lines)
 
     def file(self, key: str, suffix: str) -> Path | None:
         """Return the file that `materialise` made for a key, if it is there and undamaged."""
-        found = self._store.find_file(check_key(key), suffix)
-        self._counters.count("misses" if found is None else "hits")
-        return found
+        path = self._store.find_file(check_key(key), suffix)
+        self._counters.count("misses" if path is None else "hits")
+        return path
 
     def discard(self, key: str) -> None:
-        """Remove what is kept under a key: what was made turned out to be of no use."""
+        """Remove what is kept under a key, because it turned out to be of no use."""
         self._store.discard(check_key(key))
 
     def verify(self) -> tuple[EntryInfo, ...]:

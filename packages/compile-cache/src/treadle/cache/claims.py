@@ -19,16 +19,10 @@ class Claims:
     """Hands out claims on keys.
 
     Between processes a claim is a lock file beside the entry, which the system releases when its
-    holder dies. Its stamp file is refreshed while the holder works; a claim whose stamp is older
-    than the timeout (a stopped process, a lost network) is taken over. A claim only saves work:
-    two makers of one key write the same entry, so a takeover that was wrong does no harm.
-
-    Parameters
-    ----------
-    wait
-        Returns the seconds between two attempts on a lock.
-    timeout
-        Returns the age in seconds at which a stamp that is not refreshed is void.
+    holder dies. `wait` gives the seconds between two attempts on it. Its stamp file is refreshed while
+    the holder works; a claim whose stamp is older than `timeout` (a stopped process, a lost network) is
+    taken over. A claim only saves work: two makers of one key write the same entry, so a takeover that
+    was wrong does no harm.
     """
 
     def __init__(self, wait: Callable[[], float], timeout: Callable[[], float]) -> None:
@@ -39,16 +33,10 @@ class Claims:
 
     @contextmanager
     def hold(self, name: str, folder: Path | None, ready: Callable[[], bool]) -> Iterator[None]:
-        """Hold the claim on `name`, or go on without it as soon as `ready` is true.
+        """Hold the claim on `name`, a file name, or go on without it as soon as `ready` is true.
 
-        Parameters
-        ----------
-        name
-            What is claimed; it becomes a file name.
-        folder
-            Where the lock file goes, which is there; None claims among this process's threads only.
-        ready
-            Whether another process has meanwhile made what the claim is for.
+        The lock file goes into `folder`; without one, the claim is among this process's threads only. `ready` says
+        whether another process has meanwhile made what the claim is for.
         """
         with self._among_threads(name):
             lock = None if folder is None else self._among_processes(folder / f"{name}.lock", ready)

@@ -1,4 +1,4 @@
-"""Reading and writing single files, whatever is in their place: pipes, links, folders, files of others."""
+"""Reading and writing single files, safe against pipes, links, folders and files of others in their place."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from treadle.cache.directory import current_user
 from treadle.cache.entry import size_of
 
 _CHUNK = 1 << 20
-_LARGEST = 1 << 30  # bytes of a file that is made by a compiler; reading what is larger would take for ever
+_LARGEST = 1 << 30  # bytes of a file that is made by a compiler; reading a larger one would take for ever
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Opening a pipe would wait for somebody to write into it.
 _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -22,18 +22,10 @@ _BY_FOLDER = os.open in os.supports_dir_fd
 
 
 class Access:
-    """Who may own what is read, and whether nobody else may be able to write to it.
-
-    Parameters
-    ----------
-    owners
-        Users; None where files have no numbered owner.
-    strict
-        Whether folders and files that group or others can write to are left alone.
-    """
+    """Who may own what is read; if `strict`, what group or others can write to is left alone."""
 
     def __init__(self, owners: frozenset[int] | None, *, strict: bool) -> None:
-        self._owners = owners
+        self._owners = owners  # None where files have no numbered owner
         self._strict = strict
 
     def fault(self, status: os.stat_result) -> str:
@@ -72,7 +64,7 @@ def _opened(path: Path, access: Access) -> Iterator[FileIO]:
     with FileIO(handle) as file:
         status = _check(path, handle, access)
         if not stat.S_ISREG(status.st_mode):
-            msg = f"{path} is no regular file"
+            msg = f"{path} is not a regular file"
             raise OSError(msg)
         yield file
 
@@ -89,15 +81,15 @@ def _check(path: Path, handle: int, access: Access) -> os.stat_result:
 def read_entry(path: Path, access: Access) -> bytes:
     """Return the bytes of an entry; of a file that cannot be one, only its beginning."""
     with _opened(path, access) as file:
-        found = bytearray(file.read(_CHUNK))
+        data = bytearray(file.read(_CHUNK))
         # What is longer than its header says is damaged: it may be longer than the memory.
-        size = size_of(bytes(found))
-        while len(found) <= size:
-            more = file.read(_CHUNK)
-            if not more:
+        size = size_of(bytes(data))
+        while len(data) <= size:
+            chunk = file.read(_CHUNK)
+            if not chunk:
                 break
-            found += more
-    return bytes(found)
+            data += chunk
+    return bytes(data)
 
 
 def begins_with(path: Path, beginning: bytes, access: Access) -> bool:

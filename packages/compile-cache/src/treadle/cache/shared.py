@@ -18,39 +18,32 @@ class SharedFolders:
 
     Entries are run as code. So a folder counts only if nobody but its owner can write to it, or exchange it by way of a
     folder that it is in, and if all these owners are this user or the system's administrator, or the user says that
-    others are trusted. The same holds for each folder inside and each file. What does not count is told once.
-
-    Parameters
-    ----------
-    named
-        Returns the folders.
-    trusted
-        Returns whether folders of other users count.
+    others are trusted. The same holds for each folder inside and each file. One that does not count costs one warning.
     """
 
     def __init__(self, named: Callable[[], Sequence[Path]], trusted: Callable[[], bool]) -> None:
         self._named = named
         self._trusted = trusted
         self._lock = new_lock()
-        self._told: set[Path] = set()
+        self._reported: set[Path] = set()
 
     def usable(self) -> list[Path]:
         """Return the folders that may be read."""
-        found = []
+        folders = []
         for folder in self._named():
             fault = self._fault(folder)
             if fault:
-                self._tell(folder, fault)
+                self._report(folder, fault)
             else:
-                found.append(folder)
-        return found
+                folders.append(folder)
+        return folders
 
     def read(self, folder: Path, file: Path) -> bytes | None:
         """Return the bytes of an entry in one of the folders; None if there is none that may be read."""
         try:
             return read_entry(file, self._access(folder))
         except UnsafeFileError as error:
-            self._tell(folder, str(error))
+            self._report(folder, str(error))
         except (OSError, MemoryError):
             pass
         return None
@@ -60,7 +53,7 @@ class SharedFolders:
         try:
             return checksum_of(file, self._access(folder)) == checksum
         except UnsafeFileError as error:
-            self._tell(folder, str(error))
+            self._report(folder, str(error))
         except OSError:
             pass
         return False
@@ -104,11 +97,11 @@ class SharedFolders:
             )
         return ""
 
-    def _tell(self, folder: Path, fault: str) -> None:
+    def _report(self, folder: Path, fault: str) -> None:
         with self._lock:
-            if folder in self._told:
+            if folder in self._reported:
                 return
-            self._told.add(folder)
+            self._reported.add(folder)
         warn_user(f"compile cache: the shared folder {folder} is not read: {fault}.", CacheWarning)
 
 

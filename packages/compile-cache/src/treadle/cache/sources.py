@@ -25,7 +25,7 @@ _STARTED = time.time()
 
 
 class Sources:
-    """Tells what code a module stands for: its own, its package's, and that of the user's modules it makes use of.
+    """Digests of the code that modules stand for: their own, their package's, and that of the user's modules they use.
 
     A digest is taken once in a process, which has loaded the code once too.
     """
@@ -62,21 +62,21 @@ class Sources:
 
     def stamps(self, modules: set[str]) -> dict[str, str | None]:
         """Return the stamp of each root that modules belong to, and of the roots that the user's among them use."""
-        found: dict[str, str | None] = {}
+        stamps: dict[str, str | None] = {}
         pending = sorted(modules)
         seen = set(pending)
         while pending:
             module = pending.pop()
             root = self.root(module)
             if root is None:
-                found[module] = None
-            elif root and root not in found:
-                found[root] = self.stamp(root)
+                stamps[module] = None
+            elif root and root not in stamps:
+                stamps[root] = self.stamp(root)
                 if self.is_users(root):
                     more = {name for loaded in _loaded_of(root) for name in _used_by(loaded)} - seen
                     seen |= more
                     pending += sorted(name for name in more if self.is_users(name))
-        return found
+        return stamps
 
     def is_users(self, module: str | None) -> bool:
         """Whether a module is neither Python's, nor installed, nor treadle's, and its code is in a file."""
@@ -160,8 +160,8 @@ def _python_files(folders: list[str]) -> Iterator[str]:
     pending = list(folders)
     while pending:
         try:
-            with os.scandir(pending.pop()) as found:
-                for entry in found:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
                     if entry.is_dir():
                         if entry.name != "__pycache__":
                             pending.append(entry.path)

@@ -51,7 +51,7 @@ _ROOM = 1 << 22  # bytes that a directory must still take for a failure not to b
 
 
 class _NotKeptError(OSError):
-    """A file was made and could not be put into its place."""
+    """A file was written and could not be put into its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +67,11 @@ class StoredFile:
 class Store:
     """Keeps bytes by key in a directory, and in memory where the directory cannot be used.
 
-    A directory that turns out unusable, at once or later (a full disk), costs one warning; from then on what
-    cannot be written is kept in memory, and files go to a private temporary folder.
-
-    Parameters
-    ----------
-    directory
-        The directory; it is made, private to the user, when first needed.
-    max_bytes
-        Returns the size above which the least recently used files are removed.
-    evicted
-        Told how many files were removed for size or age.
-    max_age
-        Returns the seconds after its last use for which a file may be used again.
-    shared
-        Further directories, which are only read.
-    quiet
-        Whether an unusable directory costs no warning.
+    The directory is made, private to the user, when first needed. One that turns out unusable, at once or later (a
+    full disk), costs one warning, unless `quiet`; from then on what cannot be written is kept in memory, and files go
+    to a private temporary folder. Files may be used until `max_age` seconds after their last use. Above `max_bytes`
+    the least recently used ones are removed; `evicted` is called with how many were removed for size or age. The
+    folders of `shared` are only read.
     """
 
     def __init__(
@@ -266,21 +254,21 @@ class Store:
             work = None
             try:
                 work = Path(tempfile.mkdtemp(prefix=".make-", dir=folder))
-                return self._made_in(folder, work, key, suffix, make)
+                return self._make_in(folder, work, key, suffix, make)
             except Exception as error:
-                # Makers start compilers, which tell in their own words that the disk is full.
+                # Makers start compilers, whose errors say in other words that the disk is full.
                 ours = work is None or isinstance(error, _NotKeptError)
-                if not ours and not _is_of_disk(error, folder) and _has_room(folder):
+                if not ours and not _is_disk_error(error, folder) and _has_room(folder):
                     raise
                 self._warn(str(error) if ours else f"there is no room left: {type(error).__name__}")
         folder = self._temporary_folder()
-        return self._made_in(folder, Path(tempfile.mkdtemp(prefix=".make-", dir=folder)), key, suffix, make)
+        return self._make_in(folder, Path(tempfile.mkdtemp(prefix=".make-", dir=folder)), key, suffix, make)
 
-    def _made_in(self, folder: Path, work: Path, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
+    def _make_in(self, folder: Path, work: Path, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
         try:
-            made = work / f"{key}{suffix}"
-            make(made)
-            path, size = _moved(made, folder, key, suffix)
+            file = work / f"{key}{suffix}"
+            make(file)
+            path, size = _move(file, folder, key, suffix)
         finally:
             _remove(work)
         if folder != self._temporary:
@@ -297,7 +285,7 @@ class Store:
             shard = path.parent
             if shard not in marked:
                 marked[shard] = is_marked(root) or is_marked(shard)
-            if _KEPT.fullmatch(path.name) and (marked[shard] or _says_ours(path)):
+            if _KEPT.fullmatch(path.name) and (marked[shard] or _is_ours(path)):
                 yield StoredFile(path, path.name[:64], status.st_size, max(status.st_atime, status.st_mtime))
 
     def memory(self) -> dict[str, bytes]:
@@ -311,8 +299,8 @@ class Store:
             self._memory.pop(key, None)
         path = self.path(key)
         if path is not None:
-            for found in (path, *_fitting(path.parent, f"{key}-", "")):
-                _unlink(found)
+            for file in (path, *_fitting(path.parent, f"{key}-", "")):
+                _unlink(file)
 
     def empty(self) -> int:
         """Remove every entry and file, and return how many there were."""
@@ -334,8 +322,8 @@ class Store:
 
     def _nested(self, root: Path) -> list["Store"]:
         """Return the caches inside the directory."""
-        found = [root / name for name in _NESTED if stat.S_ISDIR(_mode(root / name))]
-        return [Store(folder, self._max_bytes, self._evicted, quiet=True) for folder in found]
+        folders = [root / name for name in _NESTED if stat.S_ISDIR(_mode(root / name))]
+        return [Store(folder, self._max_bytes, self._evicted, quiet=True) for folder in folders]
 
     def destroy(self) -> int:
         """Remove all that the cache put into the directory, and return how many entries and files it held.
@@ -381,7 +369,7 @@ class Store:
                 if self._size is None:
                     self._size = self._look_through(root)
                     note.write(self._size)
-                    size = 0  # it was seen
+                    size = 0  # the pass counted it
             if size:
                 self._size += size
                 note.add(size)
@@ -391,9 +379,9 @@ class Store:
                 note.write(self._size)
 
     def _look_through(self, root: Path) -> int:
-        """Return the bytes of the directory; remove what has not been of use for long, and what was left behind.
+        """Return the bytes of the directory; remove files unused for long, and what was left behind.
 
-        Other processes may still take files that are a little over age.
+        Files a little over age stay, since other processes may still use them.
         """
         now = time.time()
         oldest, abandoned = now - self._max_age() - _GRACE, now - _ABANDONED
@@ -402,7 +390,7 @@ class Store:
             if _KEPT.fullmatch(seen.name):
                 if seen.used >= oldest:
                     size += seen.size
-                elif seen.marked or _says_ours(seen.path):
+                elif seen.marked or _is_ours(seen.path):
                     removed += _unlink(seen.path)
             elif seen.used < abandoned:
                 unfinished = _UNFINISHED if seen.marked else _SURELY_UNFINISHED
@@ -417,11 +405,11 @@ class Store:
         root = self.root()
         if root is None:
             return []
-        found = []
+        paths = []
         for shard in _shards(root):
             names = _UNFINISHED if is_marked(shard) or is_marked(root) else _SURELY_UNFINISHED
-            found += [shard / name for name in names_in(shard) if names.fullmatch(name)]
-        return found
+            paths += [shard / name for name in names_in(shard) if names.fullmatch(name)]
+        return paths
 
     def _evict(self, root: Path, limit: int, written: Path) -> int:
         """Remove files until nine tenths of the limit are left, so that not every write evicts; return what is left.
@@ -434,7 +422,7 @@ class Store:
         for seen in files:
             if size <= limit * 9 // 10:
                 break
-            if seen.path != written and (seen.marked or _says_ours(seen.path)) and _unlink(seen.path):
+            if seen.path != written and (seen.marked or _is_ours(seen.path)) and _unlink(seen.path):
                 size -= seen.size
                 removed += 1
         self._evicted(removed)
@@ -482,15 +470,15 @@ def _remove_named(folder: Path, names: re.Pattern[str]) -> None:
             _unlink(folder / name)
 
 
-def _moved(made: Path, folder: Path, key: str, suffix: str) -> tuple[Path, int]:
-    """Put a file that was made into its place; return the place and its size."""
+def _move(file: Path, folder: Path, key: str, suffix: str) -> tuple[Path, int]:
+    """Put a new file into its place; return the place and its size."""
     try:
-        path = folder / f"{key}-{checksum_of(made, own())}{suffix}"
-        size = made.stat().st_size
-        made.replace(path)
+        path = folder / f"{key}-{checksum_of(file, own())}{suffix}"
+        size = file.stat().st_size
+        file.replace(path)
     except OSError as error:
-        if not os.path.lexists(made) and folder.is_dir():
-            raise  # it was not made
+        if not os.path.lexists(file) and folder.is_dir():
+            raise  # nothing was written
         raise _NotKeptError(str(error)) from error
     return path, size
 
@@ -512,7 +500,7 @@ def _fitting(folder: Path, beginning: str, end: str) -> list[Path]:
     return [folder / name for name in names_in(folder) if name.startswith(beginning) and name.endswith(end)]
 
 
-def _says_ours(path: Path) -> bool:
+def _is_ours(path: Path) -> bool:
     """Whether the content of a file says that a cache wrote it."""
     try:
         if path.suffix == ".entry":
@@ -546,14 +534,14 @@ def file_fault(path: Path) -> str:
     return f"{path.name}: damaged: the checksum does not fit. It counts as missing and will be made anew."
 
 
-_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE})
+_DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE})
 
 
-def _is_of_disk(error: Exception, folder: Path) -> bool:
+def _is_disk_error(error: Exception, folder: Path) -> bool:
     """Whether an error tells of the disk, or of a file in the folder, rather than of what was to be made."""
     if not isinstance(error, OSError):
         return False
-    return error.errno in _OF_DISKS or str(error.filename).startswith(str(folder))
+    return error.errno in _DISK_ERRORS or str(error.filename).startswith(str(folder))
 
 
 def _has_room(folder: Path) -> bool:

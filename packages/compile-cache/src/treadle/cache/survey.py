@@ -1,4 +1,4 @@
-"""What a directory holds, seen in one pass that reads no content; and how much that was, noted between passes."""
+"""What a directory holds, listed in one pass that reads no content, and its size, noted between passes."""
 
 from __future__ import annotations
 
@@ -23,25 +23,13 @@ _LONGEST = 1 << 20  # bytes of a note: a line for each write since the last pass
 
 
 class Seen(NamedTuple):
-    """A file as a pass over the directory sees it.
-
-    Attributes
-    ----------
-    folder, name
-        The folder that it is in, and its name there.
-    size
-        Its bytes.
-    used
-        When it was last read or written, as seconds since 1970.
-    marked
-        Whether it lies in a folder that the cache made.
-    """
+    """A file as a pass over the directory sees it."""
 
     folder: Path
     name: str
-    size: int
-    used: float
-    marked: bool
+    size: int  # in bytes
+    used: float  # when it was last read or written, in seconds since 1970
+    marked: bool  # whether it lies in a folder that the cache made
 
     @property
     def path(self) -> Path:
@@ -60,7 +48,7 @@ def survey(root: Path) -> Iterator[Seen]:
         for entry in _entries(folder):
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:  # it is gone meanwhile
+            except OSError:  # removed meanwhile
                 continue
             is_file = stat.S_ISREG(status.st_mode)
             used = max(status.st_atime, status.st_mtime) if is_file else status.st_mtime
@@ -69,21 +57,16 @@ def survey(root: Path) -> Iterator[Seen]:
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:
         return []
 
 
 class SizeNote:
-    """How many bytes a directory holds, in a file of it: what the last pass found, and a line for each write since.
+    """A file in a directory that notes its size: what the last pass counted, and a line for each write since.
 
     Writes of several processes are appended; what is lost between a pass and its note is found by the next pass.
-
-    Parameters
-    ----------
-    root
-        The directory.
     """
 
     def __init__(self, root: Path) -> None:
@@ -94,11 +77,11 @@ class SizeNote:
         try:
             if self._file.lstat().st_size > _LONGEST:
                 return None
-            first, *rest = self._file.read_text(encoding="ascii").split("\n")
+            first, *writes = self._file.read_text(encoding="ascii").split("\n")
             total, when = first.split()
             if not 0 <= time.time() - float(when) <= _EVERY:
                 return None
-            return int(total) + sum(int(line) for line in rest[:-1])
+            return int(total) + sum(int(line) for line in writes[:-1])
         except (OSError, ValueError):
             return None
 
