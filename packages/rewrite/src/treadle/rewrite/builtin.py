@@ -34,7 +34,7 @@ def fold(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
         return None
     cells: list[list[object]] = [[None] for _ in node.outputs]
     try:
-        perform_early(node, _given(node), cells)
+        perform_early(node, _arguments(node), cells)
     except (ArithmeticError, LookupError, NotImplementedError, TypeError, ValueError):
         return None
     values = [cell[0] for cell in cells]
@@ -45,7 +45,7 @@ def fold(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
     ]
 
 
-def _given(node: Apply) -> list[object]:
+def _arguments(node: Apply) -> list[object]:
     """Return the constant inputs' values, copied where the op may overwrite them."""
     overwritten = {i for inputs in node.op.destroy_map.values() for i in inputs}
     constants = [x for x in node.inputs if isinstance(x, Constant)]

@@ -1,4 +1,4 @@
-"""Rewriters of whole graphs that are made of others: run in order, or together until nothing changes any more."""
+"""Rewriters of whole graphs made of others, run in order or together until nothing changes."""
 
 from __future__ import annotations
 
@@ -45,15 +45,12 @@ class SequentialGraphRewriter(GraphRewriter):
             return sum(run.apply(rewriter) for rewriter in self.rewrites)
 
     def __iter__(self) -> Iterator[GraphRewriter]:
-        """Iterate over the rewriters."""
         return iter(self.rewrites)
 
     def __len__(self) -> int:
-        """Return the number of rewriters."""
         return len(self.rewrites)
 
     def __getitem__(self, i: int) -> GraphRewriter:
-        """Return one of the rewriters."""
         return self.rewrites[i]
 
     @property
@@ -65,8 +62,8 @@ class SequentialGraphRewriter(GraphRewriter):
 def nodes_in_order(fgraph: FunctionGraph) -> list[Apply]:
     """Return the nodes, each after those it needs.
 
-    Where in-place work has no order, as a value is overwritten before it is read, that is left out of account: a
-    rewriter may be about to repair it.
+    Where in-place work leaves no order, because a value is overwritten before it is read, it is ignored: a rewriter may
+    be about to repair that.
     """
     try:
         return list(fgraph.toposort())
@@ -80,7 +77,7 @@ class RewriterOfNodes(GraphRewriter):
     reports_itself = True
 
     def __init__(self, rewriters: Iterable[NodeRewriter]) -> None:
-        self.index = RuleIndex([one for rewriter in rewriters for one in rewriter.first_of or (rewriter,)])
+        self.index = RuleIndex([rule for rewriter in rewriters for rule in rewriter.first_of or (rewriter,)])
         features: dict[type[Feature], None] = {}
         for rule in self.index.rules:
             if isinstance(rule, Rule):
@@ -125,7 +122,7 @@ class EquilibriumGraphRewriter(RewriterOfNodes):
     Raises
     ------
     RewriterTypeError
-        If something is no rewriter.
+        If something is not a rewriter.
     """
 
     def __init__(
@@ -141,10 +138,10 @@ class EquilibriumGraphRewriter(RewriterOfNodes):
         for rewriter in rewriters:
             require_kind("EquilibriumGraphRewriter", "a rewriter", rewriter, NodeRewriter, GraphRewriter)
         super().__init__(rewriter for rewriter in rewriters if isinstance(rewriter, NodeRewriter))
-        whole = [rewriter for rewriter in rewriters if isinstance(rewriter, GraphRewriter)]
-        self.global_rewriters = tuple(rewriter for rewriter in whole if not isinstance(rewriter, GraphPass))
+        graph_rewriters = [rewriter for rewriter in rewriters if isinstance(rewriter, GraphRewriter)]
+        self.global_rewriters = tuple(rewriter for rewriter in graph_rewriters if not isinstance(rewriter, GraphPass))
         # A pass runs once in its phase, where the local rules have come to rest.
-        self.passes = tuple(rewriter for rewriter in whole if isinstance(rewriter, GraphPass))
+        self.passes = tuple(rewriter for rewriter in graph_rewriters if isinstance(rewriter, GraphPass))
         self.final_rewriters = tuple(final_rewriters)
         self.cleanup_rewriters = tuple(cleanup_rewriters)
         self.failure_callback = failure_callback
@@ -155,10 +152,10 @@ class EquilibriumGraphRewriter(RewriterOfNodes):
     @property
     def rules(self) -> tuple[str, ...]:
         """The ids of the rules, in the order in which they first run."""
-        others = (*self.global_rewriters, *self.passes, *self.final_rewriters, *self.cleanup_rewriters)
+        rewriters = (*self.global_rewriters, *self.passes, *self.final_rewriters, *self.cleanup_rewriters)
         names = [name for rewriter in self.global_rewriters for name in rewriter.rules]
         names += [str(rule) for rule in self.index.rules]
-        return tuple(dict.fromkeys([*names, *(name for rewriter in others for name in rewriter.rules)]))
+        return tuple(dict.fromkeys([*names, *(name for rewriter in rewriters for name in rewriter.rules)]))
 
     def apply(self, fgraph: FunctionGraph) -> int:
         """Rewrite until nothing changes; return the number of changes."""
@@ -175,30 +172,30 @@ class EquilibriumGraphRewriter(RewriterOfNodes):
         self.add_requirements(run.fgraph)
         ratio = float(config.optdb__max_use_ratio) if self.max_use_ratio is None else self.max_use_ratio
         worklist = Worklist(run, self.index, ratio, new_first=not self.ignore_newtrees, callback=self.failure_callback)
-        whole = (*self.global_rewriters, *self.final_rewriters)
+        graph_rewriters = (*self.global_rewriters, *self.final_rewriters)
         for round_ in range(MOST_ROUNDS):
             before = run.changes
-            self._whole(run, self.global_rewriters)
+            self._apply_all(run, self.global_rewriters)
             if round_ == 0:
                 worklist.start(nodes_in_order(run.fgraph))
             else:
                 worklist.resume()
             worklist.work()
             if run.changes != before:
-                self._whole(run, self.cleanup_rewriters)
-            self._whole(run, self.final_rewriters)
+                self._apply_all(run, self.cleanup_rewriters)
+            self._apply_all(run, self.final_rewriters)
             if round_ == 0:
-                self._whole(run, self.passes)
-            if not worklist.resume() and (not whole or run.changes == before):
+                self._apply_all(run, self.passes)
+            if not worklist.resume() and (not graph_rewriters or run.changes == before):
                 return
-        names = tuple(str(rewriter) for rewriter in whole)
+        names = tuple(str(rewriter) for rewriter in graph_rewriters)
         msg = (
             f"rules {', '.join(names)}: changed the graph in each of {MOST_ROUNDS} rounds and did not come to an end. "
             "Correct them, or exclude one by its name."
         )
         run.endless(str(names[0]) if names else self.name, names, msg)
 
-    def _whole(self, run: Run, rewriters: Sequence[GraphRewriter]) -> None:
+    def _apply_all(self, run: Run, rewriters: Sequence[GraphRewriter]) -> None:
         for rewriter in rewriters:
             if run.apply(rewriter) and rewriter not in self.cleanup_rewriters:
                 for cleanup in self.cleanup_rewriters:

@@ -1,4 +1,4 @@
-"""Kinds of databases: their members run together until nothing changes, or one after the other."""
+"""Databases whose members run together until nothing changes, or one after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EquilibriumDB(RewriteDatabase):
     Parameters
     ----------
     ignore_newtrees
-        Whether nodes that come in are looked at after all others, instead of next.
+        Whether new nodes are looked at after all others, instead of next.
     """
 
     def __init__(self, ignore_newtrees: bool = True) -> None:
@@ -56,7 +56,7 @@ class EquilibriumDB(RewriteDatabase):
         RuleDefinitionError
             If both are asked for.
         RewriterTypeError
-            If one of them is asked for, and it is no rewriter of whole graphs.
+            If one of them is asked for, and it is not a rewriter of whole graphs.
         """
         traits: Traits = {"final": final_rewriter, "cleanup": cleanup}
         self._register(name, rewriter, tags, use_db_name_as_tag, replace or overwrite_existing, traits)
@@ -126,8 +126,8 @@ class SequenceDB(RewriteDatabase):
             )
             raise RewriterTypeError(msg)
         if "position" not in traits:
-            taken = [entry.traits["position"] for entry in self._entries.values() if entry.name != name]
-            return {**traits, "position": max(taken) + 1.0 if taken else 0.0}
+            positions = [entry.traits["position"] for entry in self._entries.values() if entry.name != name]
+            return {**traits, "position": max(positions) + 1.0 if positions else 0.0}
         return traits
 
     def in_running_order(self) -> list[Entry]:

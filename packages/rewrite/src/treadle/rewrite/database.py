@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 else:
     difflib = lazy_module("difflib")
 
-# What a database holds; and what a query selects: members, each with what it gives.
+# What a database holds; and what a query selects: members, each with itself or a database's answer.
 Member: TypeAlias = "Rewriter | RewriteDatabase"
 Selected: TypeAlias = "list[tuple[Entry, Any]]"
 
-# Longer histories of distinct queries than this are forgotten.
+# After this many distinct queries, the answers are forgotten.
 MOST_KEPT = 64
 
 
@@ -44,25 +44,13 @@ class Traits(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is registered under one name.
-
-    Attributes
-    ----------
-    name, member
-        The name, and the rewriter or database.
-    tags
-        What it is found by: its name, the names of its class, and the tags given.
-    place
-        File and line of the registration.
-    traits
-        What the kind of database adds: a position, for instance.
-    """
+    """What is registered under one name."""
 
     name: str
     member: Member
-    tags: frozenset[str]
-    place: str
-    traits: Traits
+    tags: frozenset[str]  # its name, the names of its class, and the tags given
+    place: str  # file and line of the registration
+    traits: Traits  # what the kind of database adds: a position, for instance
 
     @property
     def found_by(self) -> frozenset[str]:
@@ -152,7 +140,7 @@ class RewriteDatabase:
             self._changed()
 
     def _check_kind(self, name: object, member: object) -> None:
-        """Refuse what is no rewriter, no database, no name."""
+        """Refuse what is not a rewriter or database, and what is not a name."""
         if not isinstance(name, str) or not name:
             msg = f"register: a name is a string, got {name!r}."
             raise RewriterTypeError(msg)
@@ -208,12 +196,12 @@ class RewriteDatabase:
     def _family(self) -> Iterator[Entry]:
         """Yield everything registered in the databases around, and in those inside them."""
         pending: list[RewriteDatabase] = list(self._around)
-        met: set[int] = {id(self)}
+        seen: set[int] = {id(self)}
         while pending:
             database = pending.pop()
-            if id(database) in met:
+            if id(database) in seen:
                 continue
-            met.add(id(database))
+            seen.add(id(database))
             pending += database._around
             for entry in database.entries():
                 yield entry
@@ -281,11 +269,9 @@ class RewriteDatabase:
         return any(tag in entry.tags for entry in self.entries())
 
     def __iter__(self) -> Iterator[Member]:
-        """Iterate over the members, in order of registration."""
         return iter([entry.member for entry in self.entries()])
 
     def __len__(self) -> int:
-        """Return the number of members."""
         return len(self.entries())
 
     def __bool__(self) -> bool:
@@ -359,12 +345,12 @@ class RewriteDatabase:
             self.check_tags(sub)
 
     def selected(self, query: RewriteDatabaseQuery) -> Selected:
-        """Return the members that a query selects, each with what it gives: itself, or a database's answer.
+        """Return the members that a query selects, each with itself, or with a database's answer.
 
-        A database is entered unless it is excluded; what it gives counts if it has selected something. If the query
-        has a subquery of its name, the database must carry the query's own tags.
+        A database is entered unless it is excluded; its answer counts if it has selected something. If the query has a
+        subquery of its name, the database must carry the query's own tags.
         """
-        found: Selected = []
+        members: Selected = []
         for entry in self.entries():
             if entry.tags & query.exclude:
                 continue
@@ -372,15 +358,15 @@ class RewriteDatabase:
             member = entry.member
             if not isinstance(member, RewriteDatabase):
                 if carries:
-                    found.append((entry, member))
+                    members.append((entry, member))
                 continue
             sub = query.subquery.get(entry.name)
             if sub is not None and not carries:
                 continue
-            asked = query.without_extras() if sub is None else sub
-            if member.finds(asked):
-                found.append((entry, member.answer(asked)))
-        return found
+            inner_query = query.without_extras() if sub is None else sub
+            if member.finds(inner_query):
+                members.append((entry, member.answer(inner_query)))
+        return members
 
     def finds(self, query: RewriteDatabaseQuery) -> bool:
         """Whether a query selects anything here."""
@@ -429,15 +415,15 @@ class RewriteDatabase:
     def answer(self, query: RewriteDatabaseQuery) -> Any:
         """Return what runs the members that a query selects; its tags are known to exist."""
         key = (query, self._options())
-        # What changes meanwhile puts another dictionary in the place of this one: an old answer is not kept.
+        # A change meanwhile puts another dictionary in place of this one, so that an old answer is not kept.
         answers = self._answers
-        known = answers.get(key)
-        if known is None:
-            known = self._made(query, self.selected(query))
+        answer = answers.get(key)
+        if answer is None:
+            answer = self._made(query, self.selected(query))
             if len(answers) >= MOST_KEPT:
                 answers.clear()
-            answers[key] = known
-        return known
+            answers[key] = answer
+        return answer
 
     def _options(self) -> object:
         """Return the options that an answer depends on, of databases inside as well."""
@@ -448,11 +434,9 @@ class RewriteDatabase:
         return tuple(dict.fromkeys(answer for _, answer in selected))
 
     def __str__(self) -> str:
-        """Show the name, or the class."""
         return f"rewrite database {self.name!r}" if self.name else type(self).__name__
 
     def __repr__(self) -> str:
-        """Show class, name and number of members."""
         return f"<{type(self).__name__} {self.name!r}, {len(self._entries)} members>"
 
 

@@ -68,15 +68,7 @@ class PhasedDatabase(SequenceDB):
         self.add(*rule_sets)
 
     def add(self, *rule_sets: RuleSet) -> None:
-        """Register the rules of sets in the databases of their phases.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If two rules have one id; the message names both places.
-        RuleDefinitionError
-            If a rule is to come before or after one that does not exist.
-        """
+        """Register the rules of sets in the databases of their phases."""
         items = [item for rules in rule_sets for item in rules]
         known = {item.name for item in (*items, *self.leaves())}
         for item in items:
@@ -111,8 +103,8 @@ class PhasedDatabase(SequenceDB):
 
     def leaves(self) -> Iterator[Rewriter]:
         """Return all rules and other rewriters, each once, in the order of the phases."""
-        found = {id(entry.member): entry.member for _, entry in self.walk()}
-        return (member for member in found.values() if isinstance(member, Rewriter))
+        members = {id(entry.member): entry.member for _, entry in self.walk()}
+        return (rewriter for rewriter in members.values() if isinstance(rewriter, Rewriter))
 
     def __contains__(self, tag: object) -> bool:
         """Whether there is something of this name, or a tag of this name, here or in a database inside."""
@@ -174,27 +166,27 @@ class DefaultDatabase(PhasedDatabase):
                 self._filling = False
 
     def changes(self) -> tuple[tuple[Member | None, str], ...]:
-        """Return what was registered or tagged otherwise than the installed packages' rule sets say.
+        """Return what was registered or tagged other than by the installed packages' rule sets.
 
-        Each is a pair of the member, None where it was taken out, and a text of its name, tags and position. Nothing
-        is loaded to find out.
+        Each is a pair of the member, None where it was removed, and a text of its name, tags and position. Nothing is
+        loaded to find out.
         """
         if not self._filled:
             return ()
         answers = self._answers
-        found: tuple[tuple[Member | None, str], ...] | None = answers.get(_CHANGES)
-        if found is None:
+        changes: tuple[tuple[Member | None, str], ...] | None = answers.get(_CHANGES)
+        if changes is None:
             now, published = self._described(), self._published
             changed = [pair for key, pair in now.items() if key not in published or published[key][1] != pair[1]]
-            gone = [(None, text) for key, (_, text) in published.items() if key not in now]
-            found = answers[_CHANGES] = (*changed, *gone)
-        return found
+            removed = [(None, text) for key, (_, text) in published.items() if key not in now]
+            changes = answers[_CHANGES] = (*changed, *removed)
+        return changes
 
     def _described(self) -> dict[int, tuple[Member | None, str]]:
         """Return every registration with a text of its name, tags and position, by identity of the member."""
         texts: dict[int, tuple[Member, list[str]]] = {}
         pending: list[RewriteDatabase] = [self]
-        met = {id(self)}
+        seen = {id(self)}
         while pending:
             database = pending.pop()
             # Not `entries`, which would begin to fill this database.
@@ -202,10 +194,10 @@ class DefaultDatabase(PhasedDatabase):
                 traits = sorted((name, str(value)) for name, value in entry.traits.items())
                 text = f"{database.name}:{entry.name} {sorted(entry.tags)} {traits}"
                 texts.setdefault(id(entry.member), (entry.member, []))[1].append(text)
-                if isinstance(entry.member, RewriteDatabase) and id(entry.member) not in met:
-                    met.add(id(entry.member))
+                if isinstance(entry.member, RewriteDatabase) and id(entry.member) not in seen:
+                    seen.add(id(entry.member))
                     pending.append(entry.member)
-        return {key: (member, "\n".join(found)) for key, (member, found) in texts.items()}
+        return {key: (member, "\n".join(registrations)) for key, (member, registrations) in texts.items()}
 
     def entries(self) -> list[Entry]:
         """Return what is registered, in order of registration."""
@@ -216,9 +208,9 @@ class DefaultDatabase(PhasedDatabase):
         self._ensure()
         return super()._entry(tag)
 
-    def _register(self, *given: Any) -> None:
+    def _register(self, *arguments: Any) -> None:
         self._ensure()
-        super()._register(*given)
+        super()._register(*arguments)
 
     def answer(self, query: RewriteDatabaseQuery) -> Any:
         """Return what runs the members that a query selects."""

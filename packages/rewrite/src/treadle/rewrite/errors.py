@@ -21,10 +21,10 @@ class RewriterTypeError(RuleDefinitionError, TypeError):
     """Something of another kind was given where a rewriter, a query or a tag belongs."""
 
 
-def require_kind(subject: str, wanted: str, given: object, *kinds: type) -> None:
-    """Refuse what is of another kind than wanted."""
-    if not isinstance(given, kinds):
-        msg = f"{subject}: {wanted} is needed, got {given!r}."
+def require_kind(subject: str, expected: str, value: object, *kinds: type) -> None:
+    """Refuse a value of another kind than expected."""
+    if not isinstance(value, kinds):
+        msg = f"{subject}: {expected} is needed, got {value!r}."
         raise RewriterTypeError(msg)
 
 

@@ -28,7 +28,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class RuleCard:
-    """What there is to know about a rule.
+    """The description of a rule.
 
     Attributes
     ----------
@@ -57,7 +57,6 @@ class RuleCard:
     text: str = ""
 
     def __str__(self) -> str:
-        """Show everything, one part in a line."""
         lines = [
             self.name,
             f"  law        {self.law}",
@@ -90,7 +89,6 @@ class Explanation:
     reason: str
 
     def __str__(self) -> str:
-        """Show as a sentence."""
         return f"{self.rule} {'applied' if self.applied else 'did not apply'}: {self.reason}"
 
 
@@ -104,19 +102,19 @@ def _tracked(rewriter: object) -> Sequence[Tracked]:
     return () if tracked is None else tracked
 
 
-def _card(name: str, found: Sequence[tuple[RewriteDatabase, Entry]]) -> RuleCard:
-    rewriter = found[0][1].member
+def _card(name: str, registrations: Sequence[tuple[RewriteDatabase, Entry]]) -> RuleCard:
+    rewriter = registrations[0][1].member
     text = rewriter.law if isinstance(rewriter, Rule) and isinstance(rewriter.apply, Law) else _text(rewriter)
     law = getattr(rewriter, "law", None)
-    first = law if isinstance(law, str) else str(law) if law is not None else text.partition("\n")[0]
-    tags = sorted({tag for _, entry in found for tag in entry.tags} - {name, type(rewriter).__name__})
+    line = law if isinstance(law, str) else str(law) if law is not None else text.partition("\n")[0]
+    tags = sorted({tag for _, entry in registrations for tag in entry.tags} - {name, type(rewriter).__name__})
     return RuleCard(
         name,
-        first,
-        tuple(dict.fromkeys(database.name or "top" for database, _ in found)),
+        line,
+        tuple(dict.fromkeys(database.name or "top" for database, _ in registrations)),
         tuple(tags),
         tuple(map(name_of, _tracked(rewriter))),
-        getattr(rewriter, "place", "") or found[0][1].place,
+        getattr(rewriter, "place", "") or registrations[0][1].place,
         text,
     )
 
@@ -143,57 +141,57 @@ def rules_for(op: object = None, tag: str | None = None, database: RewriteDataba
     UnknownTagError
         If no rule looks at an op of the name, or carries the tag; the message lists the nearest ones.
     """
-    where = optdb if database is None else database
-    found: dict[str, list[tuple[RewriteDatabase, Entry]]] = {}
-    for home, entry in _registered(where):
-        found.setdefault(entry.name, []).append((home, entry))
+    source = optdb if database is None else database
+    registrations: dict[str, list[tuple[RewriteDatabase, Entry]]] = {}
+    for home, entry in _registered(source):
+        registrations.setdefault(entry.name, []).append((home, entry))
     if tag is not None:
-        where.check_tags(RewriteDatabaseQuery([tag]))
-        found = {n: f for n, f in found.items() if any(tag in entry.tags for _, entry in f)}
+        source.check_tags(RewriteDatabaseQuery([tag]))
+        registrations = {n: f for n, f in registrations.items() if any(tag in entry.tags for _, entry in f)}
     if op is not None:
-        wanted = _op_of(op, [entry.member for entries in found.values() for _, entry in entries])
-        found = {n: f for n, f in found.items() if any(_concerns(f[0][1].member, item) for item in wanted)}
-    return [_card(name, entries) for name, entries in found.items()]
+        ops = _op_of(op, [entry.member for entries in registrations.values() for _, entry in entries])
+        registrations = {n: f for n, f in registrations.items() if any(_concerns(f[0][1].member, item) for item in ops)}
+    return [_card(name, entries) for name, entries in registrations.items()]
 
 
-def _op_of(given: object, rewriters: Sequence[object]) -> list[Tracked]:
-    """Return the ops or classes of ops that are meant: several, where they have one name."""
-    if isinstance(given, Variable):
-        given = given.owner
-    if isinstance(given, Apply):
-        given = given.op
-    if is_tracked(given):
-        return [given]
+def _op_of(op: object, rewriters: Sequence[object]) -> list[Tracked]:
+    """Return the ops or classes of ops that are meant; several may have one name."""
+    if isinstance(op, Variable):
+        op = op.owner
+    if isinstance(op, Apply):
+        op = op.op
+    if is_tracked(op):
+        return [op]
     names: dict[str, list[Tracked]] = {}
-    if isinstance(given, str):
+    if isinstance(op, str):
         classes: list[Any] = [Op]
         for kind in classes:
             classes += kind.__subclasses__()
             names.setdefault(kind.__name__.lower(), []).append(kind)
     for item in (item for rewriter in rewriters for item in _tracked(rewriter)):
         names.setdefault(name_of(item).lower(), []).append(item)
-    if not isinstance(given, str):
-        msg = f"rules: an op, a class of ops, a node, a variable or a name is needed, got {given!r}."
+    if not isinstance(op, str):
+        msg = f"rules: an op, a class of ops, a node, a variable or a name is needed, got {op!r}."
         raise RewriterTypeError(msg)
-    if given.lower() not in names:
-        near = difflib.get_close_matches(given.lower(), names, n=4, cutoff=0.5)
+    if op.lower() not in names:
+        near = difflib.get_close_matches(op.lower(), names, n=4, cutoff=0.5)
         hint = f". Did you mean {', '.join(near)}?" if near else "."
-        msg = f"rules: no op is called {given!r}{hint}"
+        msg = f"rules: no op is called {op!r}{hint}"
         raise UnknownTagError(msg)
-    return names[given.lower()]
+    return names[op.lower()]
 
 
-def _concerns(rewriter: object, wanted: Tracked) -> bool:
+def _concerns(rewriter: object, op: Tracked) -> bool:
     """Whether a rewriter of nodes looks at an op, or at ops of a class."""
     if not isinstance(rewriter, NodeRewriter):
         return False
     tracked = rewriter.tracks()
     if tracked is None:
         return True
-    if isinstance(wanted, type):
-        kind = class_of(wanted)
-        return any(issubclass(kind, class_of(i)) if isinstance(i, type) else isinstance(i, wanted) for i in tracked)
-    return is_among(wanted, tracked)
+    if isinstance(op, type):
+        kind = class_of(op)
+        return any(issubclass(kind, class_of(i)) if isinstance(i, type) else isinstance(i, op) for i in tracked)
+    return is_among(op, tracked)
 
 
 def show_rewrites(
@@ -294,27 +292,27 @@ def why_not(
     RewriterTypeError
         If something else than a node is given, or the rule is one of whole graphs.
     """
-    where = optdb if database is None else database
-    asked = as_query(query)
+    source = optdb if database is None else database
+    selection = as_query(query)
     target = node.owner if isinstance(node, Variable) else node
     if not isinstance(target, Apply):
         msg = f"why: a node is needed, or a variable that one computes, got {node!r}."
         raise RewriterTypeError(msg)
-    whole = list(target.outputs) if graph is None else graph
-    homes = [(home, entry) for home, entry in _registered(where) if entry.name == rule]
+    context = list(target.outputs) if graph is None else graph
+    homes = [(home, entry) for home, entry in _registered(source) if entry.name == rule]
     if not homes:
-        msg = f"why: no rule has the id {rule!r}{where.near(rule)}"
+        msg = f"why: no rule has the id {rule!r}{source.near(rule)}"
         raise UnknownTagError(msg)
-    unselected = _unselected(where, homes, asked)
+    unselected = _unselected(source, homes, selection)
     if unselected is not None:
         return Explanation(rule, False, unselected)
     rewriter = homes[0][1].member
     if not isinstance(rewriter, NodeRewriter):
-        return _of_whole(rule, target, where.query(asked), whole)
+        return _explain_pass(rule, target, source.query(selection), context)
     if not looks_at(rewriter, target):
         tracked = ", ".join(map(name_of, _tracked(rewriter)))
         return Explanation(rule, False, f"it looks at {tracked}, and the node is {target.op}{target.where()}")
-    return _tried(rule, rewriter, target, where.query(asked), whole)
+    return _explain_rule(rule, rewriter, target, source.query(selection), context)
 
 
 def _unselected(
@@ -325,11 +323,11 @@ def _unselected(
     if any(entry.member in database.select(query) for _, entry in homes):
         return None
     for home, entry in homes:
-        around = [entry, *(e for e in database.entries() if e.member is home)]
-        for item in around:
-            barred = sorted(item.tags & query.exclude)
-            if barred:
-                return f"the query excludes {', '.join(barred)}, carried by {item.name}"
+        holders = [entry, *(e for e in database.entries() if e.member is home)]
+        for item in holders:
+            excluded = sorted(item.tags & query.exclude)
+            if excluded:
+                return f"the query excludes {', '.join(excluded)}, carried by {item.name}"
         missing = sorted(query.require - entry.tags)
         if missing:
             return f"the query requires {', '.join(missing)}, and it carries {', '.join(sorted(entry.tags))}"
@@ -339,23 +337,25 @@ def _unselected(
     return f"the query includes {', '.join(sorted(query.include)) or 'nothing'}, and it {kind} {carried}"
 
 
-def _of_whole(rule: str, target: Apply, rewriter: GraphRewriter, whole: object) -> Explanation:
+def _explain_pass(rule: str, target: Apply, rewriter: GraphRewriter, graph: object) -> Explanation:
     """Say whether a rewriter of whole graphs replaced a node."""
-    fgraph, equiv = _copy(whole)
+    fgraph, equiv = _copy(graph)
     report = rewriter.rewrite(fgraph, keep_nodes=True)
-    mine = [firing for firing in report.firings if firing.rule == rule]
-    if any(firing.before is equiv.get(target) for firing in mine):
+    firings = [firing for firing in report.firings if firing.rule == rule]
+    if any(firing.before is equiv.get(target) for firing in firings):
         return Explanation(rule, True, f"it replaced {target.op}{target.where()}")
     return Explanation(
-        rule, False, f"it rewrites whole graphs, and made {len(mine)} changes of this one, none of them at the node"
+        rule, False, f"it rewrites whole graphs, and made {len(firings)} changes of this one, none of them at the node"
     )
 
 
-def _tried(rule: str, rewriter: NodeRewriter, target: Apply, everything: GraphRewriter, whole: object) -> Explanation:
+def _explain_rule(
+    rule: str, rewriter: NodeRewriter, target: Apply, full_run: GraphRewriter, graph: object
+) -> Explanation:
     """Try a rule on a node as it is written, and look whether it applied in a whole run."""
-    fgraph, equiv = _copy(whole)
-    written, written_equiv = _copy(whole)
-    report = everything.rewrite(fgraph, keep_nodes=True)
+    fgraph, equiv = _copy(graph)
+    written, written_equiv = _copy(graph)
+    report = full_run.rewrite(fgraph, keep_nodes=True)
     copied = equiv.get(target)
     if copied is None:
         msg = f"why: {target.op}{target.where()} is not part of the graph given."
@@ -376,7 +376,7 @@ def _tried(rule: str, rewriter: NodeRewriter, target: Apply, everything: GraphRe
 
 
 def _obstacle(rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply) -> str | None:
-    """Return why a rule makes nothing of a node, or None if it makes something."""
+    """Return why a rule does not change a node, or None if it does."""
     mismatch = rewriter.mismatch(fgraph, node)
     if isinstance(rewriter, Rule):
         for kind in rewriter.features:
@@ -386,12 +386,12 @@ def _obstacle(rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply) -> str
     if mismatch is not None:
         return mismatch
     try:
-        made = rewriter.transform(fgraph, node)
-        if made is None or made is False:
+        answer = rewriter.transform(fgraph, node)
+        if answer is None or answer is False:
             place = getattr(rewriter, "place", "")
             return f"its own conditions are not met{f' (see {place})' if place else ''}"
-        pairs, _ = replacements(rewriter.name, node, made)
-    except Exception as error:  # noqa: BLE001 - a rule of anyone's may raise anything, which is the answer
+        pairs, _ = replacements(rewriter.name, node, answer)
+    except Exception as error:  # noqa: BLE001 - a rule may raise anything, which is the answer
         return f"it fails: {type(error).__name__}: {error}"
     for old, new in pairs:
         if not old.type.is_super(new.type):

@@ -49,7 +49,7 @@ def rewrite_graph(
 
     Returns
     -------
-    The like of what was given: a variable, a list of variables, or the graph.
+    What was passed, rewritten: a variable, a list of variables, or the graph.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def rewrite_graph(
     """
     rewriters = [(optdb if database is None else database).query(RewriteDatabaseQuery(include, **query))]
     if custom_rewrite is not None:
-        rewriters.append(_whole(custom_rewrite))
+        rewriters.append(_as_graph_rewriter(custom_rewrite))
     if isinstance(graph, FunctionGraph):
         fgraph = graph.clone() if clone else graph
         outputs = None
@@ -81,8 +81,8 @@ def rewrite_graph(
     return fgraph.outputs[0] if isinstance(graph, Variable) else list(fgraph.outputs)
 
 
-def _whole(rewriter: object) -> GraphRewriter:
-    """Return a rewriter of whole graphs, made of one of nodes if need be."""
+def _as_graph_rewriter(rewriter: object) -> GraphRewriter:
+    """Return a rewriter of whole graphs as it is, one of nodes as one of whole graphs."""
     if isinstance(rewriter, GraphRewriter):
         return rewriter
     if isinstance(rewriter, NodeRewriter):

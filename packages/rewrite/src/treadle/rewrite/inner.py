@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter, report: Report | None = None) -> int:
-    """Rewrite the graphs inside the ops of a graph, those of ops inside them included; return how many there are.
+    """Rewrite the graphs inside the ops of a graph, at every depth; return how many there are.
 
     Parameters
     ----------
@@ -29,42 +29,42 @@ def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter, report:
     -----
     An op takes part if it has a method ``with_inner_graph(fgraph) -> Op``. Equal ops are rewritten once.
     """
-    made: dict[Op, Op] = {}
-    inside: dict[Op, FunctionGraph] = {}
+    rewritten: dict[Op, Op] = {}
+    inner_graphs: dict[Op, FunctionGraph] = {}
     pending: list[Op] = _ops_of(fgraph)
     while pending:
         op: Any = pending[-1]
-        if op in made:
+        if op in rewritten:
             pending.pop()
             continue
-        if op not in inside:
-            inside[op] = op.fgraph.unfreeze()
-            inner_report = rewriter.rewrite(inside[op])
+        if op not in inner_graphs:
+            inner_graphs[op] = op.fgraph.unfreeze()
+            inner_report = rewriter.rewrite(inner_graphs[op])
             if report is not None:
                 report.failures += inner_report.failures
-        waiting = [inner for inner in _ops_of(inside[op]) if inner not in made]
+        waiting = [inner for inner in _ops_of(inner_graphs[op]) if inner not in rewritten]
         if waiting:
             pending += waiting
             continue
         pending.pop()
-        _exchange(inside[op], made)
-        made[op] = op.with_inner_graph(inside.pop(op))
-    _exchange(fgraph, made)
-    return len(made)
+        _exchange(inner_graphs[op], rewritten)
+        rewritten[op] = op.with_inner_graph(inner_graphs.pop(op))
+    _exchange(fgraph, rewritten)
+    return len(rewritten)
 
 
 def _ops_of(fgraph: FunctionGraph) -> list[Op]:
     """Return the ops that can be given another inner graph, each once."""
-    found = [node.op for node in fgraph.toposort() if isinstance(node.op, HasInnerGraph)]
-    return list(dict.fromkeys(op for op in found if hasattr(op, "with_inner_graph")))
+    ops = dict.fromkeys(node.op for node in fgraph.toposort() if isinstance(node.op, HasInnerGraph))
+    return [op for op in ops if hasattr(op, "with_inner_graph")]
 
 
-def _exchange(fgraph: FunctionGraph, made: dict[Op, Op]) -> None:
-    if not made:
+def _exchange(fgraph: FunctionGraph, rewritten: dict[Op, Op]) -> None:
+    if not rewritten:
         return
     for node in fgraph.toposort():
-        new = made.get(node.op) if isinstance(node.op, HasInnerGraph) else None
+        new = rewritten.get(node.op) if isinstance(node.op, HasInnerGraph) else None
         if new is not None:
-            other = Apply(new, node.inputs, [out.clone() for out in node.outputs])
-            other.user_line = node.user_line
-            fgraph.replace_all(zip(node.outputs, other.outputs, strict=True), "rewrite_inner_graphs")
+            replacement = Apply(new, node.inputs, [out.clone() for out in node.outputs])
+            replacement.user_line = node.user_line
+            fgraph.replace_all(zip(node.outputs, replacement.outputs, strict=True), "rewrite_inner_graphs")

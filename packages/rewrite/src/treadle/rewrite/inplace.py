@@ -32,33 +32,33 @@ def _followers(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, dic
         for x in node.inputs:
             if x.owner is not None:
                 after[x.owner][node] = None
-    for node, others in fgraph.orderings().items():
-        for other in others:
-            after[other][node] = None
+    for node, later in fgraph.orderings().items():
+        for client in later:
+            after[client][node] = None
     return after
 
 
 def late_order(fgraph: FunctionGraph) -> list[Apply]:
     """Return an order of evaluation in which a node that can work in place waits for all others that are ready."""
-    given = fgraph.toposort()
-    after = _followers(fgraph, given)
-    missing = dict.fromkeys(given, 0)
+    nodes = fgraph.toposort()
+    after = _followers(fgraph, nodes)
+    waits = dict.fromkeys(nodes, 0)
     for followers in after.values():
         for node in followers:
-            missing[node] += 1
+            waits[node] += 1
     # Ops are not used as keys: hashing a fused one costs more than asking it.
     keys = {
-        node: (node.op.inplace_on_inputs(range(len(node.inputs))) is not node.op, at) for at, node in enumerate(given)
+        node: (node.op.inplace_on_inputs(range(len(node.inputs))) is not node.op, at) for at, node in enumerate(nodes)
     }
-    ready = [keys[node] for node in given if not missing[node]]
+    ready = [keys[node] for node in nodes if not waits[node]]
     heapify(ready)
     order = []
     while ready:
-        node = given[heappop(ready)[1]]
+        node = nodes[heappop(ready)[1]]
         order.append(node)
         for client in after[node]:
-            missing[client] -= 1
-            if not missing[client]:
+            waits[client] -= 1
+            if not waits[client]:
                 heappush(ready, keys[client])
     return order
 
@@ -68,8 +68,8 @@ def protected_variables(fgraph: FunctionGraph) -> set[Variable]:
     supervisors = [feature for feature in fgraph.features if isinstance(feature, Supervisor)]
     free = set(fgraph.inputs) if supervisors else set()
     free.difference_update(var for feature in supervisors for var in feature.protected)
-    kept = {var for var in fgraph.variables if var.owner is None and var not in free}
-    return kept | set(fgraph.outputs)
+    protected = {var for var in fgraph.variables if var.owner is None and var not in free}
+    return protected | set(fgraph.outputs)
 
 
 def allowed_inputs(node: Apply, roots: Roots, dying: frozenset[Variable]) -> list[int]:
@@ -77,42 +77,42 @@ def allowed_inputs(node: Apply, roots: Roots, dying: frozenset[Variable]) -> lis
 
     `dying` are the variables whose memory nothing reads after the node, and which belong to nobody else.
     """
-    own = [roots_of(x, roots) for x in node.inputs]
-    found = []
-    for i, (x, mine) in enumerate(zip(node.inputs, own, strict=True)):
-        if not mine <= dying or any(k != i and mine & other for k, other in enumerate(own)):
+    memory = [roots_of(x, roots) for x in node.inputs]
+    allowed = []
+    for i, (x, own) in enumerate(zip(node.inputs, memory, strict=True)):
+        if not own <= dying or any(k != i and own & other for k, other in enumerate(memory)):
             continue
         if any(x.type.in_same_class(out.type) for out in node.outputs):
-            found.append(i)
-    exact = {i for i in found if any(node.inputs[i].type == out.type for out in node.outputs)}
-    return [*(i for i in found if i in exact), *(i for i in found if i not in exact)]
+            allowed.append(i)
+    exact = {i for i in allowed if any(node.inputs[i].type == out.type for out in node.outputs)}
+    return [*(i for i in allowed if i in exact), *(i for i in allowed if i not in exact)]
 
 
 def in_place_version(op: Op, allowed: Sequence[int]) -> Op | None:
     """Return the version of an op that overwrites some of the allowed inputs, or None if there is none."""
-    made = op.inplace_on_inputs(allowed)
-    overwritten = {i for inputs in made.destroy_map.values() for i in inputs}
-    if made is op or not overwritten:
+    version = op.inplace_on_inputs(allowed)
+    overwritten = {i for inputs in version.destroy_map.values() for i in inputs}
+    if version is op or not overwritten:
         return None
     if not overwritten <= set(allowed):
         msg = (
-            f"{op}: inplace_on_inputs({list(allowed)}) answered with {made}, which overwrites the inputs "
+            f"{op}: inplace_on_inputs({list(allowed)}) answered with {version}, which overwrites the inputs "
             f"{sorted(overwritten)}. Overwrite allowed ones only."
         )
         raise RewriteError(msg)
-    return made
+    return version
 
 
 def _replace(fgraph: FunctionGraph, node: Apply, op: Op, name: str) -> None:
     """Let a node of another op take the place of a node, with its inputs as they are now."""
-    made = Apply(op, node.inputs, [out.clone() for out in node.outputs])
-    made.user_line = node.user_line
+    replacement = Apply(op, node.inputs, [out.clone() for out in node.outputs])
+    replacement.user_line = node.user_line
     if node._tag is not None:
-        made.tag = node.tag.copy()
-    fgraph.replace_all(zip(node.outputs, made.outputs, strict=True), name)
+        replacement.tag = node.tag.copy()
+    fgraph.replace_all(zip(node.outputs, replacement.outputs, strict=True), name)
 
 
-# What every pass that overwrites inputs is found by; without a destroy handler there is no in-place work at all.
+# The tags of every pass that overwrites inputs; without a destroy handler there is no in-place work at all.
 IN_PLACE = ("fast_run", "inplace", "add_destroy_handler")
 
 
@@ -123,11 +123,9 @@ def work_in_place(fgraph: FunctionGraph) -> int:
 
 
 def overwrite(fgraph: FunctionGraph, name: str) -> int:
-    """Let the ops that name a pass as theirs (`Op.inplace_pass`) overwrite inputs that nothing reads afterwards.
+    """Let ops overwrite inputs that nothing reads afterwards; return the number of nodes that now work in place.
 
-    Returns
-    -------
-    The number of nodes that work in place now.
+    These are the ops that name the pass as theirs (`Op.inplace_pass`).
     """
     if not any(node.op.inplace_pass == name for node in fgraph.apply_nodes):
         return 0
@@ -136,24 +134,24 @@ def overwrite(fgraph: FunctionGraph, name: str) -> int:
     last: dict[Variable, int] = {}
     for at, node in enumerate(order):
         last.update((root, at) for x in node.inputs for root in roots_of(x, roots))
-    kept = {root for var in protected_variables(fgraph) for root in roots_of(var, roots)}
+    protected = {root for var in protected_variables(fgraph) for root in roots_of(var, roots)}
     changes: list[tuple[Apply, Op]] = []
     for at, node in enumerate(order):
         if node.op.destroy_map or node.op.inplace_pass != name:
             continue
         read = frozenset(root for x in node.inputs for root in roots_of(x, roots))
-        dying = frozenset(root for root in read if last[root] == at and root not in kept)
+        dying = frozenset(root for root in read if last[root] == at and root not in protected)
         allowed = allowed_inputs(node, roots, dying) if dying else ()
         op = in_place_version(node.op, allowed) if allowed else None
         if op is not None:
             changes.append((node, op))
     if changes and not any(isinstance(feature, DestroyHandler) for feature in fgraph.features):
         fgraph.attach_feature(DestroyHandler())
-    return _accepted(fgraph, changes, name)
+    return _make_accepted(fgraph, changes, name)
 
 
-def _accepted(fgraph: FunctionGraph, changes: Sequence[tuple[Apply, Op]], name: str) -> int:
-    """Make those changes that no feature of the graph refuses; return how many these are."""
+def _make_accepted(fgraph: FunctionGraph, changes: Sequence[tuple[Apply, Op]], name: str) -> int:
+    """Make the changes that no feature of the graph refuses; return how many these are."""
     try:
         with fgraph.transaction():
             for node, op in changes:
@@ -165,5 +163,5 @@ def _accepted(fgraph: FunctionGraph, changes: Sequence[tuple[Apply, Op]], name: 
         if len(changes) < 2:
             return 0
         half = len(changes) // 2
-        return _accepted(fgraph, changes[:half], name) + _accepted(fgraph, changes[half:], name)
+        return _make_accepted(fgraph, changes[:half], name) + _make_accepted(fgraph, changes[half:], name)
     return len(changes)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
 
-# Commutative ops with more operands than this are matched in the order written: there would be too many others.
+# Commutative ops with more operands than this are matched in the order written: they have too many orders.
 MOST_OPERANDS = 4
 
 # What a pattern applies an op to.
@@ -73,17 +73,17 @@ class Pattern:
             if not isinstance(x, Pattern | bool | int | float | complex | Constant):
                 msg = f"pattern of {op}: operands are patterns or numbers, got {x!r}. Use a pattern variable."
                 raise RuleDefinitionError(msg)
-        made = cls()
-        made.pattern_op = op
-        made.pattern_args = tuple(inputs)
-        return made
+        pattern = cls()
+        pattern.pattern_op = op
+        pattern.pattern_args = tuple(inputs)
+        return pattern
 
-    def _narrowed(self: _Self, kind: int, wanted: object) -> _Self:
-        made = type(self)(self.pattern_name)
-        made.pattern_op, made.pattern_args = self.pattern_op, self.pattern_args
-        made.pattern_output = self.pattern_output
-        made.pattern_tests = (*self.pattern_tests, (kind, wanted))
-        return made
+    def _narrowed(self: _Self, kind: int, test: object) -> _Self:
+        pattern = type(self)(self.pattern_name)
+        pattern.pattern_op, pattern.pattern_args = self.pattern_op, self.pattern_args
+        pattern.pattern_output = self.pattern_output
+        pattern.pattern_tests = (*self.pattern_tests, (kind, test))
+        return pattern
 
     def that(self: _Self, test: Callable[[Variable], object]) -> _Self:
         """Return a pattern that matches only variables for which the test is true."""
@@ -104,25 +104,24 @@ class Pattern:
         Raises
         ------
         RuleDefinitionError
-            If `i` is no position.
+            If `i` is not a position.
         """
         if isinstance(i, bool) or not isinstance(i, int) or i < 0:
             msg = f"pattern {self}: output takes the position of an output, from 0 on, got {i!r}."
             raise RuleDefinitionError(msg)
-        made = type(self)()
-        made.pattern_op, made.pattern_args = self.pattern_op, self.pattern_args
-        made.pattern_tests = self.pattern_tests
-        made.pattern_output = i
-        return made
+        pattern = type(self)()
+        pattern.pattern_op, pattern.pattern_args = self.pattern_op, self.pattern_args
+        pattern.pattern_tests = self.pattern_tests
+        pattern.pattern_output = i
+        return pattern
 
     def __str__(self) -> str:
-        """Show as an expression."""
         if self.pattern_op is None:
             return str(self.pattern_name)
-        shown = ", ".join(str(x) for x in self.pattern_args)
+        arguments = ", ".join(str(x) for x in self.pattern_args)
         name = self.pattern_op.__name__ if isinstance(self.pattern_op, type) else str(self.pattern_op)
-        which = "" if self.pattern_output is None else f"[{self.pattern_output}]"
-        return f"{name.lower()}({shown}){which}"
+        output = "" if self.pattern_output is None else f"[{self.pattern_output}]"
+        return f"{name.lower()}({arguments}){output}"
 
     __repr__ = __str__
 
@@ -171,29 +170,29 @@ def _orders(pattern: object, is_commutative: Callable[[Op], bool]) -> Iterator[A
 def _compile(order: _Order) -> _Program:
     """Return the checks of one order of operands."""
     nodes: list[_Check] = []
-    others: list[_Check] = []
+    tests: list[_Check] = []
     places: dict[str, int] = {}
     pending: list[object] = list(order.args)
-    at = 0
+    place = 0
     # `pending` grows as inner nodes are met, in the order in which matching lays out their inputs.
-    while at < len(pending):
-        item = pending[at]
+    while place < len(pending):
+        item = pending[place]
         if isinstance(item, _Order):
             part = item.pattern
             kind = _CLASS if isinstance(part.pattern_op, type) else _NODE
             wanted = (part.pattern_op, part.pattern_output, len(item.args))
-            nodes.append(_Check(kind, at, wanted, part))
+            nodes.append(_Check(kind, place, wanted, part))
             pending.extend(item.args)
-            others += [_Check(test, at, wanted, part) for test, wanted in part.pattern_tests]
+            tests += [_Check(test, place, wanted, part) for test, wanted in part.pattern_tests]
         elif isinstance(item, Pattern):
-            known = places.setdefault(str(item.pattern_name), at)
-            if known != at:
-                others.insert(0, _Check(_SAME, at, known, item))
-            others += [_Check(test, at, wanted, item) for test, wanted in item.pattern_tests]
+            first_place = places.setdefault(str(item.pattern_name), place)
+            if first_place != place:
+                tests.insert(0, _Check(_SAME, place, first_place, item))
+            tests += [_Check(test, place, wanted, item) for test, wanted in item.pattern_tests]
         else:
-            others.append(_Check(_CONSTANT if isinstance(item, Constant) else _NUMBER, at, item, item))
-        at += 1
-    return _Program((*nodes, *others), tuple(places.items()))
+            tests.append(_Check(_CONSTANT if isinstance(item, Constant) else _NUMBER, place, item, item))
+        place += 1
+    return _Program((*nodes, *tests), tuple(places.items()))
 
 
 def _depth(pattern: object) -> int:
@@ -303,7 +302,7 @@ class Law:
         self._programs = tuple(dict.fromkeys(_compile(order) for order in _orders(lhs, is_commutative or _never)))
         self.op: Any = lhs.pattern_op
         self.depth = _depth(lhs)
-        # An op that one of the node's inputs must be computed by, for those who choose which laws to try.
+        # Known to the caller, which tries the law only where the op is.
         below = [x.pattern_op for x in lhs.pattern_args if isinstance(x, Pattern) and isinstance(x.pattern_op, Op)]
         self.inner: Op | None = below[0] if below else None
         self.needs_graph = _counts_uses(lhs)
@@ -323,18 +322,17 @@ class Law:
             raise RuleDefinitionError(msg)
 
     def __str__(self) -> str:
-        """Show both sides."""
         if isinstance(self._rhs, list | tuple):
             return f"{self._lhs} -> {', '.join(map(str, self._rhs))}"
         right = str(self._rhs) if isinstance(self._rhs, Pattern | Constant) else _described(self._rhs)
         return f"{self._lhs} -> {right}"
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """Return what may take the place of the outputs of a node, or None: ``(node)``, or ``(fgraph, node)``."""
-        node = given[-1]
+        node = arguments[-1]
         if len(node.inputs) != self._operands:
             return None
-        fgraph = given[0] if len(given) > 1 else None
+        fgraph = arguments[0] if len(arguments) > 1 else None
         for kind, wanted in self._lhs.pattern_tests:
             out = standing_for(node)
             if out is None or not self._passes(kind, out, wanted, [], fgraph):
@@ -346,9 +344,9 @@ class Law:
             match = {name: places[at] for name, at in program.places}
             if self._when is not None and not self._when(node, match):
                 continue
-            made = self._build(node, match)
-            if made is not None:
-                return made
+            answer = self._build(node, match)
+            if answer is not None:
+                return answer
         return None
 
     def _run(self, program: _Program, node: Apply, fgraph: FunctionGraph | None) -> list[Variable] | None:
@@ -377,7 +375,7 @@ class Law:
     def _passes(
         self, kind: int, var: Variable, wanted: Any, places: list[Variable], fgraph: FunctionGraph | None
     ) -> bool:
-        """Do the checks that few laws have."""
+        """Do a check of a kind that few laws have."""
         if kind == _CLASS:
             owner = var.owner
             op, output, count = wanted
@@ -400,15 +398,15 @@ class Law:
         """Return the replacement, if its types are kept or refined."""
         rhs = self._rhs
         if isinstance(rhs, list | tuple):
-            made = [None if part is None else built(part, node, match) for part in rhs]
-            return made if fits(node, made) else None
-        one = built(rhs, node, match)
-        if isinstance(one, list | tuple | dict):
-            return one if isinstance(one, dict) or fits(node, one) else None
+            parts = [None if part is None else built(part, node, match) for part in rhs]
+            return parts if fits(node, parts) else None
+        replacement = built(rhs, node, match)
+        if isinstance(replacement, list | tuple | dict):
+            return replacement if isinstance(replacement, dict) or fits(node, replacement) else None
         old = standing_for(node)
-        if old is None or not isinstance(one, Variable) or not old.type.is_super(one.type):
+        if old is None or not isinstance(replacement, Variable) or not old.type.is_super(replacement.type):
             return None
-        return placed(node, one)
+        return placed(node, replacement)
 
     def mismatch(self, node: Apply, fgraph: FunctionGraph | None = None) -> str | None:
         """Return the first condition that fails on a node, in the order of operands that comes furthest, or None."""
@@ -422,11 +420,11 @@ class Law:
                 return _explained(_Check(kind, 0, wanted, self._lhs), out, [], self._value_of(out))
         best, text = (-1, -1), None
         for program in self._programs:
-            reached, others, found = self._first_failure(program, node, fgraph)
-            if found is None:
+            reached, passing, failure = self._first_failure(program, node, fgraph)
+            if failure is None:
                 return None
-            if (reached, others) > best:
-                best, text = (reached, others), found
+            if (reached, passing) > best:
+                best, text = (reached, passing), failure
         return text
 
     def _first_failure(
@@ -436,18 +434,18 @@ class Law:
         for count, check in enumerate(program.checks):
             if self._run(_Program(program.checks[: count + 1], ()), node, fgraph) is None:
                 places = self._run(_Program(program.checks[:count], ()), node, fgraph) or []
-                others = [c for c in program.checks[count + 1 :] if c.kind in {_NUMBER, _CONSTANT, _TEST, _VALUE}]
-                known = [c for c in others if c.place < len(places)]
-                before = program.checks[:count]
-                passing = sum(self._run(_Program((*before, c), ()), node, fgraph) is not None for c in known)
+                later = [c for c in program.checks[count + 1 :] if c.kind in {_NUMBER, _CONSTANT, _TEST, _VALUE}]
+                testable = [c for c in later if c.place < len(places)]
+                passed = program.checks[:count]
+                passing = sum(self._run(_Program((*passed, c), ()), node, fgraph) is not None for c in testable)
                 text = _explained(check, places[check.place], places, self._value_of(places[check.place]))
                 return count, passing, text
         places = self._run(program, node, fgraph) or []
         match = {name: places[at] for name, at in program.places}
         count = len(program.checks)
         if self._when is not None and not self._when(node, match):
-            shown = ", ".join(f"{name} = {var} of type {var.type}" for name, var in match.items())
-            return count, 0, f"its condition {_name_of(self._when)} is false for {shown}"
+            values = ", ".join(f"{name} = {var} of type {var.type}" for name, var in match.items())
+            return count, 0, f"its condition {_name_of(self._when)} is false for {values}"
         if self._build(node, match) is None:
             return count + 1, 0, "the right side makes nothing that keeps or refines the type here"
         return count + 2, 0, None
@@ -458,12 +456,12 @@ def standing_for(node: Apply) -> Variable | None:
     return node.default_output() if len(node.outputs) == 1 or node.op.default_output is not None else None
 
 
-def placed(node: Apply, made: object) -> object:
-    """Return one replacement of a node with several outputs as that of the output that stands for it, or None."""
-    if not isinstance(made, Variable) or len(node.outputs) == 1:
-        return made
+def placed(node: Apply, replacement: object) -> object:
+    """Return one replacement of a node, for several outputs as that of the output that stands for it, or None."""
+    if not isinstance(replacement, Variable) or len(node.outputs) == 1:
+        return replacement
     old = standing_for(node)
-    return None if old is None else {old: made}
+    return None if old is None else {old: replacement}
 
 
 def _is_output(var: Variable, owner: Apply, output: int | None) -> bool:
@@ -473,16 +471,16 @@ def _is_output(var: Variable, owner: Apply, output: int | None) -> bool:
     return len(owner.outputs) == 1 or var.index == owner.op.default_output
 
 
-def fits(node: Apply, made: Sequence[object]) -> bool:
+def fits(node: Apply, replacements: Sequence[object]) -> bool:
     """Whether variables, one for each output of a node, keep or refine the outputs' types."""
-    return len(made) == len(node.outputs) and all(
+    return len(replacements) == len(node.outputs) and all(
         new is None or (isinstance(new, Variable) and old.type.is_super(new.type))
-        for old, new in zip(node.outputs, made, strict=True)
+        for old, new in zip(node.outputs, replacements, strict=True)
     )
 
 
 def _described(function: object) -> str:
-    """Return what a function makes, in its own words: the first line of its docstring."""
+    """Return the first line of a function's docstring, as the right side of a law."""
     text = (inspect.getdoc(function) or "…").partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]
 
@@ -496,23 +494,23 @@ def _name_of(function: object) -> str:
 def _explained(check: _Check, var: Variable, places: Sequence[Variable], value: object) -> str:
     """Return in words why a check fails."""
     if check.kind in {_NODE, _CLASS}:
-        found = f"{var}, which no op computes" if var.owner is None else f"the result of {var.owner.op}"
-        return f"the pattern's part {check.part} meets {found}"
+        meets = f"{var}, which no op computes" if var.owner is None else f"the result of {var.owner.op}"
+        return f"the pattern's part {check.part} meets {meets}"
     if check.kind == _SAME:
         return f"{check.part} stands for {places[check.wanted]} already and meets {var}, another variable"
     if check.kind in {_NUMBER, _CONSTANT}:
-        known = "which is not known to hold one number" if value is None else f"which holds {value}"
-        return f"the number {check.part} meets {var}, {known}"
+        value_text = "which is not known to hold one number" if value is None else f"which holds {value}"
+        return f"the number {check.part} meets {var}, {value_text}"
     if check.kind == _TEST:
         return f"the condition {_name_of(check.wanted)} on {check.part} is false for {var} of type {var.type}"
     if check.kind == _VALUE:
-        known = "which is not known to hold one number" if value is None else f"whose value {value} is not wanted"
-        return f"{check.part} meets {var}, {known}"
+        value_text = "which is not known to hold one number" if value is None else f"whose value {value} is not wanted"
+        return f"{check.part} meets {var}, {value_text}"
     return f"the result of the pattern's part {check.part} is used more than once"
 
 
 def built(part: object, node: Apply, match: Mapping[str, Variable]) -> object:
-    """Return what a part of a right side makes: a pattern, or a function of (node, match)."""
+    """Return what a part of a right side, a pattern or a function of (node, match), makes."""
     return part(node, match) if callable(part) and not isinstance(part, Pattern) else build(part, match)
 
 
@@ -522,17 +520,17 @@ def build(pattern: Any, match: Mapping[str, Variable]) -> Any:
         return pattern
     if pattern.pattern_op is None:
         return match[str(pattern.pattern_name)]
-    made = [build(x, match) for x in pattern.pattern_args]
-    for part, x in zip(pattern.pattern_args, made, strict=True):
+    arguments = [build(x, match) for x in pattern.pattern_args]
+    for part, x in zip(pattern.pattern_args, arguments, strict=True):
         if isinstance(x, list):
             msg = f"pattern {pattern}: {part} has {len(x)} outputs and no default one. Name one by its `output`."
             raise RuleDefinitionError(msg)
     if pattern.pattern_output is None:
-        return pattern.pattern_op(*made)
-    found = pattern.pattern_op(*made, return_list=True)
+        return pattern.pattern_op(*arguments)
+    outputs = pattern.pattern_op(*arguments, return_list=True)
     if pattern.pattern_op.default_output is not None:
-        found = found[0].owner.outputs
-    if pattern.pattern_output >= len(found):
-        msg = f"pattern {pattern}: {pattern.pattern_op} gives {len(found)} outputs. Name one of them by its `output`."
+        outputs = outputs[0].owner.outputs
+    if pattern.pattern_output >= len(outputs):
+        msg = f"pattern {pattern}: {pattern.pattern_op} gives {len(outputs)} outputs. Name one of them by its `output`."
         raise RuleDefinitionError(msg)
-    return found[pattern.pattern_output]
+    return outputs[pattern.pattern_output]

@@ -28,7 +28,7 @@ class RewriteDatabaseQuery:
     subquery
         Queries for databases inside the database, by name, in place of this one.
     position_cutoff
-        What stands at this position or a later one is left out; option ``optdb__position_cutoff`` if None.
+        Members at this position or a later one are left out; option ``optdb__position_cutoff`` if None.
     extra_rewrites
         Pairs (rewriter of whole graphs, position) to run besides what the database holds. The position ``"last"``
         is after everything else.
@@ -36,7 +36,7 @@ class RewriteDatabaseQuery:
     Raises
     ------
     RuleDefinitionError
-        If tags are no collection of strings, or an extra rewrite is no such pair.
+        If tags are not a collection of strings, or an extra rewrite is not such a pair.
     """
 
     __slots__ = ("_key", "exclude", "extra_rewrites", "include", "position_cutoff", "require", "subquery")
@@ -58,8 +58,8 @@ class RewriteDatabaseQuery:
         position_cutoff: float | None = None,
         extra_rewrites: Iterable[tuple[GraphRewriter, float | str]] | None = None,
     ) -> None:
-        for name, given in (("include", include), ("require", require), ("exclude", exclude)):
-            object.__setattr__(self, name, _tags(name, given))
+        for name, tags in (("include", include), ("require", require), ("exclude", exclude)):
+            object.__setattr__(self, name, _tags(name, tags))
         if STRICT_IEEE in self.tags:
             for name in ("include", "require", "exclude"):
                 object.__setattr__(self, name, getattr(self, name) - {STRICT_IEEE})
@@ -84,11 +84,9 @@ class RewriteDatabaseQuery:
         return isinstance(other, RewriteDatabaseQuery) and self._key == other._key
 
     def __hash__(self) -> int:
-        """Hash all parts."""
         return hash(self._key)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the arguments."""
         subquery = dict(self.subquery)
         return RewriteDatabaseQuery, (
             *(sorted(self.include), sorted(self.require), sorted(self.exclude)),
@@ -116,7 +114,7 @@ class RewriteDatabaseQuery:
         return self._with(extra_rewrites=(*self.extra_rewrites, *rewrites))
 
     def without_extras(self) -> RewriteDatabaseQuery:
-        """Return the query as databases inside a database are asked it: without extra rewrites."""
+        """Return the query without extra rewrites, as databases inside a database are asked it."""
         return self._with(extra_rewrites=()) if self.extra_rewrites else self
 
     @property
@@ -125,25 +123,23 @@ class RewriteDatabaseQuery:
         return self.include | self.require | self.exclude
 
     def __str__(self) -> str:
-        """Show as tags with their signs."""
         signed = [("+", self.include), ("&", self.require), ("-", self.exclude)]
         return " ".join(f"{sign}{tag}" for sign, tags in signed for tag in sorted(tags))
 
     def __repr__(self) -> str:
-        """Show as tags with their signs."""
         return f"RewriteDatabaseQuery({str(self)!r})"
 
 
-def _tags(name: str, given: Any) -> frozenset[str]:
-    if isinstance(given, str):
-        msg = f"RewriteDatabaseQuery: {name} is a collection of tags, got {given!r}. Put it into a list."
+def _tags(name: str, tags: Any) -> frozenset[str]:
+    if isinstance(tags, str):
+        msg = f"RewriteDatabaseQuery: {name} is a collection of tags, got {tags!r}. Put it into a list."
         raise RuleDefinitionError(msg)
-    found = frozenset(given or ())
-    for tag in found:
+    collected = frozenset(tags or ())
+    for tag in collected:
         if not isinstance(tag, str):
             msg = f"RewriteDatabaseQuery: {name} holds tags, which are strings, got {tag!r}."
             raise RewriterTypeError(msg)
-    return found
+    return collected
 
 
 def _extra(pair: object) -> tuple[GraphRewriter, float | str]:
@@ -153,14 +149,14 @@ def _extra(pair: object) -> tuple[GraphRewriter, float | str]:
     return pair[0], as_position("extra rewrite", pair[1])
 
 
-def as_position(subject: str, given: object) -> float | str:
-    """Return a position given as a number or as ``"last"``."""
-    if given == "last":
+def as_position(subject: str, position: object) -> float | str:
+    """Return a position, a number or ``"last"``; refuse anything else."""
+    if position == "last":
         return "last"
-    if isinstance(given, bool) or not isinstance(given, int | float) or given != given:
-        msg = f"{subject}: the position must be a number or 'last', got {given!r}."
+    if isinstance(position, bool) or not isinstance(position, int | float) or position != position:
+        msg = f"{subject}: the position must be a number or 'last', got {position!r}."
         raise RewriterTypeError(msg)
-    return float(given)
+    return float(position)
 
 
 def as_query(*parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> RewriteDatabaseQuery:

@@ -1,4 +1,4 @@
-"""Rules and rule sets: how a package declares what may take the place of what."""
+"""Rules and rule sets, by which packages declare replacements."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Rule(NodeRewriter):
         leave it out.
     """
 
-    # The bases' class attributes are no defaults of these fields.
+    # Written as fields so that the bases' class attributes are not taken for their defaults.
     name: str = field()
     apply: Callable[..., Any] = field()
     law: str
@@ -147,15 +147,12 @@ class RuleSet:
     _rules: dict[str, Rule | GraphPass] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Rule | GraphPass]:
-        """Iterate over rules and passes in order of declaration."""
         return iter(self._rules.values())
 
     def __len__(self) -> int:
-        """Return the number of rules and passes."""
         return len(self._rules)
 
     def __getitem__(self, name: str) -> Rule | GraphPass:
-        """Return a rule by id."""
         return self._rules[name]
 
     @property
@@ -211,7 +208,7 @@ class RuleSet:
         Raises
         ------
         RuleDefinitionError
-            If the function has no docstring, or something tracked is no op.
+            If the function has no docstring, or something tracked is not an op.
         DuplicateRegistrationError
             If the id is taken.
         """
@@ -316,7 +313,7 @@ class RuleSet:
         Raises
         ------
         RuleDefinitionError
-            If `lhs` is no applied op, or `rhs` uses variables that `lhs` does not have.
+            If `lhs` is not an applied op, or `rhs` uses variables that `lhs` does not have.
         """
         law = Law(name, lhs, rhs, when, self.is_commutative, self.value_of)
         place = _place_of_caller()
@@ -339,9 +336,9 @@ class RuleSet:
         )
 
     def _tags(self, phases: tuple[Phase, ...], tags: Sequence[str] | None, differs: str) -> frozenset[str]:
-        given = [tag for phase in phases for tag in phase.default_tags] if tags is None else tags
+        own_tags = [tag for phase in phases for tag in phase.default_tags] if tags is None else tags
         mark = (NOT_IEEE,) if differs else ()
-        return frozenset((self.name, *given, *mark, *(phase.tag for phase in phases)))
+        return frozenset((self.name, *own_tags, *mark, *(phase.tag for phase in phases)))
 
 
 def _phases(phase: Phase | Sequence[Phase]) -> tuple[Phase, ...]:

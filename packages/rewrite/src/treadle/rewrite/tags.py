@@ -5,9 +5,9 @@ from __future__ import annotations
 from treadle.config import BACKEND_REQUIREMENTS
 from treadle.rewrite.phase import Phase
 
-# What rules carry that give other values than the expression as written at some operands of floats: at NaN, infinities,
-# zeros of either sign and subnormal numbers, outside of a function's domain, or where an intermediate value leaves the
-# range. A query that names the second tag leaves them out.
+# The first is carried by rules that give another value than the expression as written at some operands of floats: at
+# NaN, infinities, zeros of either sign and subnormal numbers, outside of a function's domain, or where an intermediate
+# value leaves the range. A query that names the second leaves them out.
 NOT_IEEE, STRICT_IEEE = "not_ieee", "strict_ieee"
 
 # The documented tags, by what they are about.

@@ -25,7 +25,7 @@ FEWEST_NODES = 25
 USUAL_DEPTH = 2
 # Nodes with more inputs than this are told apart by the set of ops below them, not by their order.
 FEW_INPUTS = 4
-# So many of the last changes are searched for rules that undo each other.
+# This many of the last changes are searched for rules that undo each other.
 TAIL = 60
 
 
@@ -55,7 +55,7 @@ class RuleIndex:
         "_by_class",
         "_by_kind",
         "_by_op",
-        "_known",
+        "_cached",
         "_tracking_all",
         "depth",
         "inner",
@@ -77,31 +77,31 @@ class RuleIndex:
                 self._tracking_all.append(i)
                 continue
             for item in tracked:
-                named: object = item
-                if not isinstance(named, type):
+                kind_or_op: object = item
+                if not isinstance(kind_or_op, type):
                     self._by_op.setdefault(item, []).append(i)  # type: ignore[arg-type]  # an op
-                elif issubclass(named, Op):
-                    self._by_class.setdefault(named, []).append(i)
+                elif issubclass(kind_or_op, Op):
+                    self._by_class.setdefault(kind_or_op, []).append(i)
                 else:
-                    self._by_kind.append((named, i))
-        self._known: dict[type, frozenset[int]] = {}
+                    self._by_kind.append((kind_or_op, i))
+        self._cached: dict[type, frozenset[int]] = {}
         self.depth = max((depth_of(rule) for rule in self.rules), default=0)
         # Classes of ops that some rule tells apart one by one, at the root and below it.
         self.single = frozenset(type(op) for op in self._by_op).union(*(_classes(kind) for kind, _ in self._by_kind))
         self.inner = frozenset(type(inner) for inner in map(inner_of, self.rules) if inner is not None)
-        # What a run's record of each rule begins with.
+        # The first fields of each rule's `Slot`.
         self.traits = tuple(map(_traits_of, self.rules))
         self.loose = frozenset(i for i, rule in enumerate(self.rules) if rule.depth is None)
 
     def __getitem__(self, op: Op) -> list[int]:
         """Return the numbers of the rules for an op, in order."""
         kind = type(op)
-        by_class = self._known.get(kind)
+        by_class = self._cached.get(kind)
         if by_class is None:
             numbers = set(self._tracking_all)
             for base in kind.__mro__:
                 numbers.update(self._by_class.get(base, ()))
-            by_class = self._known[kind] = frozenset(numbers)
+            by_class = self._cached[kind] = frozenset(numbers)
         if kind not in self.single:
             return sorted(by_class)
         of_kinds = (i for named, i in self._by_kind if isinstance(op, named))
@@ -136,15 +136,15 @@ def depth_of(rule: NodeRewriter) -> int:
 class Plan:
     """The rules for one op in one run."""
 
-    __slots__ = ("_every", "_known", "always", "loose", "reach")
+    __slots__ = ("_cached", "_slots", "always", "loose", "reach")
 
     def __init__(self, slots: tuple[Slot, ...], loose: bool) -> None:
         self.reach = max((slot.depth for slot in slots), default=0)
         self.loose = loose
         # None where the ops below the node decide which rules are worth trying.
         self.always = slots if all(slot.inner is None for slot in slots) else None
-        self._every = slots
-        self._known: dict[object, tuple[Slot, ...]] = {}
+        self._slots = slots
+        self._cached: dict[object, tuple[Slot, ...]] = {}
 
     def slots(self, node: Apply, number: Callable[[Op], int], inner: frozenset[type]) -> tuple[Slot, ...]:
         """Return the rules to try on a node; `inner` holds the classes of ops that rules look for below."""
@@ -152,12 +152,12 @@ class Plan:
             return self.always
         below = [number(op) if type(op := x.owner.op) in inner else None for x in node.inputs if x.owner is not None]
         key: object = tuple(below) if len(below) <= FEW_INPUTS else frozenset(below)
-        found = self._known.get(key)
-        if found is None:
+        slots = self._cached.get(key)
+        if slots is None:
             ops = {x.owner.op for x in node.inputs if x.owner is not None and type(x.owner.op) in inner}
-            found = tuple(slot for slot in self._every if slot.inner is None or slot.inner in ops)
-            self._known[key] = found
-        return found
+            slots = tuple(slot for slot in self._slots if slot.inner is None or slot.inner in ops)
+            self._cached[key] = slots
+        return slots
 
 
 class Worklist:
@@ -204,12 +204,12 @@ class Worklist:
         """Return the rules for an op."""
         kind = type(op)
         number = self._number(op) if kind in self._single else kind
-        found = self._plans.get(number)
-        if found is None:
+        plan = self._plans.get(number)
+        if plan is None:
             numbers = [i for i in self._index[op] if i not in self._stopped]
             slots = tuple([self._slots[i] or self._slot(i) for i in numbers])
-            found = self._plans[number] = Plan(slots, not self._index.loose.isdisjoint(numbers))
-        return found
+            plan = self._plans[number] = Plan(slots, not self._index.loose.isdisjoint(numbers))
+        return plan
 
     def _slot(self, i: int) -> Slot:
         traits = self._index.traits[i]
@@ -270,20 +270,20 @@ class Worklist:
         if run.freshen(node):
             self._queue_touched()
             return
-        before = perf_counter()
+        start = perf_counter()
         for slot in self.plan(node.op).slots(node, self._number, self._index.inner):
             _, name, apply, needs_graph, _, _, cost = slot
             cost.tries += 1
             changed = False
             try:
-                made = apply(graph, node) if needs_graph else apply(node)
-                if made is not None and made is not False:
-                    changed = run.replace(name, cost, node, made, self._guarded)
-            except Exception as error:  # noqa: BLE001 - a rule of anyone's may raise anything; on_opt_error decides
+                answer = apply(graph, node) if needs_graph else apply(node)
+                if answer is not None and answer is not False:
+                    changed = run.replace(name, cost, node, answer, self._guarded)
+            except Exception as error:  # noqa: BLE001 - a rule may raise anything; on_opt_error decides
                 run.failed(name, node, error, self._callback)
             now = perf_counter()
-            cost.seconds += now - before
-            before = now
+            cost.seconds += now - start
+            start = now
             if changed:
                 self._changed_by(slot, node)
                 return
@@ -312,10 +312,10 @@ class Worklist:
             new.append(node)
         queue, queued = self._queue, self._queued
         add = queue.appendleft if self._new_first else queue.append
-        for fresh in reversed(new) if self._new_first else new:
-            if fresh not in queued:
-                queued.add(fresh)
-                add(fresh)
+        for new_node in reversed(new) if self._new_first else new:
+            if new_node not in queued:
+                queued.add(new_node)
+                add(new_node)
         if self._again == "new":
             return
         level = changed
@@ -338,19 +338,19 @@ class Worklist:
         return above
 
     def _stop(self, slot: Slot, node: Apply) -> None:
-        """Stop a rule that goes on and on."""
+        """Stop a rule that does not come to an end."""
         run = self._run
         self._stopped.add(self._index.rules.index(slot.rule))
         self._plans.clear()
         names = [firing.rule for firing in run.report.firings[self._first :]]
         members = set(undoing(names[-TAIL:]))
         loop = tuple(name for name in dict.fromkeys(names) if name in members)
-        others = [name for name in loop if name != slot.name]
-        with_others = f" ({' and '.join(map(repr, loop))} undo each other)" if others else ""
+        rivals = [name for name in loop if name != slot.name]
+        with_rivals = f" ({' and '.join(map(repr, loop))} undo each other)" if rivals else ""
         phase = f" in phase {run.phase}" if run.phase else ""
         msg = (
             f"rule {slot.name!r}: changed the graph {self._hits[slot.name]} times{phase} and did not come to an end"
-            f"{with_others}, last on {node.op}{node.where()}. It is left out from here on; correct it, or exclude it "
+            f"{with_rivals}, last on {node.op}{node.where()}. It is left out from here on; correct it, or exclude it "
             "by its name."
         )
         run.endless(slot.name, loop, msg)

@@ -16,15 +16,11 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.rewrite.engine.report import Report
 
-# One sample each: of these, and of the values that the types make of them.
+# The types make one sample of values for each of these.
 SEEDS = (0, 1)
 
 
-class _Unknown:
-    """Marker of a value that could not be computed."""
-
-
-_UNKNOWN = _Unknown()
+_UNKNOWN = object()  # stands for a value that could not be computed
 
 
 class Samples:
@@ -43,29 +39,29 @@ class Samples:
 
     def value(self, var: Variable) -> object:
         """Return the value of a variable, or a marker where it cannot be computed."""
-        known = self._values
-        if var not in known:
+        values = self._values
+        if var not in values:
             if isinstance(var, Constant):
                 return var.data
-            for node in order_nodes([var], known.__contains__):
+            for node in order_nodes([var], values.__contains__):
                 self._compute(node)
-        return known.get(var, _UNKNOWN)
+        return values.get(var, _UNKNOWN)
 
     def _compute(self, node: Apply) -> None:
-        known = self._values
-        given = [x.data if isinstance(x, Constant) else known.get(x, _UNKNOWN) for x in node.inputs]
+        values = self._values
+        arguments = [x.data if isinstance(x, Constant) else values.get(x, _UNKNOWN) for x in node.inputs]
         results: Sequence[object] = [_UNKNOWN] * len(node.outputs)
-        # A loop may come to no end on sample values.
-        if not any(value is _UNKNOWN for value in given) and not getattr(node.op, "may_not_end", False):
+        # A loop may not end on sample values.
+        if not any(value is _UNKNOWN for value in arguments) and not getattr(node.op, "may_not_end", False):
             overwritten = {i for places in node.op.destroy_map.values() for i in places}
-            given = [node.inputs[i].type.copy_value(v) if i in overwritten else v for i, v in enumerate(given)]
+            arguments = [node.inputs[i].type.copy_value(v) if i in overwritten else v for i, v in enumerate(arguments)]
             try:
-                made = lower_node(node)(*given)
-                results = [made] if len(node.outputs) == 1 else list(made)
+                answer = lower_node(node)(*arguments)
+                results = [answer] if len(node.outputs) == 1 else list(answer)
             except (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
-                # What fails before a change may fail after it: such a change is not decided.
+                # What fails before a change may fail after it: such a change is not judged.
                 pass
-        known.update(zip(node.outputs, results, strict=True))
+        values.update(zip(node.outputs, results, strict=True))
 
 
 class Checker:
@@ -80,10 +76,10 @@ class Checker:
     def check(self, name: str, node: Apply, pairs: Sequence[tuple[Variable, Variable]], report: Report) -> None:
         """Compare what is to be replaced with what takes its place.
 
-        Where a value before the change is infinite or not a number, another one after it is no fault: stable forms
-        are there to be better. Where it could not be computed, nothing is decided.
+        Where a value before the change is infinite or not a number, another one after it is no fault, since stable
+        forms are meant to be better. Where it could not be computed, the change is not judged.
         """
-        decided = False
+        judged = False
         with self._scope():
             for samples in self._samples:
                 for old, new in pairs:
@@ -94,8 +90,8 @@ class Checker:
                     fault = self._fault(old, new, before, after)
                     if fault is not None:
                         raise RuleFaultError(self._message(name, node, samples, new, fault))
-                    decided = True
-        if decided:
+                    judged = True
+        if judged:
             report.checked += 1
         else:
             report.unchecked += 1
@@ -116,8 +112,8 @@ class Checker:
         return f"changed the value from {text_of(before, str)} to {text_of(after, str)}"
 
     def _message(self, name: str, node: Apply, samples: Samples, new: Variable, fault: str) -> str:
-        given = ", ".join(f"{x} = {text_of(samples.value(x), str)}" for x in node.inputs)
+        inputs = ", ".join(f"{x} = {text_of(samples.value(x), str)}" for x in node.inputs)
         return (
-            f"rule {name!r}: {fault}, on {node.op}{node.where()}, with {given}; the replacement is {new}. "
+            f"rule {name!r}: {fault}, on {node.op}{node.where()}, with {inputs}; the replacement is {new}. "
             "Correct the rule, or exclude it by its name."
         )

@@ -1,4 +1,4 @@
-"""What every rewriter is: of whole graphs, or of single nodes."""
+"""The base classes of rewriters, of whole graphs and of single nodes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,9 @@ class Rewriter:
         """Attach the features that the rewriter needs; they stay on the graph."""
 
     def __str__(self) -> str:
-        """Show the name, or the class."""
         return self.name or type(self).__name__
 
     def __repr__(self) -> str:
-        """Show class and name."""
         return f"<{type(self).__name__} {self.name}>" if self.name else f"<{type(self).__name__}>"
 
 
@@ -46,16 +44,14 @@ class GraphRewriter(Rewriter, ABC):
 
     # Whether the rewriter counts and reports its changes itself, being made of others.
     reports_itself: ClassVar[bool] = False
-    # Whether the nodes that it makes know the user's line; else they get that of the node that they replace.
+    # Whether it sets the user's line on the nodes that it makes; else they get that of the node they replace.
     sets_lines: ClassVar[bool] = False
 
     @abstractmethod
     def apply(self, fgraph: FunctionGraph) -> object:
-        """Change the graph, through its methods `replace`, `replace_all` and the like.
+        """Change the graph through its methods `replace`, `replace_all` and the like; return the number of changes.
 
-        Returns
-        -------
-        The number of changes, or anything else; changes are then counted by the engine.
+        If it returns anything else, the engine counts the changes.
         """
 
     def rewrite(self, fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = False) -> Report:
@@ -96,7 +92,7 @@ class GraphRewriter(Rewriter, ABC):
 
 
 class NodeRewriter(Rewriter, ABC):
-    """Says what may take the place of one node: a subclass implements `transform`.
+    """Proposes replacements of single nodes: a subclass implements `transform`.
 
     Attributes
     ----------

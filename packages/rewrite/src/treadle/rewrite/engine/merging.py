@@ -26,11 +26,11 @@ class MergeFeature(Feature):
     """
 
     def __init__(self) -> None:
-        # By class of op and inputs first: where that tells nodes apart, nobody asks for an op's hash, which for a
-        # large op costs more than all the rest.
+        # By class of op and inputs first. Where that tells nodes apart, no op is hashed, which for a large op costs
+        # more than everything else.
         self._nodes: dict[tuple[object, ...], Apply | dict[Op, Apply]] = {}
         self._constants: dict[bytes, Constant] = {}
-        self._known: dict[Constant, Constant] = {}
+        self._representatives: dict[Constant, Constant] = {}
         self.pending: list[Apply] = []
         self.stale: dict[Apply, None] = {}
         self._destroyers = False
@@ -41,12 +41,10 @@ class MergeFeature(Feature):
             self.on_import(fgraph, node, None)
         for i, out in enumerate(fgraph.outputs):
             if isinstance(out, Constant):
-                kept = self.representative(out)
-                client = next(
-                    (n for n, _ in fgraph.get_clients(out) if isinstance(n.op, Output) and n.op.idx == i), None
-                )
-                if kept is not out and client is not None:
-                    fgraph.change_node_input(client, 0, kept, SAME_CONSTANT, check=False)
+                chosen = self.representative(out)
+                user = next((n for n, _ in fgraph.get_clients(out) if isinstance(n.op, Output) and n.op.idx == i), None)
+                if chosen is not out and user is not None:
+                    fgraph.change_node_input(user, 0, chosen, SAME_CONSTANT, check=False)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
         """Let the node wait to be entered."""
@@ -57,24 +55,24 @@ class MergeFeature(Feature):
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
-        """Note that the node is to be entered anew: once only, however many of its inputs change meanwhile."""
+        """Note that the node is to be entered anew, once, however many of its inputs change meanwhile."""
         if node.outputs and reason != SAME_CONSTANT:
             self.stale[node] = None
 
     def representative(self, constant: Constant) -> Constant:
         """Return the one constant that stands for all equal ones."""
-        found = self._known.get(constant)
-        if found is None:
+        chosen = self._representatives.get(constant)
+        if chosen is None:
             try:
-                found = self._constants.setdefault(constant.signature(), constant)
+                chosen = self._constants.setdefault(constant.signature(), constant)
             except GraphTypeError:
                 # A value without an encoding equals only itself.
-                found = constant
-            self._known[constant] = found
-        return found
+                chosen = constant
+            self._representatives[constant] = chosen
+        return chosen
 
     def enter_new(self, fgraph: FunctionGraph) -> int:
-        """Merge what came in; return the number of nodes that went."""
+        """Merge new nodes; return how many were removed."""
         merged = 0
         # What comes in together is in order of evaluation, so that nodes are merged from the inputs up.
         while self.pending:
@@ -83,7 +81,7 @@ class MergeFeature(Feature):
         return merged
 
     def enter_all(self, fgraph: FunctionGraph) -> int:
-        """Merge what came in or changed, and what that makes equal; return the number of nodes that went."""
+        """Merge new and changed nodes, and what becomes equal by that; return how many were removed."""
         merged = self.enter_new(fgraph)
         while self.stale:
             batch, self.stale = self.stale, {}
@@ -91,7 +89,7 @@ class MergeFeature(Feature):
         return merged
 
     def enter(self, fgraph: FunctionGraph, node: Apply) -> bool:
-        """Enter a node of the graph, or put its equal in its place; return whether it went."""
+        """Enter a node, or put its equal in its place; return whether the node was removed."""
         self.stale.pop(node, None)
         return node in fgraph and self._merge(fgraph, node)
 
@@ -99,9 +97,9 @@ class MergeFeature(Feature):
         """Enter a node, or put its equal in its place."""
         for i, x in enumerate(node.inputs):
             if x.owner is None and isinstance(x, Constant):
-                kept = self.representative(x)
-                if kept is not x:
-                    fgraph.change_node_input(node, i, kept, SAME_CONSTANT, check=False)
+                chosen = self.representative(x)
+                if chosen is not x:
+                    fgraph.change_node_input(node, i, chosen, SAME_CONSTANT, check=False)
         other = self._equal(fgraph, node)
         if other is node:
             return False
@@ -113,28 +111,28 @@ class MergeFeature(Feature):
         """Return the node with the same op and the same inputs that came first: perhaps the node itself."""
         nodes, op = self._nodes, node.op
         key = (type(op), *node.inputs)
-        known = nodes.setdefault(key, node)
-        if known is node:
+        entry = nodes.setdefault(key, node)
+        if entry is node:
             return node
-        if isinstance(known, dict):
-            other = known.setdefault(op, node)
+        if isinstance(entry, dict):
+            other = entry.setdefault(op, node)
             if other is not node and not _is_current(fgraph, other, node):
-                known[op] = other = node
+                entry[op] = other = node
             return other
-        if not _is_current(fgraph, known, node):
+        if not _is_current(fgraph, entry, node):
             nodes[key] = node
             return node
-        if known.op is op or known.op == op:
-            return known
-        nodes[key] = {known.op: known, op: node}
+        if entry.op is op or entry.op == op:
+            return entry
+        nodes[key] = {entry.op: entry, op: node}
         return node
 
     def _put(self, node: Apply) -> None:
-        """Enter a node in the place of what is out of date."""
+        """Enter a node in place of an entry that is out of date."""
         key = (type(node.op), *node.inputs)
-        known = self._nodes.get(key)
-        if isinstance(known, dict):
-            known[node.op] = node
+        entry = self._nodes.get(key)
+        if isinstance(entry, dict):
+            entry[node.op] = node
         else:
             self._nodes[key] = node
 
@@ -151,7 +149,7 @@ class MergeFeature(Feature):
         )
 
     def _unite(self, fgraph: FunctionGraph, node: Apply, other: Apply) -> bool:
-        """Let another node's outputs take the place of a node's, if they are of its types or refine them."""
+        """Replace a node's outputs by another's, if those are of its types or refine them."""
         pairs = list(zip(node.outputs, other.outputs, strict=True))
         if not all(old.type.is_super(new.type) for old, new in pairs):
             return False
@@ -164,9 +162,9 @@ class MergeFeature(Feature):
         return True
 
 
-def _is_current(fgraph: FunctionGraph, known: Apply, node: Apply) -> bool:
+def _is_current(fgraph: FunctionGraph, entered: Apply, node: Apply) -> bool:
     """Whether a node that was entered once is still in the graph, with the inputs of another one."""
-    return known in fgraph and known.inputs == node.inputs
+    return entered in fgraph and entered.inputs == node.inputs
 
 
 class MergeOptimizer(GraphRewriter):
@@ -175,10 +173,10 @@ class MergeOptimizer(GraphRewriter):
     reports_itself = True
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
-        """Nothing: what merges belongs to the run."""
+        """Attach nothing: what merges belongs to the run."""
 
     def apply(self, fgraph: FunctionGraph) -> int:
-        """Merge; return the number of nodes that went."""
+        """Merge; return the number of nodes removed."""
         with running(fgraph) as run:
             if run.merging is None:
                 run.merging = MergeFeature()

@@ -24,7 +24,7 @@ class RuleCost:
     refused
         How often a feature of the graph refused the change.
     added
-        How many nodes it brought into the graph.
+        How many nodes it added to the graph.
     seconds
         Time spent in it and in making its changes.
     validation
@@ -69,7 +69,6 @@ class Firing(NamedTuple):
     after: tuple[Apply, ...] = ()
 
     def __str__(self) -> str:
-        """Show in one line."""
         where = f" at {self.user_line}" if self.user_line is not None else ""
         what = f" on {self.op}" if self.op is not None else ""
         new = "" if self.added == 0 else f", {self.added} new node{'s' if self.added > 1 else ''}"
@@ -103,7 +102,7 @@ class Report:
     failures
         Rules that failed, with the message.
     looping
-        Rules that were stopped because they went on and on.
+        Rules that were stopped because they did not come to an end.
     loops
         For each of those, the rules that undid each other.
     checked, unchecked
@@ -126,17 +125,16 @@ class Report:
 
     def cost(self, rule: str) -> RuleCost:
         """Return the cost record of a rule, making it if there is none."""
-        found = self.rules.get(rule)
-        if found is None:
-            found = self.rules[rule] = RuleCost()
-        return found
+        cost = self.rules.get(rule)
+        if cost is None:
+            cost = self.rules[rule] = RuleCost()
+        return cost
 
     def fired(self) -> tuple[str, ...]:
         """Return the ids of the rules that changed something, in the order of their first change."""
         return tuple(dict.fromkeys(firing.rule for firing in self.firings))
 
     def __iter__(self) -> Iterator[Change]:
-        """Yield the changes, in order."""
         for firing in self.firings:
             yield Change(firing.rule, firing.before, firing.after, firing.user_line)
 
@@ -147,16 +145,16 @@ class Report:
 
     def profile(self) -> str:
         """Return a table of all rules that were tried, the costliest first."""
-        shown = sorted(
+        tried = sorted(
             ((n, c) for n, c in self.rules.items() if c.tries or c.hits), key=lambda x: (-x[1].seconds, x[0])
         )
-        width = max((len(name) for name, _ in shown), default=4)
+        width = max((len(name) for name, _ in tried), default=4)
         head = f"{'rule':<{width}} {'ms':>9} {'tries':>8} {'hits':>7} {'refused':>7} {'nodes':>7} {'checks ms':>9}"
         lines = [self._head(), head]
         lines += [
             f"{name:<{width}} {c.seconds * 1e3:>9.3f} {c.tries:>8} {c.hits:>7} {c.refused:>7} {c.added:>7} "
             f"{c.validation * 1e3:>9.3f}"
-            for name, c in shown
+            for name, c in tried
         ]
         return "\n".join(lines)
 
@@ -168,12 +166,12 @@ class Report:
 
     def __str__(self) -> str:
         """Show the sizes, and a table of the rules that changed something."""
-        shown = sorted(self.rules.items(), key=lambda item: (-item[1].hits, item[0]))
-        width = max((len(name) for name, cost in shown if cost.hits), default=0)
+        by_hits = sorted(self.rules.items(), key=lambda item: (-item[1].hits, item[0]))
+        width = max((len(name) for name, cost in by_hits if cost.hits), default=0)
         lines = [self._head()]
         lines += [
             f"  {name:<{width}}  {cost.hits} of {cost.tries} tries  {cost.added} new nodes  {cost.seconds * 1e3:.2f} ms"
-            for name, cost in shown
+            for name, cost in by_hits
             if cost.hits
         ]
         lines += [f"  {name} failed: {text}" for name, text in self.failures]

@@ -45,29 +45,13 @@ def feature_of(fgraph: FunctionGraph, kind: type[_FeatureKind]) -> _FeatureKind 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options that a run reads once, when it starts.
-
-    Attributes
-    ----------
-    on_error
-        Option ``on_opt_error``.
-    verbose
-        Option ``optimizer_verbose``.
-    unmentioned
-        Option ``optimizer_verbose_ignore``, as ids of rules.
-    traces
-        Option ``check_stack_trace``.
-    deferred
-        Whether the graph's features check a stage's changes once, at its end (option ``cycle_detection`` is ``fast``).
-    profile
-        Option ``profile_optimizer``.
-    """
+    """The options that a run reads once, when it starts."""
 
     on_error: str = "warn"
     verbose: bool = False
-    unmentioned: frozenset[str] = frozenset()
+    unmentioned: frozenset[str] = frozenset()  # ids of rules that `verbose` leaves out
     traces: str = "off"
-    deferred: bool = False
+    deferred: bool = False  # whether the graph's features check a stage's changes once, at its end
     profile: bool = False
 
     @staticmethod
@@ -85,14 +69,14 @@ class RunOptions:
 
 
 class Run(Feature):
-    """Feature that sees every change of a graph while it is rewritten, and does what follows from each.
+    """Feature that sees every change of a graph while it is rewritten, and does what each asks for.
 
     Attributes
     ----------
     new, changed
-        Nodes that came in, and nodes that have another input, since the lists were last taken.
+        New nodes, and nodes that have another input, since the lists were last taken.
     merging
-        What merges nodes as they come in, once a merge rewriter has run.
+        What merges new nodes, once a merge rewriter has run.
     phase
         Name of the database whose rules run.
     running
@@ -143,9 +127,9 @@ class Run(Feature):
 
     def take(self) -> tuple[list[Apply], list[Apply]]:
         """Return the nodes that came in and those that changed since the last call."""
-        taken = self.new, self.changed
+        touched = self.new, self.changed
         self.new, self.changed = [], []
-        return taken
+        return touched
 
     # Features
 
@@ -172,16 +156,16 @@ class Run(Feature):
 
     # Changing the graph
 
-    def replace(self, name: str, cost: RuleCost, node: Apply, made: object, guarded: bool) -> bool:
-        """Put what a rule returned in a node's place; return whether anything changed.
+    def replace(self, name: str, cost: RuleCost, node: Apply, answer: object, guarded: bool) -> bool:
+        """Put what a rule answered in a node's place; return whether anything changed.
 
         Raises
         ------
         RewriteError
-            If the rule returned something that cannot take the node's place. The graph is as before.
+            If the answer cannot take the node's place. The graph is as before.
         """
         graph = self.fgraph
-        pairs, gone = replacements(name, node, made)
+        pairs, removed = replacements(name, node, answer)
         pairs = [(old, new) for old, new in pairs if new is not old and graph.clients.get(old)]
         if not pairs:
             return False
@@ -194,8 +178,8 @@ class Run(Feature):
                 raise RewriteError(msg)
         if self.checker is not None:
             self.checker.check(name, node, pairs, self.report)
-        if (guarded and not self.options.deferred) or gone:
-            if not self._replace_if_valid(pairs, gone, name, cost):
+        if (guarded and not self.options.deferred) or removed:
+            if not self._replace_if_valid(pairs, removed, name, cost):
                 return False
         elif len(pairs) == 1:
             graph.replace(*pairs[0], name)
@@ -207,7 +191,7 @@ class Run(Feature):
         return True
 
     def _replace_if_valid(
-        self, pairs: Sequence[tuple[Variable, Variable]], gone: Sequence[Variable], name: str, cost: RuleCost
+        self, pairs: Sequence[tuple[Variable, Variable]], removed: Sequence[Variable], name: str, cost: RuleCost
     ) -> bool:
         """Replace, unless a feature refuses the graph that this makes; then the graph is as before."""
         graph = self.fgraph
@@ -215,14 +199,14 @@ class Run(Feature):
         try:
             with graph.transaction():
                 graph.replace_all(pairs, name)
-                for var in gone:
+                for var in removed:
                     if var in graph:
                         msg = f"rule {name!r}: {var} is still in use after its removal. Replace all its uses."
                         raise RewriteError(msg)
                 self._validate(cost)
         except InconsistencyError:
             cost.refused += 1
-            # What was taken back came and went: nobody need look at it.
+            # What was undone need not be looked at.
             del self.new[new:], self.changed[changed:]
             self.changes = changes
             return False
@@ -235,7 +219,7 @@ class Run(Feature):
             self._merged(merging.enter_new(self.fgraph))
 
     def freshen(self, node: Apply) -> bool:
-        """Do for a node what changes of its inputs ask for: infer its types anew, merge it; return whether it went.
+        """Infer a node's types anew and merge it, as changes of its inputs ask for; return whether it was removed.
 
         This waits until the node is looked at: many inputs of a wide node may change one after the other.
         """
@@ -247,12 +231,12 @@ class Run(Feature):
         merging = self.merging
         if merging is None or node not in merging.stale:
             return False
-        went = merging.enter(self.fgraph, node)
-        self._merged(went)
-        return went
+        removed = merging.enter(self.fgraph, node)
+        self._merged(removed)
+        return removed
 
     def settle(self) -> int:
-        """Infer types anew and merge until there is nothing left of both; return the number of nodes merged."""
+        """Infer types anew and merge until neither has anything left to do; return the number of nodes merged."""
         merged = 0
         merging = self.merging
         while self.refined or (merging is not None and (merging.pending or merging.stale)):
@@ -276,18 +260,18 @@ class Run(Feature):
         cost = self.report.cost("refine_types")
         cost.tries += 1
         try:
-            made = node.op.make_node(*node.inputs)
-            pairs = list(zip(node.outputs, made.outputs, strict=True))
+            refined = node.op.make_node(*node.inputs)
+            pairs = list(zip(node.outputs, refined.outputs, strict=True))
             if all(old.type == new.type for old, new in pairs) or not all(o.type.is_super(n.type) for o, n in pairs):
                 return
-            made.user_line = carried(node.user_line, made.user_line)
+            refined.user_line = carried(node.user_line, refined.user_line)
             if node._tag is not None:
-                made.tag = node._tag.copy()
+                refined.tag = node._tag.copy()
             for old, new in pairs:
                 new.name = old.name
                 if graph.clients.get(old):
                     graph.replace(old, new, "refine_types")
-        except Exception as error:  # noqa: BLE001 - an op of anyone's may raise anything; on_opt_error decides
+        except Exception as error:  # noqa: BLE001 - a user's op may raise anything; on_opt_error decides
             self.failed("refine_types", node, error)
             return
         cost.hits += 1
@@ -297,7 +281,7 @@ class Run(Feature):
     # Reporting
 
     def fired(self, name: str, cost: RuleCost, node: Apply) -> None:
-        """Record a local rule's change of a node; what it brought in comes from the node's line."""
+        """Record a local rule's change of a node, and give the new nodes the node's line."""
         line = node.user_line
         new = self.new
         for fresh in new:
@@ -313,7 +297,7 @@ class Run(Feature):
             self._missing_trace(name, new)
 
     def record(self, firing: Firing) -> None:
-        """Record a change, and say it if asked to."""
+        """Record a change; print it if the options say so."""
         self.report.firings.append(firing)
         options = self.options
         if options.verbose and firing.rule not in options.unmentioned:
@@ -337,7 +321,7 @@ class Run(Feature):
 
     def failed(self, name: str, node: Apply | None, error: Exception, callback: Callback | None = None) -> None:
         """Deal with a rule's failure as the option on_opt_error says."""
-        # These were asked for, by an option or by the caller.
+        # An option or the caller asked for these.
         if isinstance(error, RuleFaultError | MissingTraceError | ShapeInferenceError):
             raise error
         text = f"{type(error).__name__}: {error}"
@@ -356,7 +340,7 @@ class Run(Feature):
             pdb.post_mortem(error.__traceback__)
 
     def endless(self, name: str, loop: tuple[str, ...], msg: str) -> None:
-        """Deal with rules that go on and on, as the option on_opt_error says."""
+        """Deal with rules that do not come to an end, as the option on_opt_error says."""
         self.report.looping.append(name)
         self.report.loops.append(loop)
         if self.options.on_error == "raise":
@@ -368,18 +352,18 @@ class Run(Feature):
 
     @contextmanager
     def in_phase(self, name: str) -> Iterator[None]:
-        """Let what runs in the block belong to a phase; a name of none changes nothing."""
-        before = self.phase
-        self.phase = name or before
+        """Let what runs in the block belong to a phase; an empty name changes nothing."""
+        outer = self.phase
+        self.phase = name or outer
         try:
             with span(name):
                 yield
         finally:
-            self.phase = before
+            self.phase = outer
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Where checks are put off (option cycle_detection), check the block's changes at its end, or undo them all."""
+        """If checks are deferred (option cycle_detection), check the block's changes at its end, or undo them all."""
         if not self.options.deferred or not self.guarded:
             yield
             return
@@ -410,7 +394,7 @@ class Run(Feature):
         cost = self.report.cost(name)
         cost.tries += 1
         start = perf_counter()
-        kept = self.take()
+        earlier = self.take()
         replaced: list[tuple[Variable, Variable]] = []
         self._replaced, self.running = replaced, name
         try:
@@ -418,8 +402,8 @@ class Run(Feature):
                 rewriter.add_requirements(graph)
                 answer = rewriter.apply(graph)
                 self._validate(cost)
-        except Exception as error:  # noqa: BLE001 - a pass of anyone's may raise anything; on_opt_error decides
-            self.new, self.changed = kept
+        except Exception as error:  # noqa: BLE001 - a user's pass may raise anything; on_opt_error decides
+            self.new, self.changed = earlier
             self.failed(name, None, error)
             return 0
         finally:
@@ -428,7 +412,7 @@ class Run(Feature):
         self._report_pass(rewriter, cost, replaced)
         self.settle()
         new, changed = self.take()
-        self.new, self.changed = [*kept[0], *new], [*kept[1], *changed]
+        self.new, self.changed = [*earlier[0], *new], [*earlier[1], *changed]
         count = answer if isinstance(answer, int) and not isinstance(answer, bool) else len(replaced)
         cost.hits += count
         return count
@@ -443,11 +427,11 @@ class Run(Feature):
     def _report_pass(
         self, rewriter: GraphRewriter, cost: RuleCost, replaced: Sequence[tuple[Variable, Variable]]
     ) -> None:
-        """Record what a pass replaced by what, and carry the user's lines over to what it made."""
+        """Record what a pass replaced by what, and carry the user's lines over to the new nodes."""
         name = str(rewriter)
         added = len(self.new)
         cost.added += added
-        made = frozenset(self.new)
+        new_nodes = frozenset(self.new)
         fresh = set(self.new)
         seen: dict[Variable, Variable] = {}
         for old, new in replaced:
@@ -455,7 +439,7 @@ class Run(Feature):
                 continue
             seen[old] = new
             before, after = old.owner, new.owner
-            inside = after is not None and after in made
+            inside = after is not None and after in new_nodes
             if inside and before is not None and after is not None:
                 self._carry_line(before, after, fresh, always=not rewriter.sets_lines)
             firing = Firing(
@@ -472,7 +456,7 @@ class Run(Feature):
             self._missing_trace(name, self.new)
 
     def _carry_line(self, before: Apply, after: Apply, fresh: set[Apply], *, always: bool) -> None:
-        """Let new nodes come from the line of a node that they replace, unless they know better."""
+        """Give new nodes the line of a node that they replace, unless they have one of their own."""
         pending = [after]
         while pending:
             node = pending.pop()
@@ -482,31 +466,31 @@ class Run(Feature):
             pending += [x.owner for x in node.inputs if x.owner in fresh]
 
 
-def replacements(name: str, node: Apply, made: object) -> tuple[list[tuple[Variable, Variable]], Sequence[Variable]]:
-    """Return what is to be replaced by what, and what must be gone, from the forms in which a rule may answer."""
+def replacements(name: str, node: Apply, answer: object) -> tuple[list[tuple[Variable, Variable]], Sequence[Variable]]:
+    """Return what a rule's answer, in any of its forms, replaces by what, and what must be gone afterwards."""
     outputs = node.outputs
-    if isinstance(made, Variable):
+    if isinstance(answer, Variable):
         if len(outputs) == 1:
-            return [(outputs[0], made)], ()
-        made = [made]
+            return [(outputs[0], answer)], ()
+        answer = [answer]
     pairs: list[tuple[Any, Any]]
-    gone: Sequence[Variable] = ()
-    if isinstance(made, Mapping):
-        gone = tuple(made.get("remove", ()))
-        pairs = [(old, new) for old, new in made.items() if not isinstance(old, str) or old != "remove"]
-    elif isinstance(made, Sequence) and len(made) == len(outputs):
-        pairs = list(zip(outputs, made, strict=True))
+    removed: Sequence[Variable] = ()
+    if isinstance(answer, Mapping):
+        removed = tuple(answer.get("remove", ()))
+        pairs = [(old, new) for old, new in answer.items() if not isinstance(old, str) or old != "remove"]
+    elif isinstance(answer, Sequence) and len(answer) == len(outputs):
+        pairs = list(zip(outputs, answer, strict=True))
     else:
         msg = (
             f"rule {name!r}: must return None, a variable, or one variable (or None) for each of the "
-            f"{len(outputs)} outputs of {node.op}, got {made!r}. Correct the rule."
+            f"{len(outputs)} outputs of {node.op}, got {answer!r}. Correct the rule."
         )
         raise RewriteError(msg)
     for old, new in pairs:
         if not isinstance(old, Variable) or not (new is None or isinstance(new, Variable)):
             msg = f"rule {name!r}: variables are needed as replacements of {node.op}, got {new!r}. Correct the rule."
             raise RewriteError(msg)
-    return [(old, new) for old, new in pairs if new is not None], gone
+    return [(old, new) for old, new in pairs if new is not None], removed
 
 
 def current_run(fgraph: FunctionGraph) -> Run | None:

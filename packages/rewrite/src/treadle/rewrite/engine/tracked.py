@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 Tracked = Op | type[Op]
 
 
-def is_tracked(given: object) -> TypeGuard[Tracked]:
+def is_tracked(item: object) -> TypeGuard[Tracked]:
     """Whether something is an op or a class of ops, or stands for some ops of a class."""
-    return isinstance(given, Op) or (isinstance(given, type) and issubclass(class_of(given), Op))
+    return isinstance(item, Op) or (isinstance(item, type) and issubclass(class_of(item), Op))
 
 
-def class_of(given: type) -> type:
-    """Return the class of ops that a class is, or that the ops which it stands for are of."""
-    own = getattr(given, "of", None)
-    return given if issubclass(given, Op) or not isinstance(own, type) else own
+def class_of(kind: type) -> type:
+    """Return a class of ops itself; for a class that stands for some ops, the class of these."""
+    represented = getattr(kind, "of", None)
+    return kind if issubclass(kind, Op) or not isinstance(represented, type) else represented
 
 
 def check_tracked(subject: str, tracked: Iterable[object]) -> None:
-    """Refuse what is no op and no class of ops."""
+    """Refuse what is neither an op nor a class of ops."""
     for item in tracked:
         if not is_tracked(item):
             msg = f"{subject}: tracks ops or classes of ops, got {item!r}. Name the op itself."
