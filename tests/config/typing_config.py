@@ -30,7 +30,7 @@ assert_type(STR, Kind[str])
 assert_type(PATH, Kind[Path])
 assert_type(OPTIONAL_BOOL, Kind[bool | None])
 assert_type(choice("a", "b", ignore_case=True), Kind[str])
-assert_type(subset("a", "b", whole="ALL"), Kind[str])
+assert_type(subset("a", "b", word_for_all="ALL"), Kind[str])
 assert_type(INT.where("an integer > 0", lambda value: value > 0), Kind[int])
 assert_type(INT.parse("3"), int)
 
