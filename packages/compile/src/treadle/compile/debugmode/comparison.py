@@ -1,4 +1,4 @@
-"""Comparing values of any type: where a type cannot tell equal values from others, nothing is said of them."""
+"""Comparing values of any type; where a type cannot tell whether values are equal, they count as equal."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def _judged(kind: Type, value: Value, equal: Callable[[], bool]) -> bool:
     """Return what a comparison says, True where the type does not even find a copy equal to its original."""
     try:
         return equal() or not kind.values_eq(value, kind.copy_value(value))
-    except Exception:  # noqa: BLE001 - the comparison of a type of anyone's may raise anything
+    except Exception:  # noqa: BLE001 - the comparison of a user's type may raise anything
         return True

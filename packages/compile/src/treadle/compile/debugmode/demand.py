@@ -16,43 +16,35 @@ class _Missing:
     """Marker of a value that was not computed, or could not be."""
 
     def __repr__(self) -> str:
-        """Show what it stands for."""
         return "(not computed)"
 
 
 MISSING = _Missing()
 
 
-def lacks(node: Apply, given: Sequence[Value]) -> bool:
-    """Whether values are missing that a node cannot do without."""
+def lacks(node: Apply, inputs: Sequence[Value]) -> bool:
+    """Whether values are missing that a node needs."""
     if not isinstance(node.op, IfElse):
-        return any(value is MISSING for value in given)
-    if given[0] is MISSING:
+        return any(value is MISSING for value in inputs)
+    if inputs[0] is MISSING:
         return True
-    start = 1 if given[0] else 1 + node.op.n_outs
-    return any(value is MISSING for value in given[start : start + node.op.n_outs])
+    start = 1 if inputs[0] else 1 + node.op.n_outs
+    return any(value is MISSING for value in inputs[start : start + node.op.n_outs])
 
 
 class Values:
     """Values of variables for one call, computed when they are asked for.
 
-    Parameters
-    ----------
-    given
-        Values of the inputs.
-    inputs_of
-        Returns the inputs of a node.
-    run
-        Returns the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken.
+    `run` returns the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken.
     """
 
     def __init__(
         self,
-        given: Mapping[Variable, Value],
+        inputs: Mapping[Variable, Value],
         inputs_of: Callable[[Apply], Sequence[Variable]],
         run: Callable[[Apply, list[object]], Sequence[object]],
     ) -> None:
-        self.known: dict[Variable, Value] = dict(given)
+        self.known: dict[Variable, Value] = dict(inputs)
         self._inputs_of = inputs_of
         self._run = run
 
@@ -74,17 +66,17 @@ class Values:
             if node.outputs[0] in self.known:
                 pending.pop()
                 continue
-            wanted = self._wanted(node)
-            missing = [x.owner for x in wanted if not self._has(x) and x.owner is not None]
-            if missing:
-                pending.extend(reversed(missing))
+            needed = self._needed(node)
+            waiting = [x.owner for x in needed if not self._has(x) and x.owner is not None]
+            if waiting:
+                pending.extend(reversed(waiting))
                 continue
             pending.pop()
-            taken = set(wanted)
-            given = [self.known.get(x, MISSING) if x in taken else MISSING for x in self._inputs_of(node)]
-            self.known.update(zip(node.outputs, self._run(node, given), strict=True))
+            taken = set(needed)
+            inputs = [self.known.get(x, MISSING) if x in taken else MISSING for x in self._inputs_of(node)]
+            self.known.update(zip(node.outputs, self._run(node, inputs), strict=True))
 
-    def _wanted(self, node: Apply) -> Sequence[Variable]:
+    def _needed(self, node: Apply) -> Sequence[Variable]:
         """Return the inputs that a node needs next: of an IfElse the condition, then the branch taken."""
         inputs = self._inputs_of(node)
         if not isinstance(node.op, IfElse):

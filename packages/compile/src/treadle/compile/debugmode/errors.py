@@ -24,11 +24,10 @@ class DebugModeError(CompileError, RuntimeError):
     """DebugMode has found something wrong."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle class and message, not the graph and the values."""
-        return type(self)._told, self.args
+        return type(self)._with_message, self.args  # without the graph and the values
 
     @classmethod
-    def _told(cls, message: str) -> DebugModeError:
+    def _with_message(cls, message: str) -> DebugModeError:
         error = cls.__new__(cls)
         error.args = (message,)
         return error
@@ -39,11 +38,11 @@ class DebugModeError(CompileError, RuntimeError):
 
 
 class DebugModeWarning(TreadleWarning):
-    """DebugMode has found something that may be meant: an input not reused, strides that differ."""
+    """DebugMode has found something that may be intended: an input not reused, strides that differ."""
 
 
 def described(node: Apply) -> str:
-    """Return a node's op, types of inputs, and the user's line."""
+    """Return a node's op, the types of its inputs, and the user's line."""
     return f"{node.op} of {', '.join(str(x.type) for x in node.inputs) or 'nothing'}{node.where()}"
 
 
@@ -60,8 +59,8 @@ def graph_of(var: Variable) -> str:
     return str(printing.debugprint(var, file="str", depth=_DEPTH, print_type=True)).rstrip()
 
 
-def given(values: Sequence[Value] | None) -> str:
-    """Return the values that a node was given."""
+def inputs_text(values: Sequence[Value] | None) -> str:
+    """Return the values of a node's inputs as a sentence."""
     return "" if not values else " The inputs were " + "; ".join(map(value_text, values)) + "."
 
 
@@ -93,11 +92,13 @@ class BadThunkOutput(DebugModeError, ArithmeticError):  # noqa: N818 - the docum
         self.r, self.thunk1, self.val1, self.thunk2, self.val2 = r, thunk1, val1, thunk2, val2
         self.inputs_val = tuple(inputs_val)
         if val2 is MISSING:
-            told, gave = hint, f"{thunk1} gave {value_text(val1)}"
+            fault, results = hint, f"{thunk1} gave {value_text(val1)}"
         else:
-            told = f"{thunk1} and {thunk2} computed different values: {hint or r.type.describe_difference(val1, val2)}"
-            gave = f"{thunk1} gave {value_text(val1)}, {thunk2} gave {value_text(val2)}"
-        super().__init__(f"{source(r)}: {told}. {gave}.{given(self.inputs_val)} Correct the one that is wrong.")
+            fault = f"{thunk1} and {thunk2} computed different values: {hint or r.type.describe_difference(val1, val2)}"
+            results = f"{thunk1} gave {value_text(val1)}, {thunk2} gave {value_text(val2)}"
+        super().__init__(
+            f"{source(r)}: {fault}. {results}.{inputs_text(self.inputs_val)} Correct the one that is wrong."
+        )
 
     def offending_op(self) -> Any:
         """Return the op whose implementations differ, None for a variable without node."""
@@ -189,10 +190,10 @@ class BadViewMap(DebugModeError, ValueError):  # noqa: N818 - the documented nam
     ) -> None:
         self.node, self.output_idx, self.out_storage = node, output_idx, out_storage
         self.in_alias_idx, self.out_alias_idx = tuple(in_alias_idx), tuple(out_alias_idx)
-        kind, others = ("input", in_alias_idx) if in_alias_idx else ("output", out_alias_idx)
+        kind, shared = ("input", in_alias_idx) if in_alias_idx else ("output", out_alias_idx)
         super().__init__(
             f"{described(node)}: output {output_idx} of {perform}, {value_text(out_storage)}, shares the memory of "
-            f"{kind} {', '.join(map(str, others))}, which neither its view_map {dict(node.op.view_map)} nor its "
+            f"{kind} {', '.join(map(str, shared))}, which neither its view_map {dict(node.op.view_map)} nor its "
             f"destroy_map {dict(node.op.destroy_map)} says. Return a copy, or declare it in view_map."
         )
 
@@ -220,8 +221,8 @@ class InvalidValueError(DebugModeError, ValueError):
         self, r: Variable, v: Value, client_node: Apply | None = None, hint: str = "", inputs_val: Sequence[Value] = ()
     ) -> None:
         self.r, self.v, self.client_node, self.hint = r, v, client_node, hint
-        taken = f" It goes to {described(client_node)}." if client_node is not None else ""
+        destination = f" It goes to {described(client_node)}." if client_node is not None else ""
         super().__init__(
             f"{source(r)}: {hint or 'the value is none of its type'}, got {type(v).__name__} {value_text(v)}."
-            f"{given(inputs_val)}{taken} Correct what made it, or the type."
+            f"{inputs_text(inputs_val)}{destination} Correct what made it, or the type."
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def own_thunk(op: Op) -> bool:
-    """Whether an op brings its own way to make thunks."""
+    """Whether an op makes its own thunks."""
     kind = type(op)
     return kind.make_thunk is not Op.make_thunk or kind.make_py_thunk is not Op.make_py_thunk
 
@@ -28,14 +28,8 @@ def own_thunk(op: Op) -> bool:
 class Implementations:
     """The implementations of a graph's nodes, each made when it is first asked for.
 
-    Parameters
-    ----------
-    backends
-        The backends to make one-node programs of.
-    python
-        Whether the Python implementations are tried where there is another one.
-    make_inner
-        Returns a function that checks an inner graph while it computes it.
+    There is a program of one node for each of `backends`. `python` says whether Python implementations are tried where
+    there is another one. `make_inner` returns a function that checks an inner graph while it computes it.
     """
 
     def __init__(
@@ -74,9 +68,9 @@ class Implementations:
         op = copy.copy(node.op)
         if isinstance(op, HasInnerGraph):
             op.__dict__["_fn"] = self._make_inner(op.fgraph)
-        made = Apply(op, node.inputs, [out.clone() for out in node.outputs])
-        made.user_line = node.user_line
-        return made
+        checked = Apply(op, node.inputs, [out.clone() for out in node.outputs])
+        checked.user_line = node.user_line
+        return checked
 
     def others(self, node: Apply) -> list[tuple[str, Compute]]:
         """Return the other implementations, with their names: values in, a sequence of values out."""
@@ -86,37 +80,37 @@ class Implementations:
             return self._others[node]
 
     def drop(self, node: Apply, name: str) -> None:
-        """Leave an implementation out from now on: the backend refuses the node's values."""
+        """Leave an implementation out from now on, because the backend refuses the node's values."""
         with self._lock:
             self._others[node] = [(n, c) for n, c in self._others[node] if n != name]
 
     def _find_others(self, node: Apply) -> list[tuple[str, Compute]]:
-        found: list[tuple[str, Compute]] = []
+        implementations: list[tuple[str, Compute]] = []
         if own_thunk(node.op) and not isinstance(node.op, IfElse):
-            found.append(("its make_thunk", _listed(node, lower_node(node))))
+            implementations.append(("its make_thunk", _listed(node, lower_node(node))))
         elif TABLE.find(node.op) is not None and not isinstance(node.op, HasInnerGraph):
-            found.append(("the lowering of backend vm", _listed(node, lower_node(node))))
+            implementations.append(("the lowering of backend vm", _listed(node, lower_node(node))))
         for backend in self.backends:
             program = one_node_program(node, (backend.node_linker or backend.linker)())
             if program is not None:
-                found.append((f"the lowering of backend {backend.name}", program))
-        return found
+                implementations.append((f"the lowering of backend {backend.name}", program))
+        return implementations
 
 
 def _listed(node: Apply, function: Compute) -> Compute:
     single = len(node.outputs) == 1
 
     def compute(*values: Value) -> Sequence[Value]:
-        made = function(*values)
-        return [made] if single else list(made)
+        answer = function(*values)
+        return [answer] if single else list(answer)
 
     return compute
 
 
 def one_node_program(node: Apply, linker: ProgramLinker) -> Compute | None:
     """Return a linker's program of one node alone, on copies of what it overwrites; None where it has no lowering."""
-    taken = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
-    alone = FunctionGraph(list(taken), node.outputs, clone=True)
+    inputs = dict.fromkeys(x for x in node.inputs if not isinstance(x, Constant))
+    alone = FunctionGraph(list(inputs), node.outputs, clone=True)
     try:
         program = linker.link(alone)
     except LoweringError:
@@ -124,7 +118,7 @@ def one_node_program(node: Apply, linker: ProgramLinker) -> Compute | None:
     if isinstance(program, VMProgram):
         # A Python step: no implementation of its own.
         return None
-    places = [node.inputs.index(x) for x in taken]
+    places = [node.inputs.index(x) for x in inputs]
 
     def compute(*values: Value) -> Sequence[Value]:
         return list(program(*[values[i] for i in places]))
@@ -133,28 +127,23 @@ def one_node_program(node: Apply, linker: ProgramLinker) -> Compute | None:
 
 
 def chosen_backends(check_c: bool | None, names: Sequence[str]) -> list[Backend]:
-    """Return the backends that DebugMode compares with.
+    """Return the backends that DebugMode compares with, by name; ``all`` is every one that works here.
 
-    Parameters
-    ----------
-    check_c
-        Whether C is one of them; None where the option says so, and C works here.
-    names
-        Names of others; ``all`` for every one that is installed and works here.
+    `check_c` says whether C is one of them; None: where it works here.
     """
-    wanted: dict[str, Backend] = {}
+    chosen: dict[str, Backend] = {}
     if check_c:
         backend = BACKENDS.find("c")
-        wanted[backend.name] = backend
-    elif check_c is None and (known := BACKENDS.load("c")) is not None and known.unavailable() is None:
-        wanted[known.name] = known
+        chosen[backend.name] = backend
+    elif check_c is None and (c_backend := BACKENDS.load("c")) is not None and c_backend.unavailable() is None:
+        chosen[c_backend.name] = c_backend
     for name in names:
         if name == "all":
-            found = [BACKENDS.load(n) for n in BACKENDS.names()]
-            wanted.update((b.name, b) for b in found if b is not None and b.unavailable() is None)
+            installed = [BACKENDS.load(n) for n in BACKENDS.names()]
+            chosen.update((b.name, b) for b in installed if b is not None and b.unavailable() is None)
         else:
             backend = BACKENDS.find(name)
-            wanted[backend.name] = backend
+            chosen[backend.name] = backend
     if check_c is False:
-        wanted.pop("c", None)
-    return list(wanted.values())
+        chosen.pop("c", None)
+    return list(chosen.values())

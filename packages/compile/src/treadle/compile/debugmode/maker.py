@@ -42,9 +42,9 @@ class DebugMaker(FunctionMaker):
         quiet = {"optimizer_verbose": False, "profile_optimizer": False}
         with config.change_flags(**quiet):
             for number in range(2, self.mode.stability_patience + 1):
-                again, copied = Recorder(), self.create_fgraph()
-                self._recorded(copied, again)
-                check_stability(recorder, first, [*again.script(), *outline(copied)], number)
+                other_recorder, other_graph = Recorder(), self.create_fgraph()
+                self._recorded(other_graph, other_recorder)
+                check_stability(recorder, first, [*other_recorder.script(), *outline(other_graph)], number)
         return report
 
     def _recorded(self, fgraph: FunctionGraph, recorder: Recorder) -> Report:
@@ -64,11 +64,11 @@ class DebugMaker(FunctionMaker):
         return DebugProgram(fgraph, implementations, checks, linkers, self._recorder, self._before)
 
     def _checked_inner(self, checks: Checks) -> Callable[[AbstractFunctionGraph], Compute]:
-        """Return what makes checking functions of inner graphs."""
+        """Return a function that turns inner graphs into programs that check themselves."""
         backends, python = self.mode.backends_to_check(), self.mode.check_py_code
 
         def make(fgraph: AbstractFunctionGraph) -> DebugProgram:
-            # A copy: what is inside an op may be a graph that cannot change, which has no clients and features.
+            # A copy, since an op's graph may be a frozen one, which has no clients and features.
             own = FunctionGraph(fgraph.inputs, fgraph.outputs, clone=True)
             return DebugProgram(own, Implementations(backends, python, make), checks)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DebugMode(Mode):
-    """Mode that evaluates and checks everything in several ways, slowly, and says where it finds something wrong.
+    """Mode that evaluates and checks everything in several ways, slowly, and reports where something is wrong.
 
     A call computes every node with `perform`, which is the reference, and compares it with every other
     implementation: the rules of the Python VM, a program of the node alone on each backend, and programs of the whole
@@ -146,34 +146,34 @@ class DebugMode(Mode):
         MissingBackendError
             If one that was asked for is not installed, or cannot work here.
         """
-        wanted = True if self._asked_for_c else None
-        return chosen_backends(wanted if self.check_c_code else False, self.backends)
+        check_c = (True if self._asked_for_c else None) if self.check_c_code else False
+        return chosen_backends(check_c, self.backends)
 
 
-def _or(given: object, option: object) -> Any:
-    return option if given is None else given
+def _or(argument: object, option: object) -> Any:
+    return option if argument is None else argument
 
 
-def _count(name: str, given: object, least: int, most: int | None) -> int:
-    number = int(given) if isinstance(given, int) else None
+def _count(name: str, argument: object, least: int, most: int | None) -> int:
+    number = int(argument) if isinstance(argument, int) else None
     if number is None or number < least or (most is not None and number > most):
         bound = f"at least {least}" if most is None else f"from {least} to {most}"
-        msg = f"DebugMode: {name} must be a whole number {bound}, got {text_of(given)}."
+        msg = f"DebugMode: {name} must be a whole number {bound}, got {text_of(argument)}."
         raise FunctionValueError(msg)
     return number
 
 
-def _names(given: object) -> tuple[str, ...]:
-    """Return names given as a text or as a sequence."""
-    parts = given.split(":") if isinstance(given, str) else given
+def _names(argument: object) -> tuple[str, ...]:
+    """Return names from a text or a sequence."""
+    parts = argument.split(":") if isinstance(argument, str) else argument
     if not isinstance(parts, list | tuple | set | frozenset) or not all(isinstance(part, str) for part in parts):
-        msg = f"DebugMode: names must be given as a text with ':' between them, or as a list, got {text_of(given)}."
+        msg = f"DebugMode: names must be given as a text with ':' between them, or as a list, got {text_of(argument)}."
         raise FunctionTypeError(msg)
     return tuple(part for part in parts if part)
 
 
-def _kinds(given: object) -> tuple[str, ...]:
-    names = _names(given)
+def _kinds(argument: object) -> tuple[str, ...]:
+    names = _names(argument)
     unknown = [name for name in names if name != "ALL" and name not in KINDS]
     if unknown:
         msg = (

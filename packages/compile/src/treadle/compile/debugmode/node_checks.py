@@ -32,81 +32,55 @@ KINDS = ("initial", "previous", "c_contiguous", "f_contiguous", "strided", "wron
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What is checked of each node.
+    """What is checked of each node."""
 
-    Attributes
-    ----------
-    finite
-        Whether results must be finite.
-    preallocated
-        Kinds of memory, given beforehand for outputs, that nodes are tried with.
-    dims
-        Of how many innermost dimensions all combinations of strides are tried.
-    strides
-        What to do where strides differ: nothing (0), warn (1), raise (2).
-    warn_not_reused
-        Whether to warn of an op that says that it works in place and does not.
-    """
-
-    finite: bool = True
-    preallocated: tuple[str, ...] = ()
-    dims: int = 4
-    strides: int = 0
-    warn_not_reused: bool = True
+    finite: bool = True  # whether results must be finite
+    preallocated: tuple[str, ...] = ()  # kinds of memory, given beforehand for outputs, that nodes are tried with
+    dims: int = 4  # of how many innermost dimensions all combinations of strides are tried
+    strides: int = 0  # what to do where strides differ: nothing (0), warn (1), raise (2)
+    warn_not_reused: bool = True  # of an op that says that it works in place and does not
 
 
 @dataclass(slots=True)
 class NodeChecker:
-    """Computes nodes and checks them while it does.
-
-    Parameters
-    ----------
-    implementations
-        The implementations of the nodes.
-    checks
-        What is checked.
-    used_inside
-        Whether a node of the graph uses a variable.
-    is_constant
-        Whether a variable only shows constants, which need not be finite.
-    """
+    """Computes nodes and checks them while it does."""
 
     implementations: Implementations
     checks: Checks
-    used_inside: Callable[[Variable], bool]
-    is_constant: Callable[[Variable], bool]
+    used_inside: Callable[[Variable], bool]  # whether a node of the graph uses a variable
+    is_constant: Callable[[Variable], bool]  # whether a variable only shows constants, which need not be finite
     _earlier: dict[Variable, Value] = field(default_factory=dict)
     _warned: set[Apply] = field(default_factory=set)
 
-    def run(self, node: Apply, given: list[Value]) -> Sequence[Value]:
+    def run(self, node: Apply, inputs: list[Value]) -> Sequence[Value]:
         """Return the outputs of a node for values of its inputs, `MISSING` for those of a branch not taken."""
         others = self.implementations.others(node)
-        # Only a program of a backend stands in for Python; what Python runs itself is checked as such.
-        start = None if self.implementations.python else next((o for o in others if "backend" in o[0]), None)
-        if start is None or any(x is MISSING for x in given):
-            name, results = "perform", self._through_perform(node, given)
+        # Only a program of a backend takes the place of Python; what Python itself runs is checked as such.
+        substitute = None if self.implementations.python else next((o for o in others if "backend" in o[0]), None)
+        if substitute is None or any(x is MISSING for x in inputs):
+            name, results = "perform", self._through_perform(node, inputs)
         else:
-            name, results = start[0], self._compute(node, given, *start)
-            others = [other for other in others if other is not start and "vm" not in other[0]]
-            self._check_types(node, given, name, results)
-        self._check_finite(node, given, name, results)
+            name, results = substitute[0], self._compute(node, inputs, *substitute)
+            others = [other for other in others if other is not substitute and "vm" not in other[0]]
+            self._check_types(node, inputs, name, results)
+        self._check_finite(node, inputs, name, results)
         if name == "perform":
-            self._try_memory(node, given, results)
-        for other in others if not any(x is MISSING for x in given) else ():
-            self._compare(node, given, name, results, *other)
+            self._try_memory(node, inputs, results)
+        for other in others if not any(x is MISSING for x in inputs) else ():
+            self._compare(node, inputs, name, results, *other)
         return results
 
-    def compare(self, node: Apply, given: list[Value]) -> None:
+    def compare(self, node: Apply, inputs: list[Value]) -> None:
         """Compare the implementations of a node, whether or not its results are finite."""
-        results = self._through_perform(node, given)
+        results = self._through_perform(node, inputs)
         for other in self.implementations.others(node):
-            self._compare(node, given, "perform", results, *other)
+            self._compare(node, inputs, "perform", results, *other)
 
     # Running
 
-    def copies(self, node: Apply, given: Sequence[Value]) -> list[Value]:
-        """Return values that a node may do anything with; None for what was not computed."""
-        return [None if v is MISSING else x.type.copy_value(v) for x, v in zip(node.inputs, given, strict=True)]
+    def copies(self, node: Apply, inputs: Sequence[Value]) -> list[Value]:
+        """Return copies that a node may do anything with; None for what was not computed."""
+        return [None if v is MISSING else x.type.copy_value(v) for x, v in zip(node.inputs, inputs, strict=True)]
 
     def perform(self, node: Apply, values: Sequence[Value], cells: Sequence[Cell]) -> None:
         """Run `perform`; an error names the node and the user's line."""
@@ -118,32 +92,32 @@ class NodeChecker:
         except Exception as error:  # noqa: BLE001 - it is raised again
             raise_node_error(node, error, values)
 
-    def _through_perform(self, node: Apply, given: Sequence[Value]) -> list[Value]:
-        values = self.copies(node, given)
-        kept = list(values)
+    def _through_perform(self, node: Apply, inputs: Sequence[Value]) -> list[Value]:
+        values = self.copies(node, inputs)
+        arguments = list(values)
         cells: list[Cell] = [[None] for _ in node.outputs]
         self.perform(node, values, cells)
         results = [cell[0] for cell in cells]
-        self._check_types(node, given, "perform", results)
-        self._check_destroyed(node, given, kept, "perform")
-        self._check_views(node, kept, results, "perform")
-        self._check_reuse(node, kept, results)
+        self._check_types(node, inputs, "perform", results)
+        self._check_destroyed(node, inputs, arguments, "perform")
+        self._check_views(node, arguments, results, "perform")
+        self._check_reuse(node, arguments, results)
         # Views of what is overwritten later would change with it.
         return [out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True)]
 
-    def _compute(self, node: Apply, given: Sequence[Value], name: str, compute: Compute) -> list[Value]:
+    def _compute(self, node: Apply, inputs: Sequence[Value], name: str, compute: Compute) -> list[Value]:
         """Run another implementation, and check that it leaves its inputs alone and its results are its own."""
-        values = self.copies(node, given)
+        values = self.copies(node, inputs)
         results = list(compute(*values))
-        self._check_destroyed(node, given, values, name)
+        self._check_destroyed(node, inputs, values, name)
         self._check_views(node, values, results, name)
         return results
 
     # Checking what perform did
 
-    def _check_destroyed(self, node: Apply, given: Sequence[Value], after: Sequence[Value], name: str) -> None:
+    def _check_destroyed(self, node: Apply, inputs: Sequence[Value], after: Sequence[Value], name: str) -> None:
         declared = {i for places in node.op.destroy_map.values() for i in places}
-        for i, (x, before, now) in enumerate(zip(node.inputs, given, after, strict=True)):
+        for i, (x, before, now) in enumerate(zip(node.inputs, inputs, after, strict=True)):
             if before is not MISSING and i not in declared and not is_same(x.type, before, now):
                 raise BadDestroyMap(node, i, before, now, name)
 
@@ -164,15 +138,15 @@ class NodeChecker:
                 owned.append(o)
 
     def _check_reuse(self, node: Apply, values: Sequence[Value], results: Sequence[Value]) -> None:
-        """Warn of an op that says it works in place or returns a view, where memory would do, and does not."""
+        """Warn of an op that says it works in place or returns a view, where it could, and does not."""
         if not self.checks.warn_not_reused or node in self._warned:
             return
-        said = [("overwrites", *item) for item in node.op.destroy_map.items()]
-        said += [("is a view of", *item) for item in node.op.view_map.items()]
-        for verb, o, places in said:
+        claims = [("overwrites", *item) for item in node.op.destroy_map.items()]
+        claims += [("is a view of", *item) for item in node.op.view_map.items()]
+        for verb, o, places in claims:
             out, result = node.outputs[o], results[o]
-            would_do = _same_form if verb == "overwrites" else _can_be_viewed
-            fits = [i for i in places if would_do(values[i], result)]
+            is_reusable = _same_form if verb == "overwrites" else _can_be_viewed
+            fits = [i for i in places if is_reusable(values[i], result)]
             if fits and not any(out.type.may_share_memory(result, values[i]) for i in places):
                 self._warned.add(node)
                 msg = (
@@ -182,37 +156,37 @@ class NodeChecker:
                 warnings.warn(msg, DebugModeWarning, stacklevel=2)
 
     @staticmethod
-    def _check_types(node: Apply, given: Sequence[Value], name: str, results: Sequence[Value]) -> None:
+    def _check_types(node: Apply, inputs: Sequence[Value], name: str, results: Sequence[Value]) -> None:
         for out, value in zip(node.outputs, results, strict=True):
             try:
                 out.type.accept(value, strict=True)
             except (TypeError, ValueError) as error:
                 hint = f"{name} made a value that is none of its type ({error})"
-                raise InvalidValueError(out, value, hint=hint, inputs_val=_computed(given)) from error
+                raise InvalidValueError(out, value, hint=hint, inputs_val=_computed(inputs)) from error
 
-    def _check_finite(self, node: Apply, given: Sequence[Value], name: str, results: Sequence[Value]) -> None:
+    def _check_finite(self, node: Apply, inputs: Sequence[Value], name: str, results: Sequence[Value]) -> None:
         if self.checks.finite:
             for out, value in zip(node.outputs, results, strict=True):
                 if self.is_constant(out):
                     continue
-                check_finite(out, value, f"{name} made a value that is not finite", given=_computed(given))
+                check_finite(out, value, f"{name} made a value that is not finite", inputs=_computed(inputs))
 
     # Memory given beforehand
 
-    def _try_memory(self, node: Apply, given: Sequence[Value], results: Sequence[Value]) -> None:
+    def _try_memory(self, node: Apply, inputs: Sequence[Value], results: Sequence[Value]) -> None:
         """Run `perform` again with every kind of memory that is asked for."""
         for kind in self.checks.preallocated:
             for buffers in self._buffers(kind, node, results):
                 cells = [[buffer] for buffer in buffers]
-                values = self.copies(node, given)
+                values = self.copies(node, inputs)
                 name = f"perform with outputs given beforehand ({kind})"
                 try:
                     self.perform(node, values, cells)
                 except NodeError as error:
-                    raise self._failure(node, given, "perform", results, name, error) from error
-                self._check_destroyed(node, given, values, name)
-                made = [cell[0] for cell in cells]
-                self._check_same(node, given, "perform", results, name, made)
+                    raise self._failure(node, inputs, "perform", results, name, error) from error
+                self._check_destroyed(node, inputs, values, name)
+                repeated = [cell[0] for cell in cells]
+                self._check_same(node, inputs, "perform", results, name, repeated)
         if "initial" in self.checks.preallocated:
             copied = (out.type.copy_value(value) for out, value in zip(node.outputs, results, strict=True))
             self._earlier.update(zip(node.outputs, copied, strict=True))
@@ -229,46 +203,46 @@ class NodeChecker:
             return [[out.type.copy_value(self._earlier[out]) for out in node.outputs]]
         ways = [list(out.type.preallocations(kind, value, self.checks.dims)) for out, value in pairs]
         count = max(map(len, ways))
-        # Of outputs with fewer ways, the last one is used again, as a new buffer would not be another case.
+        # Of outputs with fewer ways, the last one is used again: a further buffer would not be another case.
         return [[way[min(k, len(way) - 1)] if way else None for way in ways] for k in range(count)]
 
     # Other implementations
 
     def _compare(
-        self, node: Apply, given: Sequence[Value], first: str, results: Sequence[Value], name: str, compute: Compute
+        self, node: Apply, inputs: Sequence[Value], first: str, results: Sequence[Value], name: str, compute: Compute
     ) -> None:
         try:
-            made = self._compute(node, given, name, compute)
+            other_results = self._compute(node, inputs, name, compute)
         except LoweringError:
             self.implementations.drop(node, name)
             return
         except DebugModeError:
             raise
         except Exception as error:
-            raise self._failure(node, given, first, results, name, error) from error
-        self._check_same(node, given, first, results, name, made)
+            raise self._failure(node, inputs, first, results, name, error) from error
+        self._check_same(node, inputs, first, results, name, other_results)
 
     @staticmethod
     def _failure(
-        node: Apply, given: Sequence[Value], first: str, results: Sequence[Value], name: str, error: Exception
+        node: Apply, inputs: Sequence[Value], first: str, results: Sequence[Value], name: str, error: Exception
     ) -> BadThunkOutput:
         """Return the error about an implementation that fails where another one does not."""
         text = f"{name} fails where {first} does not: {str(error).rstrip('.')}"
-        return BadThunkOutput(node.outputs[0], first, results[0], name, MISSING, _computed(given), text)
+        return BadThunkOutput(node.outputs[0], first, results[0], name, MISSING, _computed(inputs), text)
 
     def _check_same(
         self,
         node: Apply,
-        given: Sequence[Value],
+        inputs: Sequence[Value],
         first: str,
         results: Sequence[Value],
         name: str,
-        made: Sequence[Value],
+        other_results: Sequence[Value],
     ) -> None:
-        values = _computed(given)
-        for out, value, other in zip(node.outputs, results, made, strict=True):
+        values = _computed(inputs)
+        for out, value, other in zip(node.outputs, results, other_results, strict=True):
             valid = out.type.is_valid_value(other, strict=True)
-            if valid and is_close(out.type, value, other, scale_of(node, given)):
+            if valid and is_close(out.type, value, other, scale_of(node, inputs)):
                 self._check_strides(out, first, value, name, other)
                 continue
             hint = "" if valid else f"the latter is none of type {out.type}"
@@ -285,28 +259,28 @@ class NodeChecker:
         warnings.warn(str(error), DebugModeWarning, stacklevel=2)
 
 
-def scale_of(node: Apply, given: Sequence[Value]) -> float:
+def scale_of(node: Apply, inputs: Sequence[Value]) -> float:
     """Return the size of the largest number among a node's inputs."""
-    sizes = (x.type.magnitude(v) for x, v in zip(node.inputs, given, strict=True) if v is not MISSING)
+    sizes = (x.type.magnitude(v) for x, v in zip(node.inputs, inputs, strict=True) if v is not MISSING)
     return max(sizes, default=0.0)
 
 
 def check_finite(
-    var: Variable, value: Value, hint: str, client: Apply | None = None, given: Sequence[Value] = ()
+    var: Variable, value: Value, hint: str, client: Apply | None = None, inputs: Sequence[Value] = ()
 ) -> None:
     """Refuse a value that is not finite."""
     nan, infinite = var.type.non_finite(value)
     if nan or infinite:
         what = " and ".join(name for name, there in (("NaN", nan), ("infinity", infinite)) if there)
-        raise InvalidValueError(var, value, client, f"{hint} ({what})", given)
+        raise InvalidValueError(var, value, client, f"{hint} ({what})", inputs)
 
 
-def _computed(given: Sequence[Value]) -> list[Value]:
-    return [value for value in given if value is not MISSING]
+def _computed(inputs: Sequence[Value]) -> list[Value]:
+    return [value for value in inputs if value is not MISSING]
 
 
 def _can_be_viewed(value: Value, result: Value) -> bool:
-    """Whether a view of an array can be what came out: it has as many elements, of the same dtype, in one piece.
+    """Whether an op could return a view of an array: the result has as many elements, of the same dtype, in one piece.
 
     Of an array with gaps, or of one element, an op may have to make a copy.
     """

@@ -59,29 +59,29 @@ class DebugProgram(Program):
         self.checks = checks
         self.checker = NodeChecker(implementations, checks, self._used_inside, self._is_constant)
         self._rewriting = None if recorder is None else RewriteCheck(recorder, before, self.checker)
-        self._wholes = self._link(linkers or {})
+        self._programs = self._link(linkers or {})
 
     def _link(self, linkers: Mapping[str, ProgramLinker]) -> list[WholeProgram]:
         protected = [v for f in self.fgraph.features if isinstance(f, Supervisor) for v in f.protected]
         guarded = any(isinstance(f, Supervisor) for f in self.fgraph.features)
         mutable = frozenset(self.fgraph.inputs).difference(protected) if guarded else frozenset()
-        found: list[WholeProgram] = []
+        programs: list[WholeProgram] = []
         texts: set[str] = set()
         for name, linker in linkers.items():
             try:
                 program = linker.link(self.fgraph)
             except LoweringError:
-                if not found:
+                if not programs:
                     raise
                 continue
             text = getattr(program, "source", None)
             if text is not None and not isinstance(program, VMProgram):
-                # Two backends that make the same program of a graph that both take whole.
+                # Two backends may make the same program of a graph.
                 if text in texts:
                     continue
                 texts.add(text)
-            found.append(WholeProgram(name, linker, program, self.fgraph, mutable))
-        return found
+            programs.append(WholeProgram(name, linker, program, self.fgraph, mutable))
+        return programs
 
     def _used_inside(self, var: Variable) -> bool:
         return any(not isinstance(node.op, Output) for node, _ in self.fgraph.clients.get(var, ()))
@@ -96,19 +96,19 @@ class DebugProgram(Program):
 
     def _checked(self, inputs: Sequence[Value]) -> list[Value]:
         graph = self.fgraph
-        given = {x: x.type.copy_value(v) for x, v in zip(graph.inputs, inputs, strict=True)}
-        for x, value in given.items():
+        arguments = {x: x.type.copy_value(v) for x, v in zip(graph.inputs, inputs, strict=True)}
+        for x, value in arguments.items():
             self._check_input(x, value)
         if self._rewriting is not None:
-            self._rewriting.check(given)
-        values = Values(given, lambda node: node.inputs, self.checker.run)
+            self._rewriting.check(arguments)
+        values = Values(arguments, lambda node: node.inputs, self.checker.run)
         values.compute(graph.outputs)
-        for whole in self._wholes:
-            whole.check(list(given.values()), values.known)
+        for program in self._programs:
+            program.check(list(arguments.values()), values.known)
         return [out.type.copy_value(values[out]) for out in graph.outputs]
 
     def _check_input(self, var: Variable, value: Value) -> None:
-        """Refuse an input's value that is none of its type, or not finite."""
+        """Refuse an input's value that is not of its type, or not finite."""
         client = next((n for n, _ in self.fgraph.clients.get(var, ()) if not isinstance(n.op, Output)), None)
         try:
             var.type.accept(value, strict=True)

@@ -25,18 +25,10 @@ class Change(NamedTuple):
 
 
 class Recorder(Feature):
-    """Feature that records every change of a graph, for one run of rewriting.
-
-    Attributes
-    ----------
-    changes
-        The changes, in order; one that was taken back is left out.
-    nodes
-        Every node that was ever in the graph.
-    """
+    """Feature that records every change of a graph, and every node that was ever in it, for one run of rewriting."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[Change] = []  # without those that were undone
         self.nodes: dict[Apply, None] = {}
         # The first input that a node had at a place that was changed later.
         self._first: dict[tuple[Apply, int], Variable] = {}
@@ -56,11 +48,13 @@ class Recorder(Feature):
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
-        """Record a change, or forget one that is taken back."""
+        """Record a change, or forget one that is undone."""
         if reason == "revert":
-            at = next((k for k in range(len(self.changes) - 1, -1, -1) if self._is_reverse(k, node, i, new_var)), None)
-            if at is not None:
-                del self.changes[at]
+            undone = next(
+                (k for k in range(len(self.changes) - 1, -1, -1) if self._is_reverse(k, node, i, new_var)), None
+            )
+            if undone is not None:
+                del self.changes[undone]
             return
         self._first.setdefault((node, i), var)
         self.changes.append(Change(self._name(fgraph, reason), node, i, var, new_var))
@@ -70,7 +64,7 @@ class Recorder(Feature):
         """Return the name of the rewrite that changes the graph."""
         if reason is not None:
             return str(reason)
-        # A pass over the whole graph need not say who it is.
+        # A pass over the whole graph may give no reason.
         run = current_run(fgraph)
         return run.running if run is not None and run.running else "of an unknown name"
 
@@ -86,7 +80,7 @@ class Recorder(Feature):
         """Return every change in words that are the same whenever the same is done to an equal graph."""
         names: dict[Variable, str] = {var: f"input {k} of type {var.type}" for k, var in enumerate(self._inputs)}
         for k, node in enumerate(self.nodes):
-            # Nodes are told apart by the order in which they came: an order that depends on chance is what is sought.
+            # Nodes are told apart by the order in which they came: whether that varies by chance is the question.
             head = _ADDRESS.sub("0x", f"node {k}, {node.op} of {', '.join(str(x.type) for x in node.inputs)}")
             names.update((out, f"output {o} of {head}") for o, out in enumerate(node.outputs))
         return [
@@ -97,8 +91,8 @@ class Recorder(Feature):
 
 def _text(var: Variable) -> str:
     """Return a variable without node in words."""
-    shown = str(var) if isinstance(var, Constant) or var.name else "variable"
-    return _ADDRESS.sub("0x", f"{shown} of type {var.type}")
+    name = str(var) if isinstance(var, Constant) or var.name else "variable"
+    return _ADDRESS.sub("0x", f"{name} of type {var.type}")
 
 
 def outline(fgraph: FunctionGraph) -> list[str]:
@@ -106,8 +100,8 @@ def outline(fgraph: FunctionGraph) -> list[str]:
     numbers: dict[Variable, str] = {var: f"i{k}" for k, var in enumerate(fgraph.inputs)}
     lines = []
     for node in fgraph.toposort():
-        taken = ", ".join(numbers.get(x) or _text(x) for x in node.inputs)
-        lines.append(_ADDRESS.sub("0x", f"{node.op}({taken})"))
+        inputs = ", ".join(numbers.get(x) or _text(x) for x in node.inputs)
+        lines.append(_ADDRESS.sub("0x", f"{node.op}({inputs})"))
         for out in node.outputs:
             numbers[out] = f"v{len(numbers)}"
     lines.append("returns " + ", ".join(numbers.get(x) or _text(x) for x in fgraph.outputs))

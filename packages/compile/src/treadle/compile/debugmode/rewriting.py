@@ -1,4 +1,4 @@
-"""Checking rewriting: every change on the values of a call, and that the same comes out every time."""
+"""Checking rewriting: every change on the values of a call, and that every run gives the same."""
 
 from __future__ import annotations
 
@@ -22,30 +22,20 @@ _SUSPECTS = 40
 
 
 class RewriteCheck:
-    """Compares the values before and after each change of a run of rewriting.
-
-    Parameters
-    ----------
-    recorder
-        What the run did.
-    outputs
-        The outputs of the graph before it.
-    checker
-        Checks nodes.
-    """
+    """Compares the values before and after each change of a run of rewriting of a graph with these outputs."""
 
     def __init__(self, recorder: Recorder, outputs: Sequence[Variable], checker: NodeChecker) -> None:
         self._recorder = recorder
         self._outputs = list(outputs)
         self._checker = checker
 
-    def check(self, given: Mapping[Variable, Value]) -> None:
+    def check(self, input_values: Mapping[Variable, Value]) -> None:
         """Compare on values of the inputs.
 
-        Nodes are computed as they came into the graph: as long as no change was wrong, that is what they compute later
-        too. So the first change that is found wrong is the one at fault.
+        Nodes are computed as they came into the graph, which is what they compute later too unless a change was wrong.
+        So the first change that is found wrong is the one at fault.
         """
-        values = Values(given, self._recorder.first_inputs, self._run)
+        values = Values(input_values, self._recorder.first_inputs, self._run)
         values.compute(self._outputs)
         for change in self._recorder.changes:
             before = values.known.get(change.old, MISSING)
@@ -57,21 +47,21 @@ class RewriteCheck:
                 self._check_ops(change, values)
                 raise BadOptimization(change.old, change.new, before, after, change.reason, hint)
 
-    def _run(self, node: Apply, given: list[Value]) -> Sequence[Value]:
-        """Run `perform`; what fails has no value, and the program tells if that matters."""
+    def _run(self, node: Apply, inputs: list[Value]) -> Sequence[Value]:
+        """Run `perform`; a node that fails has no value, and the program shows whether that matters."""
         nothing = [MISSING] * len(node.outputs)
-        if lacks(node, given):
+        if lacks(node, inputs):
             return nothing
         cells: list[Cell] = [[None] for _ in node.outputs]
         try:
-            self._checker.implementations.reference(node)(self._checker.copies(node, given), cells)
-        except Exception:  # noqa: BLE001 - an op of anyone's may raise anything
+            self._checker.implementations.reference(node)(self._checker.copies(node, inputs), cells)
+        except Exception:  # noqa: BLE001 - a user's op may raise anything
             return nothing
         return [cell[0] for cell in cells]
 
     @staticmethod
     def _fault(change: Change, before: Value, after: Value, values: Values) -> str | None:
-        """Return what is wrong with a change, empty if the values tell; None if it is right."""
+        """Return what is wrong with a change, an empty text if the values show it; None if it is right."""
         old, new = change.old, change.new
         if after is MISSING:
             return "it cannot be computed"
@@ -92,22 +82,15 @@ class RewriteCheck:
         roots = [v for v in (change.old, change.new) if v.owner is not None]
         nodes = order_nodes(roots, None)[-_SUSPECTS:]
         for node in nodes:
-            given = [values.known.get(x, MISSING) for x in self._recorder.first_inputs(node)]
-            if all(value is not MISSING for value in given) and node.outputs[0] in values.known:
-                self._checker.compare(node, given)
+            inputs = [values.known.get(x, MISSING) for x in self._recorder.first_inputs(node)]
+            if all(value is not MISSING for value in inputs) and node.outputs[0] in values.known:
+                self._checker.compare(node, inputs)
 
 
 def check_stability(recorder: Recorder, first: Sequence[str], script: Sequence[str], number: int) -> None:
     """Refuse a run of rewriting that did something else than the first one.
 
-    Parameters
-    ----------
-    recorder
-        What the first run did.
-    first, script
-        What was done, in words, then the graph that came out.
-    number
-        Which run it was, counted from 1.
+    `first` and `script` say what the two did, then the graph that came out; `number` counts runs from 1.
     """
     if first == script:
         return

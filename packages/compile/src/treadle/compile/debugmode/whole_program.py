@@ -16,25 +16,14 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Roots, Value, Variable
     from treadle.link.vm import Program, ProgramLinker
 
-# How many programs are made to find the node with which a whole program begins to be wrong.
+# How many programs are made to find the first node with which a whole program is wrong.
 _TRIES = 60
 
 
 class WholeProgram:
     """A linker's program of the whole graph, compared with what its nodes computed one by one.
 
-    Parameters
-    ----------
-    name
-        Name of the backend.
-    linker
-        What made the program.
-    program
-        The program.
-    fgraph
-        The graph.
-    mutable
-        The inputs that it may overwrite.
+    `name` is that of the backend; `mutable` holds the inputs that the program may overwrite.
     """
 
     def __init__(
@@ -47,41 +36,34 @@ class WholeProgram:
         self._mutable = mutable
         self._roots: Roots = memory_roots(fgraph.toposort())
 
-    def check(self, given: Sequence[Value], values: Mapping[Variable, Value]) -> None:
-        """Run the program twice on the inputs' values and compare.
+    def check(self, arguments: Sequence[Value], values: Mapping[Variable, Value]) -> None:
+        """Run the program twice on the inputs' values and compare with `values`, which the nodes computed one by one.
 
         A program may guess lengths from the call before, and keep memory: so the second call counts as much as the
         first, and must leave the first one's results alone.
-
-        Parameters
-        ----------
-        given
-            Values of the graph's inputs.
-        values
-            What the nodes computed one by one.
         """
         outputs = self._fgraph.outputs
-        first = self._run(given, values)
-        kept = [out.type.copy_value(value) for out, value in zip(outputs, first, strict=True)]
-        self._compare(given, values, first, "its first call")
+        first = self._run(arguments, values)
+        copies = [out.type.copy_value(value) for out, value in zip(outputs, first, strict=True)]
+        self._compare(arguments, values, first, "its first call")
         self._check_sharing(first)
-        second = self._run(given, values)
-        self._compare(given, values, second, "its second call")
-        for out, before, now in zip(outputs, kept, first, strict=True):
+        second = self._run(arguments, values)
+        self._compare(arguments, values, second, "its second call")
+        for out, before, now in zip(outputs, copies, first, strict=True):
             if not is_same(out.type, before, now):
                 hint = f"its second call overwrote the first one's result: {out.type.describe_difference(before, now)}"
                 raise BadThunkOutput(out, "the first call", before, self.name, now, hint=hint)
 
-    def _run(self, given: Sequence[Value], values: Mapping[Variable, Value]) -> Sequence[Value]:
+    def _run(self, arguments: Sequence[Value], values: Mapping[Variable, Value]) -> Sequence[Value]:
         inputs = self._fgraph.inputs
-        handed = [x.type.copy_value(v) for x, v in zip(inputs, given, strict=True)]
+        copies = [x.type.copy_value(v) for x, v in zip(inputs, arguments, strict=True)]
         try:
-            results = self._program(*handed)
+            results = self._program(*copies)
         except Exception as error:
             out = self._fgraph.outputs[0]
             text = f"{self.name} fails where its nodes do not: {str(error).rstrip('.')}"
             raise BadThunkOutput(out, "its nodes", values[out], self.name, MISSING, hint=text) from error
-        for x, before, now in zip(inputs, given, handed, strict=True):
+        for x, before, now in zip(inputs, arguments, copies, strict=True):
             if x in self._mutable:
                 continue
             self._check_owned(x, now, results)
@@ -95,23 +77,23 @@ class WholeProgram:
         return list(results)
 
     def _compare(
-        self, given: Sequence[Value], values: Mapping[Variable, Value], results: Sequence[Value], which: str
+        self, arguments: Sequence[Value], values: Mapping[Variable, Value], results: Sequence[Value], which: str
     ) -> None:
-        for out, found in zip(self._fgraph.outputs, results, strict=True):
-            fault = self._fault(out, values, found)
+        for out, result in zip(self._fgraph.outputs, results, strict=True):
+            fault = self._fault(out, values, result)
             if fault is not None:
-                hint = f"{fault}, in {which}{self._narrowed(given, values)}"
-                raise BadThunkOutput(out, "its nodes, one by one,", values[out], self.name, found, hint=hint)
+                hint = f"{fault}, in {which}{self._narrowed(arguments, values)}"
+                raise BadThunkOutput(out, "its nodes, one by one,", values[out], self.name, result, hint=hint)
 
     @staticmethod
-    def _fault(var: Variable, values: Mapping[Variable, Value], found: Value) -> str | None:
+    def _fault(var: Variable, values: Mapping[Variable, Value], result: Value) -> str | None:
         """Return what is wrong with a value that a program computed, None if nothing is."""
-        if not var.type.is_valid_value(found, strict=True):
+        if not var.type.is_valid_value(result, strict=True):
             return f"the latter is none of type {var.type}"
         value = values[var]
         near = [x for x in (() if var.owner is None else var.owner.inputs) if x in values]
         scale = max([var.type.magnitude(value), *(x.type.magnitude(values[x]) for x in near)])
-        return None if is_close(var.type, value, found, scale) else var.type.describe_difference(value, found)
+        return None if is_close(var.type, value, result, scale) else var.type.describe_difference(value, result)
 
     def _check_owned(self, x: Variable, value: Value, results: Sequence[Value]) -> None:
         """Refuse results that share memory with an argument, unless the graph says so."""
@@ -128,11 +110,11 @@ class WholeProgram:
         owned: list[tuple[Variable, Value]] = []
         for out, value in zip(self._fgraph.outputs, results, strict=True):
             own = roots_of(out, self._roots)
-            for other, known in owned:
+            for other, earlier in owned:
                 if out.owner is not None and out.owner is other.owner:
-                    # What one node does is checked there.
+                    # What one node does is checked with the node.
                     continue
-                if own.isdisjoint(roots_of(other, self._roots)) and out.type.may_share_memory(value, known):
+                if own.isdisjoint(roots_of(other, self._roots)) and out.type.may_share_memory(value, earlier):
                     msg = (
                         f"{self.name}: two of its results share memory, {source(out)}, and {source(other)}; the graph "
                         "does not say so. Correct the backend."
@@ -140,14 +122,14 @@ class WholeProgram:
                     raise DebugModeError(msg)
             owned.append((out, value))
 
-    # Where it begins
+    # Where it begins to be wrong
 
-    def _narrowed(self, given: Sequence[Value], values: Mapping[Variable, Value]) -> str:
+    def _narrowed(self, arguments: Sequence[Value], values: Mapping[Variable, Value]) -> str:
         """Return where programs of parts of the graph begin to be wrong, in words."""
         order = [n for n in self._fgraph.toposort() if all(out in values for out in n.outputs)]
         for node in order[:_TRIES]:
             part = self._part(node)
-            if part is not None and not self._part_is_right(part, node, given, values):
+            if part is not None and not self._part_is_right(part, node, arguments, values):
                 return f"; programs of parts of the graph begin to be wrong with {described(node)}"
         return ""
 
@@ -162,11 +144,11 @@ class WholeProgram:
         return part
 
     def _part_is_right(
-        self, part: FunctionGraph, node: Apply, given: Sequence[Value], values: Mapping[Variable, Value]
+        self, part: FunctionGraph, node: Apply, arguments: Sequence[Value], values: Mapping[Variable, Value]
     ) -> bool:
-        handed = [x.type.copy_value(v) for x, v in zip(self._fgraph.inputs, given, strict=True)]
+        copies = [x.type.copy_value(v) for x, v in zip(self._fgraph.inputs, arguments, strict=True)]
         try:
-            results = self._linker.link(part)(*handed)
+            results = self._linker.link(part)(*copies)
         except LoweringError:
             return True
         except Exception:  # noqa: BLE001 - whatever it is, the part is wrong
