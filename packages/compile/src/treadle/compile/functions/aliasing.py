@@ -33,7 +33,7 @@ def add_supervisor_to_fgraph(fgraph: FunctionGraph, input_specs: Sequence[In], a
     input_specs
         An In for each of the first inputs of the graph; further ones are protected.
     accept_inplace
-        Whether the graph may hold ops that overwrite their inputs already. Where they would overwrite what is
+        Whether the graph may already hold ops that overwrite their inputs. Where they would overwrite what is
         protected, or what something else needs, they overwrite copies.
 
     Raises
@@ -74,17 +74,7 @@ def alias_root(v: Variable) -> Variable:
 
 
 def view_tree_set(fgraph: FunctionGraph, v: Variable, treeset: set[Variable]) -> None:
-    """Add a variable, and all in the graph that may be in its memory, to a set.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    v
-        The variable.
-    treeset
-        The set.
-    """
+    """Add a variable, and all in the graph that may be in its memory, to a set."""
     waiting = [v]
     treeset.add(v)
     while waiting:
@@ -105,10 +95,10 @@ def infer_reuse_pattern(fgraph: FunctionGraph, outputs_to_disown: Iterable[Varia
     outputs_to_disown
         Variables whose values the caller keeps, so that their memory may not be used again.
     """
-    found: set[Variable] = set()
+    sharing: set[Variable] = set()
     for out in outputs_to_disown:
-        view_tree_set(fgraph, alias_root(out), found)
-    return {var for var in found if var.owner is not None}
+        view_tree_set(fgraph, alias_root(out), sharing)
+    return {var for var in sharing if var.owner is not None}
 
 
 def insert_deepcopy(
@@ -150,8 +140,8 @@ class _Sharing:
         roots = _output_roots(fgraph)
         self.own = [roots_of(out, roots) for out in fgraph.outputs]
         self.users: dict[Variable, list[int]] = {}
-        for i, mine in enumerate(self.own):
-            for root in mine:
+        for i, own in enumerate(self.own):
+            for root in own:
                 self.users.setdefault(root, []).append(i)
 
     def needs_copy(self, i: int) -> bool:

@@ -24,7 +24,6 @@ class Missing:
     """Marker of an argument that was not given."""
 
     def __repr__(self) -> str:
-        """Show what it says."""
         return "not given"
 
 
@@ -32,15 +31,7 @@ MISSING = Missing()
 
 
 class Signature:
-    """The explicit inputs of a function, and how arguments are matched to them.
-
-    Parameters
-    ----------
-    inputs
-        The inputs.
-    title
-        What the function is called in messages.
-    """
+    """The explicit inputs of a function, and how arguments are matched to them; messages call the function `title`."""
 
     __slots__ = ("_by_name", "_required", "inputs", "open", "title")
 
@@ -104,27 +95,17 @@ class Signature:
         missing = [i for i in self._required if slots[i] is MISSING]
         if not missing:
             return
-        shown = [f"argument {i}, {self.inputs[i].variable} of type {self.inputs[i].variable.type}" for i in missing]
+        listed = [f"argument {i}, {self.inputs[i].variable} of type {self.inputs[i].variable.type}" for i in missing]
         verb = "is" if len(missing) == 1 else "are"
-        msg = f"{self.title}: {'; '.join(shown)}, {verb} missing. Call {self}."
+        msg = f"{self.title}: {'; '.join(listed)}, {verb} missing. Call {self}."
         raise CallError(msg)
 
     def convert(self, i: int, value: Value, options: Snapshot) -> Value:
-        """Return an argument as a value of its input's type.
-
-        Parameters
-        ----------
-        i
-            The input's position.
-        value
-            The argument.
-        options
-            The options that were in force when the function was made.
-        """
+        """Return an argument as a value of its input's type, under the options in force when the function was made."""
         item = self.inputs[i]
         type_ = item.variable.type
         if not item.allow_downcast:
-            # What loses nothing is taken under any rule and any options, and to put these in force takes time.
+            # A value that loses nothing passes under any rule and options, and putting options in force takes time.
             try:
                 return type_.accept(value, strict=item.strict, allow_downcast=False)
             except (TypeError, ValueError):
@@ -137,7 +118,7 @@ class Signature:
                 raise CallError(msg) from error
 
     def for_python(self) -> inspect.Signature:
-        """Return what ``inspect.signature`` says: the inputs by name, or no more than that there are arguments."""
+        """Return what ``inspect.signature`` shows: the inputs by name, or where that is impossible just ``*args``."""
         kinds = inspect.Parameter
         subset = kinds("output_subset", kinds.KEYWORD_ONLY, default=None)
         try:
@@ -157,29 +138,18 @@ class Signature:
 
 
 class PythonSignature:
-    """The attribute by which ``inspect`` finds out how an object with a `Signature` is called."""
+    """The attribute by which ``inspect`` sees how an object with a `Signature` is called; an instance has it only."""
 
     def __get__(self, instance: Any, owner: type) -> inspect.Signature:
-        """Return it for an instance; the class itself has none."""
         if instance is None:
             msg = f"{owner.__name__}: only an instance has a signature of its inputs."
             raise AttributeError(msg)
-        found: inspect.Signature = instance.signature.for_python()
-        return found
+        signature: inspect.Signature = instance.signature.for_python()
+        return signature
 
 
 def unshared(type_: Type, value: Value, others: Sequence[Value]) -> Value:
-    """Return an argument that may be overwritten: a copy where it is read-only or shares memory with another value.
-
-    Parameters
-    ----------
-    type_
-        The input's type.
-    value
-        The argument.
-    others
-        The other arguments, and the values of shared variables.
-    """
+    """Return an argument that may be overwritten: a copy where it is read-only or shares memory with another value."""
     writable = getattr(getattr(value, "flags", None), "writeable", True)
     if writable and not any(type_.may_share_memory(value, other) for other in others):
         return value

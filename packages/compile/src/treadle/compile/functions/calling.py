@@ -1,6 +1,6 @@
 """Writing the function behind ``Function.__call__``: quick tests of the arguments, locks, program, updates, result.
 
-Everything that is known when a function is made stands in the text: which inputs there are and how their values are
+Everything that is known when a function is compiled goes into the text: which inputs there are and how their values are
 tested, which cells are read and written, what the result looks like.
 """
 
@@ -61,11 +61,11 @@ class _Writer:
             "subset": function.call_subset,
             "empty": partial(_refuse_empty, function.signature.title),
         }
-        given = [f"x{i}" for i in self.open]
-        parameters = [*(f"{name}=MISSING" for name in given), *(["/"] if given else []), "*rest", "**kw"]
+        arguments = [f"x{i}" for i in self.open]
+        parameters = [*(f"{name}=MISSING" for name in arguments), *(["/"] if arguments else []), "*rest", "**kw"]
         self.text = LockingText(f"def call({', '.join(parameters)}):", self.scope)
         self.add = self.text.add
-        self._write_arguments(given)
+        self._write_arguments(arguments)
         self._write_state()
 
     def compiled(self) -> Compute:
@@ -82,33 +82,33 @@ class _Writer:
 
     # Arguments
 
-    def _write_arguments(self, given: Sequence[str]) -> None:
+    def _write_arguments(self, arguments: Sequence[str]) -> None:
         tests = self._tests()
         if tests is None:
-            self._write_binding(given)
+            self._write_binding(arguments)
             return
         self.add(f"if rest or kw{''.join(f' or not ({test})' for test in tests)}:")
         self.text.depth += 1
-        self._write_binding(given)
+        self._write_binding(arguments)
         self.text.depth -= 1
 
-    def _write_binding(self, given: Sequence[str]) -> None:
-        taken = f"({', '.join(given)}{',' if given else ''})"
-        self.add(f"if 'output_subset' in kw: return subset({taken}, rest, kw)")
-        self.add(f"{taken + ' = ' if given else ''}bind({taken}, rest, kw)")
+    def _write_binding(self, arguments: Sequence[str]) -> None:
+        packed = f"({', '.join(arguments)}{',' if arguments else ''})"
+        self.add(f"if 'output_subset' in kw: return subset({packed}, rest, kw)")
+        self.add(f"{packed + ' = ' if arguments else ''}bind({packed}, rest, kw)")
 
     def _tests(self) -> list[str] | None:
-        """Return expressions that hold only for arguments that need no conversion, None if there are none."""
+        """Return expressions that hold only for arguments that need no conversion, None if an input has none."""
         tests = []
         for i in self.open:
             item, name = self.inputs[i], f"x{i}"
             if self.function.trust_input:
                 test = f"{name} is not MISSING"
             else:
-                found = item.variable.type.guard(name)
-                if found is None:
+                guard = item.variable.type.guard(name)
+                if guard is None:
                     return None
-                test, used = found
+                test, used = guard
                 self.scope.update(used)
                 native = None if i in self.mutable else self.function.program.native_guard(item.variable.type, name)
                 if native is not None:
@@ -123,8 +123,8 @@ class _Writer:
 
     def _write_state(self) -> None:
         cells = [s.container for s in self.spec.shared]
-        kept: list[Value] = [self.inputs[i].container for i in self.defaults]
-        names = self.text.enter([*cells, *kept, *self.writes])
+        defaults: list[Value] = [self.inputs[i].container for i in self.defaults]
+        names = self.text.enter([*cells, *defaults, *self.writes])
         self._write_reads(names)
         if not self.writes:
             self.text.leave()
@@ -171,7 +171,7 @@ class _Writer:
         self.add(f"out = program({', '.join(self.values)})")
 
     def _write_updates(self, names: dict[Container, str]) -> None:
-        """Put new values into their cells, all of them after all were computed, and all or none of them."""
+        """Put new values into their cells, after all were computed, and all or none of them."""
         changes = self._changes(names)
         if self.partial is not None:
             self._write_partial(self.partial, changes)
@@ -182,7 +182,7 @@ class _Writer:
             self._write_wholly(changes, [])
 
     def _write_wholly(self, changes: Sequence[str], first: Sequence[str]) -> None:
-        """Make changes; where something stops that, make all of them before it goes on."""
+        """Make changes; if something interrupts that, make all of them before the error goes on."""
         # On one line: the interpreter gives a line of its own for "try" an instruction that no handler covers.
         self.add(f"try: {'; '.join([*first, *changes])}")
         self.add("except BaseException as error:")
@@ -199,10 +199,10 @@ class _Writer:
         constants = tuple(c.data for c in partial_.constants)
         self.scope |= {"write": writer.write, "undo": writer.undo, "constants": constants}
         targets = {self.values[u.input] for u in partial_.updates}
-        given = ", ".join("None" if v in targets else v for v in self.values)
+        operands = ", ".join("None" if v in targets else v for v in self.values)
         self.add(f"new = [{', '.join(self.values[u.input] for u in partial_.updates)}]")
         self.add("kept = []")
-        self._write_wholly(changes, [f"write(new, ({given}, *constants, *out), kept)"])
+        self._write_wholly(changes, [f"write(new, ({operands}, *constants, *out), kept)"])
 
     def _changes(self, names: dict[Container, str]) -> list[str]:
         """Return the statements that put new values into cells."""
@@ -238,20 +238,20 @@ class _Writer:
 def install_caller(function: Function) -> None:
     """Give a function its callable, written for its inputs, state and outputs."""
     writer = _Writer(function)
-    made = writer.compiled()
+    caller = writer.compiled()
     record = getattr(function.program, "record", None)  # of a function with a profile
     if record is not None:
-        function.__call__ = record.timed_call(made)
+        function.__call__ = record.timed_call(caller)
         return
-    function.__call__ = made
-    _take_quicker(function, writer, made)
+    function.__call__ = caller
+    _take_quicker(function, writer, caller)
 
 
-def _take_quicker(function: Function, writer: _Writer, made: Compute) -> None:
-    """Let the program's quicker caller, where it has one, take the program's place; or the whole caller's.
+def _take_quicker(function: Function, writer: _Writer, caller: Compute) -> None:
+    """Let the program's quicker caller, where it has one, take the place of the program or of the whole caller.
 
-    It takes the whole caller's place where that would only pass arguments on: what it does not take as they are, it
-    leaves to the caller.
+    It takes the place of the whole caller where that would only pass arguments on; arguments that the quicker one does
+    not take as they are, it leaves to the caller.
     """
     spec, program, scope = writer.spec, function.program, writer.scope
     stateful = spec.shared or writer.writes or writer.defaults or writer.mutable
@@ -261,10 +261,10 @@ def _take_quicker(function: Function, writer: _Writer, made: Compute) -> None:
 
     def take(quicker: Compute) -> None:
         # The function may have a new caller by now.
-        if function.__call__ is made:
+        if function.__call__ is caller:
             function.__call__ = quicker
 
-    program.offer_caller(made, spec.single, take)
+    program.offer_caller(caller, spec.single, take)
 
 
 def arguments_of(

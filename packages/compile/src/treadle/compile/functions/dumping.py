@@ -1,4 +1,4 @@
-"""Writing the arguments of a call of `function` into a file, and pickling without what is only of use here."""
+"""Writing the arguments of a call of `function` into a file, and pickling without what only this process needs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StripPickler(pickle.Pickler):
     Raises
     ------
     FunctionTypeError
-        If the names are no strings.
+        If the names are not strings.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class StripPickler(pickle.Pickler):
         self._strip_values = strip_values
 
     def reducer_override(self, obj: object) -> Any:
-        """Say how an object is pickled that is not pickled as usual."""
+        """Return how an object is pickled, where that is not as usual."""
         if type(obj) is ScratchPad:
             return _restore_pad, ({name: value for name, value in vars(obj).items() if name not in self._tags},)
         if type(obj) is UserLine:
@@ -62,8 +62,8 @@ class StripPickler(pickle.Pickler):
         return NotImplemented
 
 
-def _names(given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else list(given or ())
+def _names(tags: Any) -> list[str]:
+    names = [tags] if isinstance(tags, str) else list(tags or ())
     for name in names:
         if not isinstance(name, str):
             msg = (

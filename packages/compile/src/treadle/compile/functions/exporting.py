@@ -37,40 +37,38 @@ def export_function(function: Function, directory: str | Path, name: str | None)
 
 def _request(maker: FunctionMaker, name: str) -> ExportRequest:
     spec = maker.specification
-    given = [i.name or str(i.variable) for i in spec.inputs]
-    names = _unique([*given, *(s.name or "state" for s in spec.shared)])
+    input_names = [i.name or str(i.variable) for i in spec.inputs]
+    names = _unique([*input_names, *(s.name or "state" for s in spec.shared)])
     roles = [*("input" if i.container is None else "default" for i in spec.inputs), *("state" for _ in spec.shared)]
     cells = spec.cells()
     values = [None if cell is None else cell.read_host() for cell in cells]
     places = {cell: at for at, cell in enumerate(cells) if cell is not None}
     inputs = [ExportedInput(n, role, value) for n, role, value in zip(names, roles, values, strict=True)]
-    own: list[object] = (
+    output_names: list[object] = (
         list(spec.keys) if spec.keys is not None else [o.variable.name or "output" for o in spec.outputs]
     )
     updated = [names[places[cell]] if cell in places else "" for cell, _ in spec.updates]
-    labels = _unique([*own, *(f"new_{n}" for n in updated)])
-    targets: list[str | None] = [*(None for _ in own), *updated]
-    outputs = [ExportedOutput(n, target) for n, target in zip(labels, targets, strict=True)]
+    labels = _unique([*output_names, *(f"new_{n}" for n in updated)])
+    update_targets: list[str | None] = [*(None for _ in output_names), *updated]
+    outputs = [ExportedOutput(n, target) for n, target in zip(labels, update_targets, strict=True)]
 
     def lengths(make: Callable[[Sequence[Variable]], Sequence[Variable]]) -> FunctionGraph:
-        plain = spec.graph()
-        made = FunctionGraph(plain.inputs, make(plain.outputs), clone=True)
-        maker.mode.optimizer.rewrite(made)
-        return made
+        graph = spec.graph()
+        lengths_graph = FunctionGraph(graph.inputs, make(graph.outputs), clone=True)
+        maker.mode.optimizer.rewrite(lengths_graph)
+        return lengths_graph
 
     return ExportRequest(name, tuple(inputs), tuple(outputs), lengths)
 
 
 def _unique(names: Iterable[object]) -> list[str]:
     """Return names as identifiers, made different by numbers."""
-    taken: set[str] = set()
-    made = []
+    unique: dict[str, None] = {}
     for name in names:
         plain = re.sub(r"\W", "_", str(name), flags=re.ASCII) or "_"
-        found, number = plain, 1
-        while found in taken:
+        candidate, number = plain, 1
+        while candidate in unique:
             number += 1
-            found = f"{plain}_{number}"
-        taken.add(found)
-        made.append(found)
-    return made
+            candidate = f"{plain}_{number}"
+        unique[candidate] = None
+    return list(unique)

@@ -77,7 +77,7 @@ class Function:
     {'two': array(3.)}
     """
 
-    # The caller stands in a slot, so that a call runs it at once, without a method around it.
+    # The caller is in a slot, so that a call runs it at once, without a method around it.
     __slots__ = (
         "__call__",
         "__weakref__",
@@ -111,7 +111,7 @@ class Function:
         self.renew()
 
     def renew(self) -> None:
-        """Write the caller anew, after something that stands in it has changed."""
+        """Write the caller anew, after something in it has changed."""
         self.signature = Signature(self.maker.specification.inputs, self.name or "function")
         install_caller(self)
         self._subsets.clear()
@@ -145,10 +145,10 @@ class Function:
 
     def call_subset(self, args: Sequence[Value], rest: Sequence[Value], kwargs: dict[str, object]) -> Value:
         """Compute some of the outputs: those that the keyword argument ``output_subset`` lists."""
-        wanted = kwargs.pop("output_subset")
-        if wanted is None:
+        subset = kwargs.pop("output_subset")
+        if subset is None:
             return self.__call__(*args, *rest, **kwargs)
-        places = self._positions(wanted)
+        places = self._positions(subset)
         part = self._subsets.get(places)
         if part is None:
             part = self.maker.variant(
@@ -160,20 +160,20 @@ class Function:
         keys = self.maker.specification.keys
         return results if keys is None else dict(zip([keys[i] for i in places], results, strict=True))
 
-    def _positions(self, wanted: object) -> tuple[int, ...]:
+    def _positions(self, subset: object) -> tuple[int, ...]:
         """Return the positions of the outputs that positions or keys name."""
         spec = self.maker.specification
-        known = range(len(spec.outputs))
+        positions = range(len(spec.outputs))
         by_key = {} if spec.keys is None else {key: i for i, key in enumerate(spec.keys)}
-        if isinstance(wanted, list | tuple):
-            found: list[Value] = [by_key.get(item, item) for item in wanted if _hashable(item)]
-            places = tuple(int(i) for i in found if isinstance(i, Integral) and i in known)
-            if len(places) == len(wanted):
+        if isinstance(subset, list | tuple):
+            indices: list[Value] = [by_key.get(item, item) for item in subset if _hashable(item)]
+            places = tuple(int(i) for i in indices if isinstance(i, Integral) and i in positions)
+            if len(places) == len(subset):
                 return places
         shown = f"0 to {len(spec.outputs) - 1}" if spec.outputs else "none"
         keys = "" if spec.keys is None else f" and the keys {', '.join(map(repr, spec.keys))}"
         msg = (
-            f"{self.signature.title}: output_subset must be a list of outputs, got {text_of(wanted)}. There are the "
+            f"{self.signature.title}: output_subset must be a list of outputs, got {text_of(subset)}. There are the "
             f"positions {shown}{keys}."
         )
         raise CallError(msg)
@@ -353,7 +353,6 @@ class Function:
         return {var: cell.read_host() for var, cell in places if cell is not None}
 
     def __repr__(self) -> str:
-        """Show signature, mode, backend and where it was made."""
         where = f" made at {self.source_line}" if self.source_line is not None else ""
         return f"<{self.signature} on {self.maker.where()}{where}>"
 
@@ -397,24 +396,23 @@ class Function:
         if delete_updates:
             spec = spec.without_updates()
         title = name if name is not None or self.name is None else f"{self.name} copy"
-        made = self.maker.variant(spec, title, profile).create()
-        made.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
-        if made.trust_input != self._trust_input:
-            made.trust_input = self._trust_input
-        return made
+        copied = self.maker.variant(spec, title, profile).create()
+        copied.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
+        if copied.trust_input != self._trust_input:
+            copied.trust_input = self._trust_input
+        return copied
 
     def __copy__(self) -> Function:
-        """Return what `copy` does, under the same name."""
         return self.copy(name=self.name)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Function:
         """Return a function with a graph and state of its own."""
         maker, snapshot = copy.deepcopy((self.maker, self._snapshot()), memo)
-        made: Function = maker.create()
+        copied: Function = maker.create()
         snapshot.restore()
-        made.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
-        made.trust_input = self._trust_input
-        return made
+        copied.pickle_aliased_memory_strategy = self.pickle_aliased_memory_strategy
+        copied.trust_input = self._trust_input
+        return copied
 
     # Pickling
 
@@ -475,8 +473,8 @@ def _restore(
         snapshot.restore()
     if not config.unpickle_function:
         return None
-    made = maker.create()
-    made.pickle_aliased_memory_strategy = strategy
-    made.name = name
-    made.trust_input = trust_input
-    return made
+    function = maker.create()
+    function.pickle_aliased_memory_strategy = strategy
+    function.name = name
+    function.trust_input = trust_input
+    return function

@@ -21,15 +21,8 @@ _FREE = "gone.extend(map(release, locks[len(gone):len(taken)]))"
 class LockingText:
     """Writes a function that runs a part of its statements under the locks of cells.
 
-    A few locks are taken by a ``with`` each. Many are taken by one call, and let go of by another: nothing can come in
-    between when one of these takes a lock and notes that in ``taken``, or lets go of it and notes that in ``gone``.
-
-    Parameters
-    ----------
-    head
-        The function's first line.
-    scope
-        Globals of its statements.
+    A few locks are taken by a ``with`` each. Many are taken by one call, and released by another: nothing can interrupt
+    these between taking a lock and noting that in ``taken``, or between releasing it and noting that in ``gone``.
     """
 
     def __init__(self, head: str, scope: dict[str, object]) -> None:
@@ -62,8 +55,8 @@ class LockingText:
         return names
 
     def leave(self, result: str | None = None) -> None:
-        """Let go of the locks; with a result, return that."""
-        # Returning from inside of the blocks leaves no instruction between these that no handler covers.
+        """Release the locks; with a result, return that."""
+        # Returning from inside of the blocks leaves no instruction between them outside of a handler.
         if result is not None:
             self.add(f"result = {result}" if self._together else f"return {result}")
         if self._together:
@@ -77,13 +70,13 @@ class LockingText:
                 self.add("return result")
 
     def compiled(self, handlers: Sequence[str] = ()) -> Compute:
-        """Return the function, which handles exceptions as some lines say."""
+        """Return the function; `handlers` are lines that handle exceptions."""
         # What comes while an exception passes through the blocks above.
         last = f"    {_FREE}" if self._together else "    settle(error)"
         lines = [self._head, "  taken, gone = [], []"] if self._together else [self._head]
         lines += ["  try:", *self._lines, *handlers, "  except BaseException as error:", last, "    raise"]
-        found = ((at, _LOCKED.fullmatch(line)) for at, line in enumerate(lines, 1))
-        self.scope |= {"settle": settle, "places": {at: self.scope[match[1]] for at, match in found if match}}
+        matches = ((at, _LOCKED.fullmatch(line)) for at, line in enumerate(lines, 1))
+        self.scope |= {"settle": settle, "places": {at: self.scope[match[1]] for at, match in matches if match}}
         exec(compile("\n".join(lines), CALL_FILE, "exec"), self.scope)
         return cast("Compute", self.scope[self._head.removeprefix("def ").partition("(")[0]])
 
@@ -93,11 +86,6 @@ class Snapshot:
 
     Cells are pickled one by one, while other threads may call functions that update several of them. When a snapshot
     has been unpickled, or copied, the cells that came with it can be given its values.
-
-    Parameters
-    ----------
-    cells
-        The cells.
     """
 
     __slots__ = ("_values",)
@@ -116,14 +104,14 @@ class Snapshot:
             cell.write(value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the cells and the values; most of these are those that the cells are pickled with, and no larger."""
+        """Pickle the cells and the values, most of which are pickled with the cells anyway."""
         return _snapshot_of, (list(self._values), list(self._values.values()))
 
 
 def _snapshot_of(cells: Sequence[Container], values: Sequence[Value]) -> Snapshot:
-    made = Snapshot(())
-    made._values = dict(zip(cells, values, strict=True))
-    return made
+    snapshot = Snapshot(())
+    snapshot._values = dict(zip(cells, values, strict=True))
+    return snapshot
 
 
 def read_together(cells: Iterable[Container]) -> dict[Container, Any]:

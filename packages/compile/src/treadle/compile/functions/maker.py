@@ -29,7 +29,7 @@ else:
 
 
 class FunctionMaker:
-    """Makes a Function, step by step; a mode may name a subclass that does some steps otherwise.
+    """Makes a Function, step by step; a mode may name a subclass that does some steps differently.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class FunctionMaker:
         self.options: Snapshot = config.snapshot()
         self._report: Report | None = None
         self.source_line = user_line(2)
-        self._given = fgraph
+        self._own_graph = fgraph
         self._program: Program | None = None
         self._fgraph: FunctionGraph | None = None
         self._load_fgraph: Callable[[], FunctionGraph] | None = None
@@ -159,8 +159,8 @@ class FunctionMaker:
             If the graph overwrites inputs already, and `accept_inplace` is False.
         """
         spec = self.specification
-        fgraph = spec.graph() if self._given is None else spec.completed(self._given)
-        self._given = None
+        fgraph = spec.graph() if self._own_graph is None else spec.completed(self._own_graph)
+        self._own_graph = None
         add_supervisor_to_fgraph(fgraph, spec.inputs, self.accept_inplace)
         fgraph.attach_feature(PreserveVariableAttributes())
         return fgraph
@@ -176,18 +176,18 @@ class FunctionMaker:
         report: Report = rewriter.rewrite(fgraph)
         if any(isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes):
             rewrite_inner_graphs(fgraph, self.mode.excluding("inplace").optimizer, report)
-        able = self.mode.backend.capabilities
-        if "deepcopy" in able:
+        capabilities = self.mode.backend.capabilities
+        if "deepcopy" in capabilities:
             spec = self.specification
-            insert_deepcopy(fgraph, spec.wrapped_inputs(), spec.wrapped_outputs(), views="views" in able)
+            insert_deepcopy(fgraph, spec.wrapped_inputs(), spec.wrapped_outputs(), views="views" in capabilities)
         return report
 
     def link(self, fgraph: FunctionGraph) -> Program:
         """Return the program of a rewritten graph."""
         linker = self.linker
-        # Where nodes are looked at, all of them run; values that stay on a device are not written into from here.
-        whole = linker.acts_at_nodes or "native_values" in self.mode.backend.capabilities
-        parts = None if whole else split(fgraph, self.specification)
+        # If the linker acts at nodes, all of them run; values that stay on a device are not written into from here.
+        is_whole = linker.acts_at_nodes or "native_values" in self.mode.backend.capabilities
+        parts = None if is_whole else split(fgraph, self.specification)
         if parts is None:
             return linker.link(fgraph, self.specification.native_outputs())
         program = linker.link(parts.graph)
@@ -196,18 +196,12 @@ class FunctionMaker:
 
     def compile(self) -> Program:
         """Return the program: from the compile cache, where one was made of an equal graph, else a new one."""
-        if type(self) is FunctionMaker and self._given is None and is_cached(self):
+        if type(self) is FunctionMaker and self._own_graph is None and is_cached(self):
             return FUNCTIONS.find_or_make(self)
         return self.make()
 
     def make(self, fgraph: FunctionGraph | None = None) -> Program:
-        """Return a new program: graph, rewriting, linking.
-
-        Parameters
-        ----------
-        fgraph
-            What `create_fgraph` returned, if that was called already.
-        """
+        """Return a new program: graph (what `create_fgraph` returned, if it was called already), rewriting, linking."""
         if fgraph is None:
             with span("graph"):
                 fgraph = self.create_fgraph()
@@ -240,7 +234,7 @@ class FunctionMaker:
             As for `function`.
         """
         with config.using(self.options):
-            made = type(self)(
+            maker = type(self)(
                 specification,
                 mode=self.mode,
                 accept_inplace=self.accept_inplace,
@@ -248,12 +242,12 @@ class FunctionMaker:
                 name=name,
                 trust_input=self.trust_input,
             )
-        made.source_line = self.source_line
-        if made.profile is None and specification.computes_as(self.specification):
-            made._program = self._program
-            made.report = self.report
-            made.load_fgraph_with(partial(_clone_of, self))
-        return made
+        maker.source_line = self.source_line
+        if maker.profile is None and specification.computes_as(self.specification):
+            maker._program = self._program
+            maker.report = self.report
+            maker.load_fgraph_with(partial(_clone_of, self))
+        return maker
 
     def where(self) -> str:
         """Return mode and backend, for messages."""
@@ -269,29 +263,29 @@ class FunctionMaker:
         as the compiler and the compile directory, are those of the machine that loads it.
         """
         options = self.options
-        kept = {o.name: options[o.name] for o in config.options() if o.name in options and not callable(o.default)}
+        values = {o.name: options[o.name] for o in config.options() if o.name in options and not callable(o.default)}
         profile = None if self.profile is None else self.profile.settings()
-        given = (self.mode, self.accept_inplace, profile, self.name, self.trust_input, self.source_line)
-        return _remake, (type(self), self.specification, given, kept)
+        arguments = (self.mode, self.accept_inplace, profile, self.name, self.trust_input, self.source_line)
+        return _remake, (type(self), self.specification, arguments, values)
 
 
 def _clone_of(maker: FunctionMaker) -> FunctionGraph:
-    # The graph itself may still have to be loaded.
+    # Called late, since the graph may still have to be loaded.
     return maker.fgraph.clone()
 
 
-def _profile_for(given: object, name: str | None) -> profiling.ProfileStats | None:
+def _profile_for(profile: object, name: str | None) -> profiling.ProfileStats | None:
     """As `profiling.profile_for`, without loading it where nothing is to be recorded."""
-    unasked = given is None and not config.profile and not config.print_global_stats
-    return None if unasked or given is False else profiling.profile_for(given, name)
+    is_off = profile is None and not config.profile and not config.print_global_stats
+    return None if is_off or profile is False else profiling.profile_for(profile, name)
 
 
 def _remake(
-    kind: type[FunctionMaker], specification: Specification, given: tuple[Any, ...], options: dict[str, Any]
+    kind: type[FunctionMaker], specification: Specification, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> FunctionMaker:
-    mode, accept_inplace, profile, name, trust_input, line = given
+    mode, accept_inplace, profile, name, trust_input, line = arguments
     with config.using(options):
-        made = kind(
+        maker = kind(
             specification,
             mode=mode,
             accept_inplace=accept_inplace,
@@ -299,5 +293,5 @@ def _remake(
             name=name,
             trust_input=trust_input,
         )
-    made.source_line = line
-    return made
+    maker.source_line = line
+    return maker

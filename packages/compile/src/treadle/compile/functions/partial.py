@@ -31,15 +31,10 @@ _OWN_REFERENCES = 5
 
 
 class PartialUpdate(NamedTuple):
-    """How an output of a function's graph comes about from one of the graph's inputs.
+    """How an output of a function's graph, by position, is made from one of its inputs by steps.
 
-    Attributes
-    ----------
-    output, input
-        Positions in the graph.
-    steps
-        One after the other, ops, and where the values of their inputs but the first are: positions among the graph's
-        inputs, the constants, and the program's outputs, counted on.
+    A step is an op, and the positions of its inputs but the first: among the graph's inputs, then the constants, then
+    the program's outputs.
     """
 
     output: int
@@ -48,27 +43,17 @@ class PartialUpdate(NamedTuple):
 
 
 class Writes(NamedTuple):
-    """What the caller of a program writes.
+    """What the caller of a program writes."""
 
-    Attributes
-    ----------
-    types
-        Types of the program's outputs: those of the graph that the caller does not write, then what it writes.
-    constants
-        What is written that is constant.
-    updates
-        How it writes the others.
-    """
-
-    types: tuple[Type, ...]
-    constants: tuple[Constant, ...]
+    types: tuple[Type, ...]  # of the program's outputs: those that the caller does not write, then what it writes
+    constants: tuple[Constant, ...]  # those among what it writes
     updates: tuple[PartialUpdate, ...]
 
     def places(self, count: int) -> list[int | None]:
-        """Return for each of the first outputs of the graph where it is among the program's; None if it is written."""
+        """Return for each of the first outputs of the graph its position among the program's; None if it is written."""
         written = {u.output for u in self.updates}
-        kept = itertools.count()
-        return [None if k in written else next(kept) for k in range(count)]
+        numbers = itertools.count()
+        return [None if k in written else next(numbers) for k in range(count)]
 
 
 class Split(NamedTuple):
@@ -79,53 +64,45 @@ class Split(NamedTuple):
 
 
 def split(fgraph: FunctionGraph, spec: Specification) -> Split | None:
-    """Return a rewritten graph's parts, or None where there is nothing for the caller to write.
-
-    Parameters
-    ----------
-    fgraph
-        The graph. It stays as it is; the nodes of the parts are its.
-    spec
-        What it computes.
-    """
+    """Return a rewritten graph's parts, which share its nodes, or None where the caller has nothing to write."""
     chains = _chains(fgraph, spec)
     if not chains:
         return None
-    outs = [out for k, out in enumerate(fgraph.outputs) if k not in chains]
+    outputs = [out for k, out in enumerate(fgraph.outputs) if k not in chains]
     targets = {root for root, _ in chains.values()}
     operands = dict.fromkeys(x for _, nodes in chains.values() for node in nodes for x in node.inputs[1:])
     constants = [x for x in operands if isinstance(x, Constant)]
-    given = {*fgraph.inputs, *constants} - targets
-    computed = [x for x in operands if x not in given]
-    where = {x: at for at, x in enumerate([*fgraph.inputs, *constants, *outs, *computed]) if x in given}
-    where |= {x: len(fgraph.inputs) + len(constants) + len(outs) + at for at, x in enumerate(computed)}
-    outs += computed
-    graph = FunctionGraph(fgraph.inputs, outs, clone=False)
+    available = {*fgraph.inputs, *constants} - targets
+    computed = [x for x in operands if x not in available]
+    positions = {x: at for at, x in enumerate([*fgraph.inputs, *constants, *outputs, *computed]) if x in available}
+    positions |= {x: len(fgraph.inputs) + len(constants) + len(outputs) + at for at, x in enumerate(computed)}
+    outputs += computed
+    graph = FunctionGraph(fgraph.inputs, outputs, clone=False)
     for feature in fgraph.features:
         if isinstance(feature, Supervisor):
             graph.attach_feature(feature.clone_onto({}))
     if any(node.op.destroy_map for node in graph.apply_nodes):
         graph.attach_feature(DestroyHandler())
     if unsafe_overwrites(graph, graph.toposort()):
-        # Something is overwritten after what needs it was to be written.
+        # A value is overwritten before the caller would write what needs it.
         return None
     updates = []
     for k, (root, nodes) in chains.items():
-        steps = tuple((_changer(node), tuple(where[x] for x in node.inputs[1:])) for node in nodes)
+        steps = tuple((_changer(node), tuple(positions[x] for x in node.inputs[1:])) for node in nodes)
         updates.append(PartialUpdate(k, fgraph.inputs.index(root), steps))
-    return Split(graph, Writes(tuple(v.type for v in outs), tuple(constants), tuple(updates)))
+    return Split(graph, Writes(tuple(v.type for v in outputs), tuple(constants), tuple(updates)))
 
 
 def _chains(fgraph: FunctionGraph, spec: Specification) -> dict[int, tuple[Variable, list[Apply]]]:
     """Return by position the outputs that are an input of the graph with parts changed, each of another input."""
-    found: dict[int, tuple[Variable, list[Apply]]] = {}
+    chains: dict[int, tuple[Variable, list[Apply]]] = {}
     used: set[Variable] = set()
     for k in range(len(fgraph.outputs)):
         root, nodes = _chain(fgraph, k)
         if nodes and root not in used and _may_be_written(fgraph, spec, k, root, nodes[0]):
             used.add(root)
-            found[k] = root, nodes
-    return found
+            chains[k] = root, nodes
+    return chains
 
 
 def _chain(fgraph: FunctionGraph, k: int) -> tuple[Variable, list[Apply]]:
@@ -151,20 +128,12 @@ def _may_be_written(fgraph: FunctionGraph, spec: Specification, k: int, root: Va
     if k >= len(spec.outputs):
         cell = spec.updates[k - len(spec.outputs)][0]
         return i >= len(spec.inputs) and spec.shared[i - len(spec.inputs)].container is cell and type(cell) is Container
-    # An argument that is no default: rewriting has found that nothing reads it later.
+    # An argument that is not a default: rewriting has found that nothing reads it later.
     return spec.outputs[k].borrow and i in spec.mutable_inputs() and bool(first.op.destroy_map)
 
 
 class PartialWriter:
-    """Writes into targets at the end of a call, or takes back what it has written.
-
-    Parameters
-    ----------
-    maker
-        The function's maker.
-    writes
-        What to write; the targets are in the order of its updates.
-    """
+    """Writes into targets, in the order of the updates, at the end of a call, or undoes what it has written."""
 
     __slots__ = ("_maker", "_shared", "_steps", "_types")
 
@@ -177,21 +146,14 @@ class PartialWriter:
         self._steps = [u.steps for u in writes.updates]
 
     def write(self, targets: list[Value], values: Sequence[Value], kept: list[Value]) -> None:
-        """Write.
+        """Write; a copy takes the place of a target that somebody else can see. `values` are those that steps point at.
 
-        Parameters
-        ----------
-        targets
-            The values to write into; a copy takes the place of one that somebody else can see.
-        values
-            Those that steps point at.
-        kept
-            Gets, before each change, what takes it back; and None at last, when everything is written.
+        `kept` gets, before each change, what undoes it; and None at last, when everything is written.
         """
         with vm_scope():
             for k, steps in enumerate(self._steps):
-                others = getrefcount(targets[k]) - _OWN_REFERENCES
-                if self._shared[k] and not self._types[k].owned_alone(targets[k], others):
+                other_references = getrefcount(targets[k]) - _OWN_REFERENCES
+                if self._shared[k] and not self._types[k].owned_alone(targets[k], other_references):
                     targets[k] = self._types[k].copy_value(targets[k])
                 for op, places in steps:
                     inputs = [targets[k], *[values[i] for i in places]]
@@ -201,28 +163,18 @@ class PartialWriter:
         kept.append(None)
 
     def undo(self, kept: list[Value], error: BaseException, inputs: Sequence[Value]) -> None:
-        """Take back what was written, and raise the error of the node that failed.
-
-        Parameters
-        ----------
-        kept
-            What `write` kept.
-        error
-            What stopped it.
-        inputs
-            The values of the graph's inputs.
-        """
-        for op, given, part in reversed(kept):
-            op.restore_part(given, part)
+        """Undo what was written, and raise the error of the node that failed, computing again from `inputs`."""
+        for op, operands, part in reversed(kept):
+            op.restore_part(operands, part)
         if isinstance(error, Exception):
-            found = replay(self._maker.fgraph, self._copied(inputs), error)
+            node_error = replay(self._maker.fgraph, self._copied(inputs), error)
             try:
-                if found is not error:
-                    raise found from error
+                if node_error is not error:
+                    raise node_error from error
             finally:
-                del found  # it leads to this frame
+                del node_error  # it refers to this frame
 
     def _copied(self, inputs: Sequence[Value]) -> list[Value]:
         mutable = self._maker.specification.mutable_inputs()
-        given = self._maker.specification.inputs
-        return [given[i].variable.type.copy_value(x) if i in mutable else x for i, x in enumerate(inputs)]
+        specs = self._maker.specification.inputs
+        return [specs[i].variable.type.copy_value(x) if i in mutable else x for i, x in enumerate(inputs)]

@@ -13,7 +13,6 @@ from treadle.config import Spans, collecting, config, lazy_module, new_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
     from rich import console as rich_console
     from rich import progress as rich_progress
@@ -49,14 +48,8 @@ class _Compilation:
 class Progress:
     """Shows the compilations that take long, in whatever threads they run.
 
-    A thread of its own looks at them now and then; compilations themselves only put themselves on its list.
-
-    Parameters
-    ----------
-    patience
-        Seconds after which a compilation is shown.
-    interval
-        Seconds between two looks.
+    A thread looks at them every `interval` seconds, and shows those that have taken `patience` seconds; compilations
+    only enter themselves in its list.
     """
 
     def __init__(self, patience: float = PATIENCE, interval: float = INTERVAL) -> None:
@@ -148,7 +141,7 @@ class Progress:
                 console=rich_console.Console(stderr=True),
                 transient=True,
                 auto_refresh=False,
-                # What others print is left alone: it would be caught for all threads.
+                # Redirecting would catch what any thread prints.
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
@@ -174,19 +167,13 @@ def _is_terminal(stream: object) -> bool:
     return asks is not None and not getattr(stream, "closed", False) and bool(asks())
 
 
-def watched(maker: FunctionMaker) -> AbstractContextManager[FunctionRecord | None]:
-    """Return the context in which a maker compiles: timed for its profile, shown if it takes long, or neither.
-
-    Its value is the profile's record of the function, or None.
-    """
-    if maker.profile is None and not is_wanted():
-        return nullcontext()
-    return _watched(maker)
-
-
 @contextmanager
-def _watched(maker: FunctionMaker) -> Iterator[FunctionRecord | None]:
+def watched(maker: FunctionMaker) -> Iterator[FunctionRecord | None]:
+    """Compile in the block: timed for the maker's profile, whose record is yielded, and shown if it takes long."""
     title = maker.name or "a function"
+    if maker.profile is None and not is_wanted():
+        yield None
+        return
     if maker.profile is None:
         spans = Spans()
         with collecting(spans), PROGRESS.showing(title, spans):

@@ -53,17 +53,17 @@ def rebuild_collect_shared(
     single = outputs is not None and not isinstance(outputs, list | tuple)
     outs = [as_out(o) for o in ([outputs] if single else outputs or ())]
     replaced = read_givens(replace, ins, rebuild_strict)
-    wanted = [o.variable for o in outs]
+    expressions = [o.variable for o in outs]
     variables = [i.variable for i in ins]
-    new_values = with_default_updates(read_updates(updates), wanted, variables, replaced, no_default_updates)
-    # What takes a place is copied first, without replacements in it.
+    new_values = with_default_updates(read_updates(updates), expressions, variables, replaced, no_default_updates)
+    # Replacements are copied first, without replacements inside of them.
     equiv = clone_get_equiv(
         variables, list(replaced.values()), not copy_inputs_over, False, clone_inner_graphs=clone_inner_graphs
     )
     memo = {v: equiv[v] for v in variables} | {old: equiv[new] for old, new in replaced.items()}
     memo = clone_get_equiv(
         variables,
-        [*wanted, *new_values.values()],
+        [*expressions, *new_values.values()],
         not copy_inputs_over,
         False,
         memo,
@@ -72,6 +72,6 @@ def rebuild_collect_shared(
     )
     copied = [Out(memo[o.variable], o.borrow) if o.borrow else memo[o.variable] for o in outs]
     pairs = [(var, memo[new]) for var, new in new_values.items()]
-    given = [memo[v] for v in variables]
-    shared = shared_in([*(memo[v] for v in wanted), *(new for _, new in pairs)], given, {})
-    return given, copied[0] if single else copied, [memo, new_values, pairs, shared]
+    new_inputs = [memo[v] for v in variables]
+    shared = shared_in([*(memo[v] for v in expressions), *(new for _, new in pairs)], new_inputs, {})
+    return new_inputs, copied[0] if single else copied, [memo, new_values, pairs, shared]

@@ -1,4 +1,4 @@
-"""What `function` is told to replace: variables (givens), and the values of shared variables (updates)."""
+"""What `function` replaces: variables (givens), and the values of shared variables (updates)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 Updates = dict[SharedVariable, Variable]
 
 
-def pairs(what: str, given: object) -> list[tuple[Any, Any]]:
+def pairs(what: str, changes: object) -> list[tuple[Any, Any]]:
     """Return updates or givens, a mapping or an iterable of pairs, as a list of pairs."""
-    if given is None:
+    if changes is None:
         return []
-    items = given.items() if isinstance(given, Mapping) else given
-    # A variable can be indexed without end, and the letters of a string are pairs of nothing.
+    items = changes.items() if isinstance(changes, Mapping) else changes
+    # A variable can be indexed without end, and a string of two letters is not a pair.
     if isinstance(items, Iterable) and not isinstance(items, str | bytes | Variable):
-        found = list(items)
-        if all(isinstance(p, tuple | list) and len(p) == 2 for p in found):
-            return [(a, b) for a, b in found]
-    msg = f"function: {what} must be a dict or a list of pairs, got {text_of(given)}. Write [(variable, new), ...]."
+        listed = list(items)
+        if all(isinstance(p, tuple | list) and len(p) == 2 for p in listed):
+            return [(a, b) for a, b in listed]
+    msg = f"function: {what} must be a dict or a list of pairs, got {text_of(changes)}. Write [(variable, new), ...]."
     raise FunctionTypeError(msg)
 
 
@@ -40,7 +40,7 @@ def _shown(new: object) -> str:
     return f"{new} of type {new.type}{where}"
 
 
-def _given(old: Variable, new: object, strict: bool) -> Variable:
+def _checked_replacement(old: Variable, new: object, strict: bool) -> Variable:
     if not strict:
         return new if isinstance(new, Variable) else CONVERTERS.type_of(new).make_constant(new)
     try:
@@ -55,11 +55,11 @@ def _given(old: Variable, new: object, strict: bool) -> Variable:
         raise FunctionTypeError(msg) from error
 
 
-def read_givens(given: object, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
+def read_givens(givens: object, inputs: Sequence[In], strict: bool) -> dict[Variable, Variable]:
     """Return which variable takes the place of which."""
     result: dict[Variable, Variable] = {}
     explicit = {i.variable for i in inputs}
-    for old, new in pairs("givens", given):
+    for old, new in pairs("givens", givens):
         if not isinstance(old, Variable):
             msg = f"function: givens replace variables, got {text_of(old)} as a variable to replace. Name a variable."
             raise FunctionTypeError(msg)
@@ -69,7 +69,7 @@ def read_givens(given: object, inputs: Sequence[In], strict: bool) -> dict[Varia
         if old in result:
             msg = f"function: givens replace {old} twice, by {result[old]} and by {new}. Give one of them."
             raise FunctionValueError(msg)
-        result[old] = _given(old, new, strict)
+        result[old] = _checked_replacement(old, new, strict)
     for old, new in result.items():
         overlap = next((v for v in ancestors([new]) if v in result and v is not old), None)
         if overlap is not None:
@@ -81,11 +81,11 @@ def read_givens(given: object, inputs: Sequence[In], strict: bool) -> dict[Varia
     return result
 
 
-def read_updates(given: object) -> Updates:
+def read_updates(updates: object) -> Updates:
     """Return the new values of shared variables."""
-    updates: Updates = {}
+    new_values: Updates = {}
     cells: dict[Container, tuple[object, object]] = {}
-    for target, new in pairs("updates", given):
+    for target, new in pairs("updates", updates):
         value = _update(target, new)
         if target.container in cells:
             first, earlier = cells[target.container]
@@ -96,15 +96,15 @@ def read_updates(given: object) -> Updates:
             )
             raise FunctionValueError(msg)
         cells[target.container] = target, new
-        updates[target] = value
-    return updates
+        new_values[target] = value
+    return new_values
 
 
 def _update(target: object, new: object) -> Variable:
     if not isinstance(target, SharedVariable):
-        shown = f"{target} of type {target.type}" if isinstance(target, Variable) else text_of(target)
+        described = f"{target} of type {target.type}" if isinstance(target, Variable) else text_of(target)
         msg = (
-            f"function: updates change shared variables, got {shown}. Make it with shared(...), or give an input a "
+            f"function: updates change shared variables, got {described}. Make it with shared(...), or give an input a "
             "value and an update of its own with In(variable, value=..., update=...)."
         )
         raise FunctionTypeError(msg)
@@ -127,28 +127,30 @@ def shared_in(
     What is above an input is not needed. Replacements are not searched for what is to be replaced, as in
     `clone_replace`.
     """
-    given = set(inputs)
-    found: dict[SharedVariable, None] = {}
-    for var in ancestors(variables, given | set(replaced)):
-        sources = ancestors([replaced[var]], given) if var in replaced else (var,)
-        found.update((v, None) for v in sources if isinstance(v, SharedVariable))
-    return list(found)
+    boundary = set(inputs)
+    shared: dict[SharedVariable, None] = {}
+    for var in ancestors(variables, boundary | set(replaced)):
+        sources = ancestors([replaced[var]], boundary) if var in replaced else (var,)
+        shared.update((v, None) for v in sources if isinstance(v, SharedVariable))
+    return list(shared)
 
 
-def _barred(given: object) -> set[Container] | None:
+def _barred(excluded: object) -> set[Container] | None:
     """Return the cells that take no default update; None for all."""
-    if given is None or given is False:
+    if excluded is None or excluded is False:
         return set()
-    if given is True:
+    if excluded is True:
         return None
-    if not isinstance(given, list | tuple | set | frozenset):
-        msg = f"function: no_default_updates must be True, False or a list of shared variables, got {text_of(given)}."
+    if not isinstance(excluded, list | tuple | set | frozenset):
+        msg = (
+            f"function: no_default_updates must be True, False or a list of shared variables, got {text_of(excluded)}."
+        )
         raise FunctionTypeError(msg)
-    for var in given:
+    for var in excluded:
         if not isinstance(var, SharedVariable):
             msg = f"function: no_default_updates lists shared variables, got {text_of(var)}. Leave it out."
             raise FunctionTypeError(msg)
-    return {var.container for var in given}
+    return {var.container for var in excluded}
 
 
 def with_default_updates(
@@ -158,32 +160,22 @@ def with_default_updates(
     replaced: Mapping[Variable, Variable],
     excluded: object,
 ) -> Updates:
-    """Add the default updates of shared variables that are used, until no further one is.
+    """Add to explicit updates, which win, the default ones of shared variables that are used, until no further one is.
 
-    Parameters
-    ----------
-    updates
-        The explicit updates, which win over default ones.
-    outputs
-        The other expressions that are computed.
-    inputs
-        The variables whose values are given, so that nothing above them is used.
-    replaced
-        What stands for what.
-    excluded
-        True for no default updates, or the shared variables that are to have none.
+    Nothing above `inputs` is used. `excluded` is True for no default updates, or lists the shared variables that are to
+    have none.
     """
     barred = _barred(excluded)
     if barred is None:
         return updates
     result = dict(updates)
-    done = barred | {v.container for v in updates}
+    handled = barred | {v.container for v in updates}
     while True:
-        more: Updates = {}
+        further: Updates = {}
         for v in shared_in([*outputs, *result.values()], inputs, replaced):
-            if v.default_update is not None and v.container not in done:
-                more[v] = v.type.filter_variable(v.default_update)
-                done.add(v.container)
-        if not more:
+            if v.default_update is not None and v.container not in handled:
+                further[v] = v.type.filter_variable(v.default_update)
+                handled.add(v.container)
+        if not further:
             return result
-        result.update(more)
+        result.update(further)

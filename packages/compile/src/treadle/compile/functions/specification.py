@@ -79,8 +79,8 @@ class Specification:
             If its inputs and outputs are others.
         """
         ins, outs = [i.variable for i in self.inputs], [o.variable for o in self.outputs]
-        given = [v for v in fgraph.inputs if not isinstance(v, SharedVariable)]
-        if given != ins or list(fgraph.outputs) != outs:
+        explicit = [v for v in fgraph.inputs if not isinstance(v, SharedVariable)]
+        if explicit != ins or list(fgraph.outputs) != outs:
             msg = f"FunctionMaker: the graph given is not one from {ins} to {outs}. Pass its own inputs and outputs."
             raise FunctionValueError(msg)
         for var in self.shared:
@@ -103,7 +103,7 @@ class Specification:
             and [new for _, new in self.updates] == [new for _, new in other.updates]
         )
 
-    def _given(self) -> list[Variable]:
+    def _explicit(self) -> list[Variable]:
         return [i.variable for i in self.inputs]
 
     def cells(self) -> list[Container | None]:
@@ -152,14 +152,14 @@ class Specification:
     def without_updates(self) -> Specification:
         """Return the same without updates."""
         inputs = tuple(i.without_update() for i in self.inputs)
-        shared = shared_in([o.variable for o in self.outputs], self._given(), {})
+        shared = shared_in([o.variable for o in self.outputs], self._explicit(), {})
         return replace(self, inputs=inputs, shared=tuple(shared), updates=(), updated=())
 
     def restricted(self, positions: Sequence[int]) -> Specification:
         """Return the same with some of the outputs, in a list; all inputs and updates stay."""
         outputs = tuple(self.outputs[i] for i in positions)
-        wanted = [*(o.variable for o in outputs), *(new for _, new in self.updates)]
-        shared = tuple(shared_in(wanted, self._given(), {}))
+        expressions = [*(o.variable for o in outputs), *(new for _, new in self.updates)]
+        shared = tuple(shared_in(expressions, self._explicit(), {}))
         return replace(self, outputs=outputs, keys=None, single=False, shared=shared)
 
     def swapped(self, swap: object) -> Specification:
@@ -178,23 +178,23 @@ class Specification:
         new_cells = {self._swappable(old).container: _replacement(old, new).container for old, new in swap.items()}
         by_cell = {old.container: new for old, new in swap.items()}
         exchanged = {var: by_cell[var.container] for var in self.shared if var.container in by_cell}
-        wanted = [*(o.variable for o in self.outputs), *(new for _, new in self.updates)]
-        changed = clone_replace(wanted, exchanged)
+        expressions = [*(o.variable for o in self.outputs), *(new for _, new in self.updates)]
+        swapped = clone_replace(expressions, exchanged)
         cells = [new_cells.get(cell, cell) for cell, _ in self.updates]
         if len(set(cells)) < len(cells):
             msg = "copy: after the swap two updates are made of one shared variable. Swap both, or use delete_updates."
             raise FunctionValueError(msg)
         return replace(
             self,
-            outputs=tuple(Out(v, o.borrow) for v, o in zip(changed, self.outputs, strict=False)),
+            outputs=tuple(Out(v, o.borrow) for v, o in zip(swapped, self.outputs, strict=False)),
             shared=tuple(dict.fromkeys(exchanged.get(v, v) for v in self.shared)),
-            updates=tuple(zip(cells, changed[len(self.outputs) :], strict=True)),
+            updates=tuple(zip(cells, swapped[len(self.outputs) :], strict=True)),
             updated=tuple(by_cell.get(s.container, s) for s in self.updated),
         )
 
     def _swappable(self, old: object) -> SharedVariable:
-        known = {s.container for s in self.shared} | {cell for cell, _ in self.updates}
-        if isinstance(old, SharedVariable) and old.container in known:
+        cells = {s.container for s in self.shared} | {cell for cell, _ in self.updates}
+        if isinstance(old, SharedVariable) and old.container in cells:
             return old
         names = ", ".join(map(str, self.state())) or "none"
         msg = f"copy: swap replaces shared variables of the function ({names}), got {text_of(old)}. Name one of these."
@@ -209,15 +209,15 @@ def _replacement(old: SharedVariable, new: object) -> SharedVariable:
     raise FunctionTypeError(msg)
 
 
-def _read_outputs(given: object) -> tuple[list[Out], tuple[Any, ...] | None, bool]:
-    """Return outputs, keys of a dict, and whether a single bare one was given."""
-    if given is None:
+def _read_outputs(outputs: object) -> tuple[list[Out], tuple[Any, ...] | None, bool]:
+    """Return outputs, keys of a dict, and whether it is a single bare one."""
+    if outputs is None:
         return [], None, False
-    if isinstance(given, Mapping):
-        return [as_out(o) for o in given.values()], tuple(given), False
-    if isinstance(given, list | tuple):
-        return [as_out(o) for o in given], None, False
-    return [as_out(given)], None, True
+    if isinstance(outputs, Mapping):
+        return [as_out(o) for o in outputs.values()], tuple(outputs), False
+    if isinstance(outputs, list | tuple):
+        return [as_out(o) for o in outputs], None, False
+    return [as_out(outputs)], None, True
 
 
 def _check_distinct(inputs: Sequence[In]) -> None:
@@ -232,18 +232,18 @@ def _check_distinct(inputs: Sequence[In]) -> None:
 def _check_used(inputs: Sequence[In], needed: Sequence[Variable], action: str) -> None:
     if action == "ignore":
         return
-    # What is only above another input is not used: that input's value takes its place.
-    given = {item.variable for item in inputs}
-    used = dict.fromkeys(ancestors(needed, given))
+    # What is only above another input is not used, since that input's value takes its place.
+    explicit = {item.variable for item in inputs}
+    used = dict.fromkeys(ancestors(needed, explicit))
     unused = [(i, item) for i, item in enumerate(inputs) if item.variable not in used and item.update is None]
-    # One that an expression was written with is no mistake, though nothing be left of it.
-    written_with = set(origins(needed, given)) if unused else ()
+    # An input that an expression was written with is no mistake, even if nothing is left of it.
+    written_with = set(origins(needed, explicit)) if unused else ()
     for i, item in unused:
         if item.variable in written_with:
             continue
-        # In a graph with a cycle nothing is right: that is told first.
-        toposort(needed, given)
-        names = ", ".join(str(v) for v in used if v in given or _must_be_given(v)) or "none"
+        # A cycle in the graph is reported first.
+        toposort(needed, explicit)
+        names = ", ".join(str(v) for v in used if v in explicit or _must_be_given(v)) or "none"
         msg = (
             f"function: input {i}, {item.variable} of type {item.variable.type}, is not used by any output or update. "
             f"The inputs that are used: {names}. Leave it out, or pass on_unused_input='ignore'."
@@ -257,14 +257,14 @@ def _must_be_given(var: Variable) -> bool:
     return var.owner is None and not isinstance(var, Constant | SharedVariable)
 
 
-def _check_given(inputs: Sequence[In], wanted: Sequence[Variable]) -> None:
-    """Check that everything that must be given is among the inputs."""
-    given = {i.variable for i in inputs}
-    clients: dict[Variable, Variable | None] = dict.fromkeys(reversed(wanted))
+def _check_complete(inputs: Sequence[In], needed: Sequence[Variable]) -> None:
+    """Check that everything that the caller must give is among the inputs."""
+    explicit = {i.variable for i in inputs}
+    clients: dict[Variable, Variable | None] = dict.fromkeys(reversed(needed))
     waiting = list(clients)
     while waiting:
         var = waiting.pop()
-        if var in given:
+        if var in explicit:
             continue
         if _must_be_given(var):
             _refuse_missing(inputs, var, clients)
@@ -279,21 +279,21 @@ _SHOWN_STEPS = 4
 
 def _refuse_missing(inputs: Sequence[In], var: Variable, clients: Mapping[Variable, Variable | None]) -> NoReturn:
     """Raise the error of an input that is missing, with the way from an output to it."""
-    way = [var]
-    while (client := clients[way[-1]]) is not None:
-        way.append(client)
-    way.reverse()
-    nodes = [v.owner for v in way if v.owner is not None]
+    variables = [var]
+    while (client := clients[variables[-1]]) is not None:
+        variables.append(client)
+    variables.reverse()
+    nodes = [v.owner for v in variables if v.owner is not None]
     steps = [f"{node.op}{node.where()}" for node in (*nodes[:_SHOWN_STEPS], *nodes[_SHOWN_STEPS:][-_SHOWN_STEPS:])]
     if len(nodes) > len(steps):
         steps.insert(_SHOWN_STEPS, f"{len(nodes) - len(steps)} more")
     use = f"{nodes[-1].op}{nodes[-1].where()}" if nodes else "an output"
-    shown = " <- ".join([str(way[0].name or "output"), *steps, str(var)])
-    told = f"The way from the output: {shown}. " if nodes else ""
+    path = " <- ".join([str(variables[0].name or "output"), *steps, str(var)])
+    path_text = f"The way from the output: {path}. " if nodes else ""
     names = ", ".join(str(i.variable) for i in inputs) or "none"
     msg = (
         f"{var} of type {var.type}: the variable is needed by {use}, but is not among the inputs ({names}). "
-        f"{told}Add it to the inputs, or give it a value through givens."
+        f"{path_text}Add it to the inputs, or give it a value through givens."
     )
     raise MissingInputError(msg)
 
@@ -319,30 +319,32 @@ def specify(
     check_downcast("function: allow_input_downcast", allow_input_downcast)
     ins = [as_in(i).bound(allow_input_downcast) for i in inputs]
     _check_distinct(ins)
-    outs, keys, single = _read_outputs(outputs)
-    given = [i.variable for i in ins]
+    out_specs, keys, single = _read_outputs(outputs)
+    variables = [i.variable for i in ins]
     changes = read_updates(updates)
     replaced = read_givens(givens, ins, rebuild_strict)
-    all_updates = with_default_updates(changes, [o.variable for o in outs], given, replaced, no_default_updates)
-    own = [(i.container, i.update) for i in ins if i.update is not None and i.container is not None]
-    cells = [*((s.container, new) for s, new in all_updates.items()), *own]
+    all_updates = with_default_updates(
+        changes, [o.variable for o in out_specs], variables, replaced, no_default_updates
+    )
+    input_updates = [(i.container, i.update) for i in ins if i.update is not None and i.container is not None]
+    cells = [*((s.container, new) for s, new in all_updates.items()), *input_updates]
     if len({cell for cell, _ in cells}) < len(cells):
         msg = "function: two updates change the cell of one shared variable, given as an input's default too. Drop one."
         raise FunctionValueError(msg)
-    wanted = [*(o.variable for o in outs), *(new for _, new in cells)]
+    expressions = [*(o.variable for o in out_specs), *(new for _, new in cells)]
     if replaced:
         # An input stays itself, even if what it was built from is replaced.
-        kept = {var: var for var in given if var.owner is not None}
-        wanted = clone_replace(wanted, kept | replaced, rebuild_strict=rebuild_strict)
-    _check_given(ins, wanted)
-    _check_used(ins, wanted, action)
+        unchanged = {var: var for var in variables if var.owner is not None}
+        expressions = clone_replace(expressions, unchanged | replaced, rebuild_strict=rebuild_strict)
+    _check_complete(ins, expressions)
+    _check_used(ins, expressions, action)
     return Specification(
         tuple(ins),
-        tuple(Out(v, o.borrow) for o, v in zip(outs, wanted, strict=False)),
+        tuple(Out(v, o.borrow) for o, v in zip(out_specs, expressions, strict=False)),
         keys,
         single,
-        tuple(shared_in(wanted, given, {})),
-        tuple((cell, new) for (cell, _), new in zip(cells, wanted[len(outs) :], strict=True)),
+        tuple(shared_in(expressions, variables, {})),
+        tuple((cell, new) for (cell, _), new in zip(cells, expressions[len(out_specs) :], strict=True)),
         outputs is None,
         tuple(all_updates),
     )

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 class Duplicate:
-    """Stands in `Finder` for a name that several inputs have."""
+    """Stands for a name that several inputs have."""
 
     def __repr__(self) -> str:
-        """Show what it says."""
         return "DUPLICATE"
 
 
@@ -55,29 +54,29 @@ class Slots:
         inputs = self.function.maker.specification.inputs
         if at >= len(inputs):
             return self._state[at - len(inputs)].container
-        known = inputs[at].container
-        if known is not None:
-            return known
+        container = inputs[at].container
+        if container is not None:
+            return container
         return self._empty.setdefault(at, inputs[at].cell(None))
 
     def place(self, key: object) -> int:
         """Return the position of an input."""
         try:
-            found = self.places.get(key)
+            position = self.places.get(key)
         except Exception:  # noqa: BLE001 - what cannot be hashed or compared, however that fails, is no key
-            found = None
+            position = None
         title = self.function.signature.title
-        if isinstance(found, Duplicate):
+        if isinstance(position, Duplicate):
             msg = f"{title}: several inputs have the name {key!r}. Ask by position or by the variable itself."
             raise UnknownInputError(msg)
-        if found is None:
+        if position is None:
             names = ", ".join(repr(k) for k in self.places if isinstance(k, str)) or "none"
             msg = (
                 f"{title}: no input or shared variable is {key if isinstance(key, Variable) else text_of(key)}. "
                 f"Named ones: {names}; positions: 0 to {len(self) - 1}."
             )
             raise UnknownInputError(msg)
-        return found
+        return position
 
     def write(self, at: int, value: Value) -> None:
         """Convert a value under the input's rules and put it into its cell; an input without default gets one."""
@@ -106,15 +105,12 @@ class Containers:
         self._slots = slots
 
     def __getitem__(self, key: object) -> Container:
-        """Return the cell."""
         return self._slots.cell(self._slots.place(key))
 
     def __contains__(self, key: object) -> bool:
-        """Whether exactly one input answers to the key."""
         return _known(self._slots, key)
 
     def __len__(self) -> int:
-        """Return how many inputs and shared variables there are."""
         return len(self._slots)
 
 
@@ -133,15 +129,12 @@ class Values:
         return None if value is None else cell.type.copy_value(value)
 
     def __setitem__(self, key: object, value: Value) -> None:
-        """Set the default of an input, or the value of a shared variable."""
         self._slots.write(self._slots.place(key), value)
 
     def __contains__(self, key: object) -> bool:
-        """Whether exactly one input answers to the key."""
         return _known(self._slots, key)
 
     def __len__(self) -> int:
-        """Return how many inputs and shared variables there are."""
         return len(self._slots)
 
 
