@@ -52,39 +52,27 @@ class BackendTable:
             return self._loaded[entry]
 
     def find(self, name: str) -> Backend:
-        """Return a backend by its name, or by an alias of option ``linker``; it must work on this machine.
-
-        Raises
-        ------
-        MissingBackendError
-            If it is not installed, or cannot work here.
-        """
+        """Return a backend by its name, or by an alias of option ``linker``; it must work on this machine."""
         backend = self._named(name.lower())
         if backend is None:
             raise MissingBackendError(self._missing(name))
-        why = backend.unavailable()
-        if why is not None:
-            msg = f"mode {name}: backend {backend.name} cannot be used here: {why}. Mend that, or pick another mode."
+        reason = backend.unavailable()
+        if reason is not None:
+            msg = f"mode {name}: backend {backend.name} cannot be used here: {reason}. Mend that, or pick another mode."
             raise MissingBackendError(msg)
         return backend
 
     def check(self, name: str) -> None:
-        """Check that a backend has the name or alias; whether it works on this machine is left open.
-
-        Raises
-        ------
-        MissingBackendError
-            If none has.
-        """
+        """Check that a backend has the name or alias; whether it works on this machine is left open."""
         if self._named(name.lower()) is None:
             raise MissingBackendError(self._missing(name))
 
-    def _named(self, wanted: str) -> Backend | None:
-        backend = self.load(wanted)
+    def _named(self, name_or_alias: str) -> Backend | None:
+        backend = self.load(name_or_alias)
         if backend is not None:
             return backend
-        known = [found for name in self.names() if (found := self.load(name)) is not None]
-        return next((b for b in known if wanted in b.aliases), None)
+        known = [backend_or_none for name in self.names() if (backend_or_none := self.load(name)) is not None]
+        return next((b for b in known if name_or_alias in b.aliases), None)
 
     def _missing(self, name: str) -> str:
         installed = self.names()
@@ -102,7 +90,7 @@ class BackendTable:
     def default(self) -> Backend:
         """Return the backend of the highest priority that works on this machine.
 
-        One of a higher priority that is installed but cannot work is told once, as a warning.
+        There is one warning for each of a higher priority that is installed but cannot work.
         """
         ranked: list[Backend] = []
         for name in self.names():
@@ -114,27 +102,27 @@ class BackendTable:
             if backend is not None and backend.priority is not None:
                 ranked.append(backend)
         for backend in sorted(ranked, key=lambda b: (-(b.priority or 0), b.name)):
-            why = backend.unavailable()
-            if why is None:
+            reason = backend.unavailable()
+            if reason is None:
                 return backend
-            self._warn_once(backend.name, why)
+            self._warn_once(backend.name, reason)
         raise MissingBackendError(self._missing("default"))
 
     def libraries(self) -> frozenset[str]:
         """Return the names of the libraries that the installed backends compute with."""
-        found: set[str] = set()
+        libraries: set[str] = set()
         for name in self.names():
             with suppress(EntryPointLoadError):  # it is reported where the backend is asked for
                 backend = self.load(name)
-                found.update(() if backend is None else backend.libraries)
-        return frozenset(found)
+                libraries.update(() if backend is None else backend.libraries)
+        return frozenset(libraries)
 
-    def _warn_once(self, name: str, why: str) -> None:
+    def _warn_once(self, name: str, reason: str) -> None:
         with self._lock:
             first = name not in self._warned
             self._warned.add(name)
         if first:
-            text = f"default mode: backend {name} cannot be used: {why.rstrip('.')}. Another takes its place."
+            text = f"default mode: backend {name} cannot be used: {reason.rstrip('.')}. Another takes its place."
             warnings.warn(text, BackendWarning, stacklevel=3)
 
 

@@ -1,4 +1,4 @@
-"""The linkers that have names: ours, those of installed backends, and those that were registered."""
+"""Linkers by name: ours, those of installed backends, and registered ones."""
 
 from __future__ import annotations
 
@@ -36,29 +36,16 @@ class LinkerTable(NameTable[ProgramLinker]):
         return (*_VM, *LINKER_REQUIREMENTS, *BACKENDS.names())
 
     def __contains__(self, name: object) -> bool:
-        """Whether a linker has the name."""
         key = str(name).lower()
         return key in self._items or key in _VM or key in LINKER_REQUIREMENTS or key in BACKENDS.names()
 
     def check(self, name: str) -> None:
-        """Check that a linker has the name. Whether it works on this machine turns out when it is used.
-
-        Raises
-        ------
-        MissingBackendError
-            If none has.
-        """
+        """Check that a linker has the name. Whether it works on this machine turns out when it is used."""
         if name not in self:
             BACKENDS.check(name)
 
     def backend(self, name: str) -> Backend:
-        """Return the backend of a linker's name.
-
-        Raises
-        ------
-        MissingBackendError
-            If no linker has the name, or its backend is not installed or cannot work here.
-        """
+        """Return the backend of a linker's name."""
         key = name.lower()
         if key in self._items:
             return backend_of(self._items[key][1])
@@ -67,23 +54,17 @@ class LinkerTable(NameTable[ProgramLinker]):
         return BACKENDS.find("vm" if key == "py" else key)
 
     def __getitem__(self, name: str) -> ProgramLinker:
-        """Return a new linker.
-
-        Raises
-        ------
-        MissingBackendError
-            If no linker has the name, or its backend is not installed or cannot work here.
-        """
+        """Return a new linker."""
         key = name.lower()
         if key in self._items:
             return self._items[key][1].clone()
         backend = self.backend(name)
         published = discover(GROUP).get(key.removesuffix(_NO_GC))
         if published is not None:
-            made: ProgramLinker = published.load()()
+            linker: ProgramLinker = published.load()()
         else:
-            made = ReferenceLinker() if key == "py" else linker_of(backend)
-        return made.clone(allow_gc=False) if key.endswith(_NO_GC) else made
+            linker = ReferenceLinker() if key == "py" else linker_of(backend)
+        return linker.clone(allow_gc=False) if key.endswith(_NO_GC) else linker
 
 
 predefined_linkers = LinkerTable("linker", ProgramLinker, "a Linker is needed, got {}. Pass an instance.", fold=_small)
@@ -104,19 +85,19 @@ def register_linker(name: str, linker: ProgramLinker) -> None:
 
 def linker_of(backend: Backend) -> ProgramLinker:
     """Return a new linker of a backend, with the tags that the backend declares where its class declares none."""
-    made: object = backend.linker()
-    if not isinstance(made, ProgramLinker):
-        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.ProgramLinker, got {text_of(made)}."
+    linker: object = backend.linker()
+    if not isinstance(linker, ProgramLinker):
+        msg = f"backend {backend.name}: its linker must be a treadle.link.vm.ProgramLinker, got {text_of(linker)}."
         raise FunctionTypeError(msg)
-    if type(made).required_rewrites is ProgramLinker.required_rewrites:
-        made.required_rewrites = tuple(dict.fromkeys((*ProgramLinker.required_rewrites, *backend.include)))
-    if type(made).incompatible_rewrites is ProgramLinker.incompatible_rewrites:
-        made.incompatible_rewrites = backend.exclude
-    return made
+    if type(linker).required_rewrites is ProgramLinker.required_rewrites:
+        linker.required_rewrites = tuple(dict.fromkeys((*ProgramLinker.required_rewrites, *backend.include)))
+    if type(linker).incompatible_rewrites is ProgramLinker.incompatible_rewrites:
+        linker.incompatible_rewrites = backend.exclude
+    return linker
 
 
 def backend_of(linker: ProgramLinker) -> Backend:
-    """Return a declaration for a linker that comes by itself: its tags, and what it can do."""
+    """Return a declaration of a backend for a linker that has none: its tags, and what it can do."""
     return Backend(
         name=type(linker).__name__,
         linker=linker.clone,

@@ -31,41 +31,41 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Mode")
 
 
-def _chosen_linker(given: object) -> str | Backend | ProgramLinker:
-    if given is None:
+def _chosen_linker(linker: object) -> str | Backend | ProgramLinker:
+    if linker is None:
         return str(config.linker)
-    if isinstance(given, type) and issubclass(given, ProgramLinker):
-        return given()
-    if isinstance(given, str):
-        predefined_linkers.check(given)
-    if isinstance(given, str | Backend | ProgramLinker):
-        return given
-    msg = f"Mode: the linker must be a name, a Backend or a Linker, got {text_of(given)}."
+    if isinstance(linker, type) and issubclass(linker, ProgramLinker):
+        return linker()
+    if isinstance(linker, str):
+        predefined_linkers.check(linker)
+    if isinstance(linker, str | Backend | ProgramLinker):
+        return linker
+    msg = f"Mode: the linker must be a name, a Backend or a Linker, got {text_of(linker)}."
     raise FunctionTypeError(msg)
 
 
-def _chosen_rewrites(given: object) -> tuple[RewriteDatabaseQuery, GraphRewriter | None]:
-    """Return the query and the rewriter of a mode: one of the two says nothing."""
-    found = given
-    if given is None or isinstance(given, str):
-        found = predefined_optimizers.get("None" if given is None else given)
-    if isinstance(found, RewriteDatabaseQuery):
-        return found, None
-    if isinstance(found, GraphRewriter):
-        return OPT_NONE, found
+def _chosen_rewrites(optimizer: object) -> tuple[RewriteDatabaseQuery, GraphRewriter | None]:
+    """Return the query and the rewriter of a mode; where there is a rewriter, the query is empty."""
+    rewrites = optimizer
+    if optimizer is None or isinstance(optimizer, str):
+        rewrites = predefined_optimizers.get("None" if optimizer is None else optimizer)
+    if isinstance(rewrites, RewriteDatabaseQuery):
+        return rewrites, None
+    if isinstance(rewrites, GraphRewriter):
+        return OPT_NONE, rewrites
     names = ", ".join(predefined_optimizers)
-    near = difflib.get_close_matches(text_of(given, str), list(predefined_optimizers), n=2)
+    near = difflib.get_close_matches(text_of(optimizer, str), list(predefined_optimizers), n=2)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    msg = f"Mode: the optimizer must be a query, a GraphRewriter or one of {names}, got {text_of(given)}.{hint}"
+    msg = f"Mode: the optimizer must be a query, a GraphRewriter or one of {names}, got {text_of(optimizer)}.{hint}"
     raise FunctionTypeError(msg)
 
 
-def _checked_database(given: object) -> RewriteDatabase | None:
-    if given is None or given is optdb:
+def _checked_database(database: object) -> RewriteDatabase | None:
+    if database is None or database is optdb:
         return None
-    if isinstance(given, RewriteDatabase):
-        return given
-    msg = f"Mode: db must be a RewriteDatabase, got {text_of(given)}. A name is given as name=..."
+    if isinstance(database, RewriteDatabase):
+        return database
+    msg = f"Mode: db must be a RewriteDatabase, got {text_of(database)}. A name is given as name=..."
     raise FunctionTypeError(msg)
 
 
@@ -142,7 +142,6 @@ class Mode:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to change what makes the mode; attributes of subclasses can be set."""
         if name in Mode.__slots__:
             msg = f"{self.name}: modes do not change, got {name} = {value!r}. Take clone, including or excluding."
             raise ReadOnlyModeError(msg)
@@ -157,7 +156,7 @@ class Mode:
 
     @property
     def provided_optimizer(self) -> RewriteDatabaseQuery | GraphRewriter:
-        """What the mode was given for rewriting, and what has been made of it: a query, or a rewriter."""
+        """The query or rewriter that the mode was given or that its name stands for."""
         return self.query if self._rewriter is None else self._rewriter
 
     @property
@@ -176,7 +175,7 @@ class Mode:
 
     @property
     def linker(self) -> ProgramLinker:
-        """The linker: the instance that was given, or a new one of the name or backend that was."""
+        """The linker: the instance that was passed, or a new one by the name or backend that was."""
         plain = type(self).make_linker is Mode.make_linker and not self._link_options
         return self._choice if plain and isinstance(self._choice, ProgramLinker) else self.make_linker()
 
@@ -205,16 +204,16 @@ class Mode:
     def make_linker(self) -> ProgramLinker:
         """Return a new linker of the mode."""
         if isinstance(self._choice, str):
-            made = predefined_linkers[self._choice]
+            linker = predefined_linkers[self._choice]
         else:
-            made = linker_of(self._choice) if isinstance(self._choice, Backend) else self._choice.clone()
+            linker = linker_of(self._choice) if isinstance(self._choice, Backend) else self._choice.clone()
         if not self._link_options:
-            return made
+            return linker
         options = dict(self._link_options)
         try:
-            return made.clone(**options)
+            return linker.clone(**options)
         except TypeError as error:
-            what = f"{self.name}: {type(made).__name__}"
+            what = f"{self.name}: {type(linker).__name__}"
             msg = f"{what} is not linked with the options {options} ({error}). Leave out those that it has not."
             raise FunctionTypeError(msg) from error
 
@@ -223,14 +222,14 @@ class Mode:
         return self._own_node_linker() if type(self).make_linker is Mode.make_linker else self.make_linker()
 
     def _own_node_linker(self) -> ProgramLinker:
-        """Return the linker for single nodes that linker and backend name, whatever a subclass makes around it."""
+        """Return the linker for single nodes that linker and backend name, without what a subclass puts around it."""
         special = None if isinstance(self._choice, ProgramLinker) or self._link_options else self.backend.node_linker
         return Mode.make_linker(self) if special is None else special()
 
     # Other modes
 
     def including(self: M, *tags: str) -> M:
-        """Return a mode with further rewrites, by tag; a warning names tags that the mode or its linker keeps out.
+        """Return a mode with further rewrites, by tag; a warning names tags that the mode or its linker excludes.
 
         Raises
         ------
@@ -238,11 +237,11 @@ class Mode:
             If the mode has a rewriter of its own.
         """
         query = self._query("including")
-        for keeper, excluded in (("the mode", query.exclude), (f"linker {self.backend.name}", self.backend.exclude)):
-            kept = sorted(set(tags).intersection(excluded))
-            if kept:
+        for excluder, excluded in (("the mode", query.exclude), (f"linker {self.backend.name}", self.backend.exclude)):
+            barred = sorted(set(tags).intersection(excluded))
+            if barred:
                 msg = (
-                    f"{self.name}: including {', '.join(map(repr, kept))} has no effect, as {keeper} excludes it. "
+                    f"{self.name}: including {', '.join(map(repr, barred))} has no effect, as {excluder} excludes it. "
                     "Leave it out, or pick another mode."
                 )
                 warnings.warn(msg, FunctionWarning, stacklevel=2)
@@ -339,19 +338,17 @@ class Mode:
     # Identity
 
     def parameters(self) -> dict[str, Any]:
-        """Return all that tells the mode from another one, by attribute; those of subclasses included."""
+        """Return all that distinguishes the mode from another one, by attribute; those of subclasses included."""
         names = [name for kind in type(self).__mro__ for name in _slots(kind)]
-        found = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        return {**found, **getattr(self, "__dict__", {})}
+        values = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**values, **getattr(self, "__dict__", {})}
 
     def __eq__(self, other: object) -> bool:
-        """Compare class and all parameters."""
         if self is other:
             return True
         return type(self) is type(other) and isinstance(other, Mode) and self.parameters() == other.parameters()
 
     def __hash__(self) -> int:
-        """Hash a part of what is compared."""
         return hash((type(self), self.name, _label(self._choice), str(self.query)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -365,11 +362,9 @@ class Mode:
         return _restored, (type(self), parameters)
 
     def __str__(self) -> str:
-        """Show the name."""
         return self.name
 
     def __repr__(self) -> str:
-        """Show class, name, linker and rewrites."""
         rewrites = f"{str(self.query)!r}" if self._rewriter is None else repr(self._rewriter)
         return f"<{type(self).__name__} {self.name}: linker {_label(self._choice)}, rewrites {rewrites}>"
 
@@ -381,8 +376,8 @@ def _label(choice: str | Backend | ProgramLinker) -> str:
 
 
 def _slots(kind: type) -> tuple[str, ...]:
-    given = vars(kind).get("__slots__", ())
-    names = (given,) if isinstance(given, str) else tuple(given)
+    slots = vars(kind).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(name for name in names if name not in {"__dict__", "__weakref__"})
 
 
@@ -392,15 +387,15 @@ def _restored(kind: type[M], parameters: dict[str, object]) -> M:
     return new
 
 
-# The modes that have names
+# The modes with names
 
 FAST_RUN = Mode("auto", OPT_FAST_RUN, name="FAST_RUN")
 FAST_COMPILE = Mode("vm", OPT_FAST_COMPILE, name="FAST_COMPILE")
 _DEPRECATED = "DEBUG_MODE"
 
 
-# Modes that are made anew, by the options of the moment.
-_MADE: Mapping[str, Callable[[], Mode]] = MappingProxyType(
+# Modes made on each request, by the options of the moment.
+_BY_OPTIONS: Mapping[str, Callable[[], Mode]] = MappingProxyType(
     {
         "Mode": lambda: Mode(name="Mode"),
         "DebugMode": lambda: upward.DebugMode(optimizer=config.optimizer),
@@ -411,7 +406,7 @@ _MADE: Mapping[str, Callable[[], Mode]] = MappingProxyType(
 )
 
 
-predefined_modes = ModeTable(Mode, {mode.name: mode for mode in (FAST_COMPILE, FAST_RUN)}, _MADE)
+predefined_modes = ModeTable(Mode, {mode.name: mode for mode in (FAST_COMPILE, FAST_RUN)}, _BY_OPTIONS)
 
 
 def _named(name: str) -> Mode:
@@ -432,7 +427,7 @@ def register_mode(name: str, mode: Mode) -> None:
 
 
 def _with_options(mode: Mode) -> Mode:
-    """Apply the options that add to, cut or restrict the rewrites of every named mode; not of one that has no query."""
+    """Apply the options that add to, cut or restrict the rewrites of every named mode that has a query."""
     if mode.own_rewriter is not None:
         return mode
     for option, change in (

@@ -1,4 +1,4 @@
-"""NameTable: what modes, linkers and sets of rewrites are known by."""
+"""NameTable: modes, linkers and sets of rewrites by name."""
 
 from __future__ import annotations
 
@@ -18,20 +18,11 @@ T = TypeVar("T")
 
 
 class NameTable(Mapping[str, T], Generic[T]):
-    """Things by name; names can be added, never taken by a second thing.
+    """Things of one kind by name; names can be added, but never be given to a second thing.
 
-    Parameters
-    ----------
-    kind
-        What it holds, for messages: ``mode``, ``linker`` or ``optimizer``.
-    accepts
-        The classes of what may be registered.
-    needed
-        The end of the message about anything else, with a place for what was given.
-    first
-        What it holds at first.
-    fold
-        Returns the form of a name by which things are found: capitals may not matter.
+    What may be registered is of the classes `accepts`; `needed` ends the message about anything else, with a place for
+    its text. `first` is what the table holds at first. `fold` returns the form of a name in which it is looked up:
+    capitals may not matter.
     """
 
     def __init__(
@@ -50,15 +41,7 @@ class NameTable(Mapping[str, T], Generic[T]):
         self._lock = new_lock()
 
     def register(self, name: str, thing: T) -> None:
-        """Add something under a name.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If the name is taken.
-        FunctionTypeError
-            If the name is no string, or the thing is of a wrong kind.
-        """
+        """Add something under a name."""
         if not isinstance(name, str) or not name:
             msg = f"register_{self.kind}: the name must be a string, got {text_of(name)}."
             raise FunctionTypeError(msg)
@@ -72,7 +55,7 @@ class NameTable(Mapping[str, T], Generic[T]):
             self._items[self._fold(name)] = (name, thing)
 
     def _further_names(self) -> Iterable[str]:
-        """Return the names of what is found otherwise, such as the installed backends."""
+        """Return the names of what is not registered but found elsewhere, such as the installed backends."""
         return ()
 
     def _find(self, name: str) -> T:
@@ -81,19 +64,13 @@ class NameTable(Mapping[str, T], Generic[T]):
 
     def names(self) -> dict[str, str]:
         """Return all names as they are written, by the form in which they are looked up."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for name in (*self._further_names(), *(written for written, _ in list(self._items.values()))):
-            found.setdefault(self._fold(name), name)
-        return found
+            names.setdefault(self._fold(name), name)
+        return names
 
     def __getitem__(self, name: str) -> T:
-        """Return what has a name.
-
-        Raises
-        ------
-        UnknownNameError
-            If nothing has; the message lists near names.
-        """
+        """Return what has a name."""
         key = self._fold(name)
         if key in self._items:
             return self._items[key][1]
@@ -114,13 +91,10 @@ class NameTable(Mapping[str, T], Generic[T]):
         return f"{head}{hint} Known: {', '.join(names.values())}."
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
         return iter(self.names().values())
 
     def __len__(self) -> int:
-        """Return the number of names."""
         return len(self.names())
 
     def __contains__(self, name: object) -> bool:
-        """Whether something has the name."""
         return self._fold(name) in self._items or self._fold(name) in self.names()

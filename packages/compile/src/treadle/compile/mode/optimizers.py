@@ -93,14 +93,13 @@ class AddFeatureOptimizer(GraphRewriter):
         self.add_requirements(fgraph)
 
     def __str__(self) -> str:
-        """Show the feature."""
         return f"AddFeatureOptimizer({type(self.feature).__name__})"
 
 
-def _checked_feature(given: object) -> Feature:
-    if isinstance(given, Feature):
-        return given
-    msg = f"AddFeatureOptimizer: a Feature is needed, got {text_of(given)}. Pass an instance, not its class."
+def _checked_feature(feature: object) -> Feature:
+    if isinstance(feature, Feature):
+        return feature
+    msg = f"AddFeatureOptimizer: a Feature is needed, got {text_of(feature)}. Pass an instance, not its class."
     raise FunctionTypeError(msg)
 
 

@@ -1,4 +1,4 @@
-"""ModeTable: the modes that have names."""
+"""ModeTable: modes by name."""
 
 from __future__ import annotations
 
@@ -21,39 +21,31 @@ if TYPE_CHECKING:
 class ModeTable(NameTable["Mode"]):
     """Modes by name, in any capitals: ours, one for each installed backend, those of entry points, registered ones.
 
-    Parameters
-    ----------
-    kind
-        The class of modes.
-    named
-        Modes that are always there.
-    made
-        Functions that make a mode by the options of the moment.
-
-    Notes
-    -----
-    Entry points of the group ``treadle.modes`` name a Mode, or a function without arguments that returns one.
-    ``MonitorMode`` prints what makes NaN, as its documented example does.
+    Of ours, `named` are fixed, and those of `by_options` are made by the options of the moment. Entry points of the
+    group ``treadle.modes`` name a Mode, or a function without arguments that returns one. ``MonitorMode`` prints what
+    makes NaN, as its documented example does.
     """
 
-    def __init__(self, kind: type[Mode], named: Mapping[str, Mode], made: Mapping[str, Callable[[], Mode]]) -> None:
+    def __init__(
+        self, kind: type[Mode], named: Mapping[str, Mode], by_options: Mapping[str, Callable[[], Mode]]
+    ) -> None:
         super().__init__("mode", kind, "a Mode is needed, got {}.", fold=lambda name: str(name).upper())
         self.mode_class = kind
         self._named = named
-        self._made = made
+        self._by_options = by_options
         self._of_backends: dict[str, Mode] = {}
 
     def _further_names(self) -> Iterable[str]:
         backends = (name.upper() for name in (*BACKENDS.names(), *BACKEND_REQUIREMENTS))
-        return (*self._named, *self._made, *backends, *discover("treadle.modes"))
+        return (*self._named, *self._by_options, *backends, *discover("treadle.modes"))
 
     def _find(self, name: str) -> Mode:
-        if name in self._made:
-            return self._made[name]()
+        if name in self._by_options:
+            return self._by_options[name]()
         return self.lasting(name) or self._published(discover("treadle.modes")[name])
 
     def lasting(self, name: str) -> Mode | None:
-        """Return the predefined mode that has exactly this name, and is the same at each time of asking, or None.
+        """Return the predefined mode that has exactly this name and does not depend on options, or None.
 
         A backend that is known by name but not installed has one too: using it says how to install the backend.
         """
@@ -74,12 +66,12 @@ class ModeTable(NameTable["Mode"]):
 
     def _published(self, entry: EntryPointRef) -> Mode:
         """Return the mode that an entry point names."""
-        found = entry.load()
-        made = found if isinstance(found, self.mode_class) or not callable(found) else found()
-        if not isinstance(made, self.mode_class):
+        published = entry.load()
+        mode = published if isinstance(published, self.mode_class) or not callable(published) else published()
+        if not isinstance(mode, self.mode_class):
             msg = (
                 f"mode {entry.name}: entry point {entry.value} of {entry.distribution} must be a Mode, or a function "
-                f"that returns one, got {text_of(made)}."
+                f"that returns one, got {text_of(mode)}."
             )
             raise FunctionTypeError(msg)
-        return made
+        return mode
