@@ -20,23 +20,10 @@ if TYPE_CHECKING:
 
 
 class CanonicalGraph:
-    """What a specification computes: nodes, constants and cells by position, and a text of the whole.
+    """What a specification computes: nodes, constants and cells by position, and a digest of it all.
 
-    Two specifications have equal texts exactly if their graphs are equal up to names and lines; what stands at one
-    position in the one corresponds to what stands there in the other.
-
-    Attributes
-    ----------
-    nodes
-        The nodes, each after those it needs.
-    constants
-        The constants, as they are first met.
-    cells
-        Where inputs' values are kept: defaults and state.
-    code
-        Encodings of the ops and types, which name the classes and functions that they stand for.
-    modules
-        Modules that the user's among these use.
+    Two specifications have equal digests exactly if their graphs are equal up to names and lines; what is at one
+    position in the one corresponds to what is there in the other.
     """
 
     def __init__(self, specification: Specification) -> None:
@@ -44,8 +31,8 @@ class CanonicalGraph:
         outputs = [*(o.variable for o in specification.outputs), *(new for _, new in specification.updates)]
         self.inputs: list[Variable] = inputs
         self.nodes: list[Apply] = toposort(outputs, inputs)
-        self.constants: list[Constant] = []
-        self.cells: list[Container | None] = specification.cells()
+        self.constants: list[Constant] = []  # in the order in which the nodes use them
+        self.cells: list[Container | None] = specification.cells()  # of inputs' values: defaults and state
         self._numbers: dict[Variable, int] = {}
         self._types: dict[Type, int] = {}
         self._type_numbers: dict[int, int] = {}
@@ -56,6 +43,7 @@ class CanonicalGraph:
         self._quick: dict[tuple[type, bytes], int] = {}
         try:
             self._structure = self._write(outputs)
+            # Encodings of ops and types, which name the classes and functions that these stand for.
             self.code: list[bytes] = [*self._op_texts, *(encode(kind) for kind in self._types)]
             self._values = [_value_text(c) for c in self.constants]
             self._definitions = self._defined()
@@ -69,12 +57,12 @@ class CanonicalGraph:
 
     def _defined(self) -> list[str]:
         """Return texts of what the user defined: classes of ops, types and values, and functions that these hold."""
-        found = Definitions()
+        definitions = Definitions()
         # Arrays are of no class of the user's, and there may be many.
         values = (c.data for c in self.constants if not hasattr(c.data, "nbytes"))
-        found.add([*self._distinct, *self._types, *values])
-        self.modules = found.modules
-        return found.texts()
+        definitions.add([*self._distinct, *self._types, *values])
+        self.modules = definitions.modules  # that the user's definitions use
+        return definitions.texts()
 
     def _write(self, outputs: Sequence[Variable]) -> bytes:
         """Return the structure as numbers: of each node its op, its inputs, and its outputs with their types."""
@@ -86,15 +74,15 @@ class CanonicalGraph:
             add(self._number_type(var.type))
         add(-1)
         for node in self.nodes:
-            op, inputs, made = node.op, node.inputs, node.outputs
+            op, inputs, results = node.op, node.inputs, node.outputs
             number = ops.get(id(op))
             add(self._number_op(op) if number is None else number)
             add(len(inputs))
             for var in inputs:
                 number = numbers.get(var)
                 add(self._number_leaf(var) if number is None else number)
-            add(len(made))
-            for var in made:
+            add(len(results))
+            for var in results:
                 # One that is an input as well has its number already.
                 add(numbers.setdefault(var, len(numbers)))
                 number = types.get(id(var.type))
@@ -169,8 +157,8 @@ def _quick_text(op: Op) -> tuple[type, bytes] | None:
     if "_canonical" in state:
         return None
     # Arrays, and NumPy's numbers, would be written without their dtype and shape.
-    given = {name: value for name, value in state.items() if name != "_hash"}
-    return (type(op), marshal.dumps(given)) if all(map(_is_plain, given.values())) else None
+    parameters = {name: value for name, value in state.items() if name != "_hash"}
+    return (type(op), marshal.dumps(parameters)) if all(map(_is_plain, parameters.values())) else None
 
 
 def _is_plain(value: Any) -> bool:
@@ -180,21 +168,21 @@ def _is_plain(value: Any) -> bool:
 
 def inner_nodes(nodes: Iterable[Apply]) -> list[Apply]:
     """Return the nodes of the graphs inside ops, and inside ops of these, the outer ones first."""
-    found: list[Apply] = []
-    met: set[int] = set()
-    pending = _inner_graphs(nodes, met)
+    nodes_inside: list[Apply] = []
+    seen: set[int] = set()
+    pending = _inner_graphs(nodes, seen)
     while pending:
         graph = pending.pop(0)
         inside = toposort(graph.inner_outputs, graph.inner_inputs)
-        found += inside
-        pending += _inner_graphs(inside, met)
-    return found
+        nodes_inside += inside
+        pending += _inner_graphs(inside, seen)
+    return nodes_inside
 
 
-def _inner_graphs(nodes: Iterable[Apply], met: set[int]) -> list[HasInnerGraph]:
-    found: list[HasInnerGraph] = []
+def _inner_graphs(nodes: Iterable[Apply], seen: set[int]) -> list[HasInnerGraph]:
+    graphs: list[HasInnerGraph] = []
     for node in nodes:
-        if isinstance(node.op, HasInnerGraph) and id(node.op) not in met:
-            met.add(id(node.op))
-            found.append(node.op)
-    return found
+        if isinstance(node.op, HasInnerGraph) and id(node.op) not in seen:
+            seen.add(id(node.op))
+            graphs.append(node.op)
+    return graphs

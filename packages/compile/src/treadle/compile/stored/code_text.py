@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ATOMS = frozenset({type(None), type(...), bool, int, float, complex, str, bytes})
-# What ops derive from their parameters.
+# Attributes that ops derive from their parameters.
 _DERIVED = frozenset({"_canonical", "_fn", "_hash"})
 
 
 class UndigestibleError(TreadleError, TypeError):
-    """What a function is made of cannot be told from others in another process, so the function is not kept."""
+    """Something in a function cannot be identified in another process, so the function is not kept."""
 
 
 def refusal(thing: object, reason: str) -> str:
     """Return the message of an `UndigestibleError`."""
-    # The text of a value, such as the environment, may hold what is nobody's business: it is written to a file.
+    # The text of a value, such as the environment, may hold secrets, and messages are written to a file.
     code = isinstance(thing, type | FunctionType | MethodType | ModuleType | Op | Type)
     shown = text_of(thing) if code else f"an object of class {type(thing).__module__}.{type(thing).__qualname__}"
     return f"compile cache: {shown} cannot be told from others in another process: {reason}."
 
 
 def state_of(thing: object) -> dict[str, Any]:
-    """Return the attributes of an object, by name: those in slots too, those that are derived from others not."""
+    """Return the attributes of an object by name, those in slots too, without those derived from others."""
     names = [name for base in type(thing).__mro__ for name in _slots_of(base)]
     state = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
     state.update(getattr(thing, "__dict__", {}))
     derived = set(_DERIVED)
     if is_dataclass(thing) and not SOURCES.is_users(type(thing).__module__):
-        # What treadle's own objects are not made with, they make themselves, such as the traced bodies of a scalar op.
+        # Fields that treadle's own classes compute themselves, such as the traced bodies of a scalar op.
         derived |= {field.name for field in fields(thing) if not field.init}
     return {name: value for name, value in state.items() if name not in derived}
 
@@ -52,8 +52,8 @@ def functions_behind(thing: object) -> dict[str, FunctionType]:
 
 
 def _slots_of(kind: type) -> tuple[str, ...]:
-    given = kind.__dict__.get("__slots__", ())
-    names = (given,) if isinstance(given, str) else tuple(given)
+    slots = kind.__dict__.get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(name for name in names if name not in {"__weakref__", "__dict__"})
 
 
@@ -61,11 +61,11 @@ def check_name(thing: Any) -> None:
     """Raise an error if a class or function is not what its module holds under its name."""
     if "<locals>" in thing.__qualname__:
         raise UndigestibleError(refusal(thing, "it was made inside a function, whose values it may use"))
-    found: object = sys.modules.get(thing.__module__)
+    held: object = sys.modules.get(thing.__module__)
     for name in thing.__qualname__.split("."):
-        found = getattr(found, name, None)
-    # A decorator may have put another object there, which says what it stands for.
-    if found is not thing and getattr(found, "__wrapped__", None) is not thing:
+        held = getattr(held, name, None)
+    # A decorator may have put another object there, which names what it wraps.
+    if held is not thing and getattr(held, "__wrapped__", None) is not thing:
         raise UndigestibleError(refusal(thing, "its module holds something else under its name"))
 
 
@@ -99,18 +99,18 @@ def _value_text(value: object) -> str:
 def function_texts(function: FunctionType) -> list[str]:
     """Return texts of a function, of what it uses of its module's variables, and of the values that it closes over."""
     texts: list[str] = []
-    met: set[FunctionType] = set()
+    seen: set[FunctionType] = set()
     pending = [function]
     while pending:
-        made = pending.pop()
-        if made in met:
+        current = pending.pop()
+        if current in seen:
             continue
-        met.add(made)
-        texts += (made.__qualname__, _value_text(made.__defaults__), _value_text(made.__kwdefaults__))
-        names = code_texts(made.__code__, texts)
-        for name in sorted(names & made.__globals__.keys()):
-            pending += _used(name, made.__globals__[name], texts)
-        for name, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
+        seen.add(current)
+        texts += (current.__qualname__, _value_text(current.__defaults__), _value_text(current.__kwdefaults__))
+        names = code_texts(current.__code__, texts)
+        for name in sorted(names & current.__globals__.keys()):
+            pending += _used(name, current.__globals__[name], texts)
+        for name, cell in zip(current.__code__.co_freevars, current.__closure__ or (), strict=True):
             try:
                 pending += _used(name, cell.cell_contents, texts)
             except ValueError:  # the cell is still empty
@@ -132,10 +132,10 @@ def code_texts(code: CodeType, texts: list[str]) -> set[str]:
     names: set[str] = set()
     pending = [code]
     while pending:
-        found = pending.pop()
-        names.update(found.co_names)
-        texts += (found.co_name, found.co_code.hex(), *found.co_names)
-        for constant in found.co_consts:
+        current = pending.pop()
+        names.update(current.co_names)
+        texts += (current.co_name, current.co_code.hex(), *current.co_names)
+        for constant in current.co_consts:
             if isinstance(constant, CodeType):
                 pending.append(constant)
             else:

@@ -1,4 +1,4 @@
-"""Texts that tell rewriters, linkers and modes apart in every process, and the modules that their code is in."""
+"""Texts that identify rewriters, linkers and modes in every process, and the modules that their code is in."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ from treadle.graph import GraphTypeError, Op, Type, encode
 
 _NAME = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_<]\w*>?)+")
 _MOST_OBJECTS = 10_000
-# What Python, and decorators of classes, put beside what the user wrote; some of it differs from process to process.
-_MADE = frozenset({"__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__slotnames__", "_abc_impl"})
+# Members that Python and decorators of classes add; some of them differ from process to process.
+_GENERATED = frozenset(
+    {"__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__slotnames__", "_abc_impl"}
+)
 # Members and parameters of ops and types that are called when a graph is built or a program runs, not in between.
 AT_RUN_TIME = frozenset(
     (
@@ -37,38 +39,32 @@ AT_RUN_TIME = frozenset(
 
 
 class Identity:
-    """Collects the text of objects, and the modules whose code they run.
-
-    Attributes
-    ----------
-    modules
-        Names of modules.
-    """
+    """Collects the text of objects, and the names of the modules whose code they run."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self._text: list[str] = []
-        self._met: dict[int, int] = {}
-        self._kept: list[object] = []
+        self._numbers: dict[int, int] = {}
+        self._objects: list[object] = []
         self._pending: list[object] = []
         self._members: set[int] = set()
 
     def of(self, thing: object) -> str:
         """Return a text that is equal for objects that do the same, in every process."""
         self._text = []
-        self._met.clear()
-        self._kept.clear()
+        self._numbers.clear()
+        self._objects.clear()
         self._pending = [thing]
         while self._pending:
             self._add(self._pending.pop())
-            if len(self._met) > _MOST_OBJECTS:
+            if len(self._numbers) > _MOST_OBJECTS:
                 raise UndigestibleError(refusal(thing, "it holds too many objects"))
         return "\n".join(self._text)
 
     def add_names(self, encoding: bytes) -> None:
-        """Take in the modules of the classes and functions that a canonical encoding names."""
-        for found in _NAME.findall(encoding):
-            module = found.decode()
+        """Collect the modules of the classes and functions that a canonical encoding names."""
+        for name in _NAME.findall(encoding):
+            module = name.decode()
             while "." in module:
                 module = module.rpartition(".")[0]
                 if module in sys.modules:
@@ -79,12 +75,12 @@ class Identity:
         if thing is None or isinstance(thing, bool | int | float | complex | str | bytes):
             self._text.append(f"{type(thing).__name__} {thing!r}")
             return
-        number = self._met.get(id(thing))
+        number = self._numbers.get(id(thing))
         if number is not None:
             self._text.append(f"again {number}")
             return
-        self._met[id(thing)] = len(self._met)
-        self._kept.append(thing)
+        self._numbers[id(thing)] = len(self._numbers)
+        self._objects.append(thing)
         self._add_object(thing)
 
     def _add_object(self, thing: object) -> None:
@@ -126,7 +122,7 @@ class Identity:
 
         What runs while a program is made is followed into what it reads; the rest enters as far as it has a text.
         """
-        rest: list[tuple[str, object]] = []
+        others: list[tuple[str, object]] = []
         early: list[FunctionType] = []
         late = AT_RUN_TIME if issubclass(kind, Op | Type) else frozenset()
         for base in kind.__mro__:
@@ -135,21 +131,21 @@ class Identity:
             check_name(base)
             self._text.append(f"{base.__module__}.{base.__qualname__}")
             for name, member in sorted(vars(base).items()):
-                if name in _MADE:
+                if name in _GENERATED:
                     continue
                 functions = functions_of(member)
                 if functions and name not in late:
                     self._text.append(name)
                     early += functions
                 else:
-                    rest.append((name, member))
+                    others.append((name, member))
         read = {name for function in early for name in attributes_read(function)}
-        for name, member in rest:
+        for name, member in others:
             if name in read and not isinstance(member, MemberDescriptorType):  # what is in slots is an object's own
                 self._pending += functions_of(member) or [member]
             else:
                 self._text += (name, *member_texts(member))
-        # Decorated ones are closures, whose values are known.
+        # Decorated methods are closures, whose values are known.
         self._members.update(map(id, early))
         self._pending += early
 

@@ -1,4 +1,4 @@
-"""Pickling what came of a graph without what the user gave: constants, state and lines come from the graph at hand.
+"""Pickling rewritten graphs without the user's objects: constants, state and lines come from the graph at hand.
 
 An object of the graph before rewriting is written as its position in the `CanonicalGraph`; when the entry is loaded,
 for an equal graph, what stands there in that graph takes its place.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.compile.stored.canonical_graph import CanonicalGraph
     from treadle.rewrite import Report
 
-# What rewrites note on nodes for messages: the nodes that a fused one was made of. Other tags are the user's own.
+# A tag that rewrites put on nodes for messages: the nodes that a fused one was made of. Other tags are the user's.
 _NOTED = "origins"
 # A constant that a rewrite made again is looked for among the user's if it is at least this long, in bytes.
 _LARGE = 1024
@@ -52,27 +52,13 @@ def mark_origins(fgraph: FunctionGraph, graph: CanonicalGraph) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A rewritten graph, with what else is loaded together with it.
-
-    Attributes
-    ----------
-    fgraph
-        The graph.
-    nodes
-        Its nodes, in the order of the program.
-    report
-        Which rewrites fired.
-    names
-        Names of variables before rewriting, each with the position of the first that has it.
-    later
-        What the linker left to be loaded with the graph.
-    """
+    """A rewritten graph, with what else is loaded together with it."""
 
     fgraph: FunctionGraph
-    nodes: list[Apply]
+    nodes: list[Apply]  # in the order of the program
     report: Report
-    names: dict[str, int]
-    later: list[object]
+    names: dict[str, int]  # of variables before rewriting, each with the position of the first that has it
+    later: list[object]  # what the linker left to be loaded with the graph
 
 
 def _names_of(graph: CanonicalGraph) -> dict[str, int]:
@@ -84,7 +70,7 @@ def _names_of(graph: CanonicalGraph) -> dict[str, int]:
 
 
 def at_hand(kind: str, *place: object) -> Any:
-    """Stand in entries for what is taken from the graph at hand; the reader of an entry has its own way to find it."""
+    """Stand in entries for what is taken from the graph at hand; the reader of an entry has its own function for it."""
     msg = f"compile cache: {kind} {place} means something in an entry only."
     raise pickle.UnpicklingError(msg)
 
@@ -94,27 +80,27 @@ def _reduced(fgraph: FunctionGraph) -> tuple[Any, ...]:
 
     A note refers to nodes that share variables with the graph, which must be known by then.
     """
-    made, args, state = fgraph.__reduce__()
+    restore, args, state = fgraph.__reduce__()
     notes = [(node, getattr(node._tag, _NOTED)) for node in fgraph.apply_nodes if hasattr(node._tag, _NOTED)]
-    return made, args, (state, notes), None, None, _set_graph
+    return restore, args, (state, notes), None, None, _set_graph
 
 
 class _Writer(pickle.Pickler):
     """Writes objects of the user's graph as positions."""
 
-    def __init__(self, file: io.BytesIO, graph: CanonicalGraph, known: dict[int, tuple[object, ...]]) -> None:
+    def __init__(self, file: io.BytesIO, graph: CanonicalGraph, references: dict[int, tuple[object, ...]]) -> None:
         super().__init__(file, _PROTOCOL)
         self._graph = graph
-        self._known = known
+        self._references = references
         self._lines: dict[UserLine, int] | None = None
         self._values: dict[bytes, int] | None = None
         self.later: list[object] = []
 
     def reducer_override(self, obj: Any) -> Any:
         """Return how an object is written, where that is another way than its own."""
-        found = self._known.get(id(obj))
-        if found is not None:
-            return at_hand, found
+        reference = self._references.get(id(obj))
+        if reference is not None:
+            return at_hand, reference
         kind = type(obj)
         if kind is FunctionGraph:
             return _reduced(obj)
@@ -141,9 +127,9 @@ class _Writer(pickle.Pickler):
             return line.position
         if self._lines is None:
             self._lines = {}
-            for at, known in enumerate(self._graph.lines()):
-                if known is not None:
-                    self._lines.setdefault(known, at)
+            for at, line_of_node in enumerate(self._graph.lines()):
+                if line_of_node is not None:
+                    self._lines.setdefault(line_of_node, at)
         return self._lines.get(line)
 
     def _like(self, constant: Constant) -> int | None:
@@ -152,8 +138,10 @@ class _Writer(pickle.Pickler):
         return self._values.get(constant.signature())
 
 
-def _set_graph(fgraph: FunctionGraph, given: tuple[tuple[object, ...], list[tuple[Apply, list[Apply]]]]) -> None:
-    state, notes = given
+def _set_graph(
+    fgraph: FunctionGraph, state_and_notes: tuple[tuple[object, ...], list[tuple[Apply, list[Apply]]]]
+) -> None:
+    state, notes = state_and_notes
     fgraph.__setstate__(state)
     for node, origins in notes:
         setattr(node.tag, _NOTED, origins)
@@ -171,57 +159,42 @@ class _Reader(pickle.Unpickler):
 
 def _user_objects(graph: CanonicalGraph) -> dict[int, tuple[Any, ...]]:
     """Return references to what the user's graph holds, by identity."""
-    known: dict[int, tuple[object, ...]] = {}
+    references: dict[int, tuple[object, ...]] = {}
     for at, node in enumerate(graph.nodes):
         if isinstance(node.op, HasInnerGraph):
-            known.setdefault(id(node.op), ("op", at))
-    known.update((id(c), ("constant", at)) for at, c in enumerate(graph.constants))
-    known.update((id(cell), ("cell", at)) for at, cell in enumerate(graph.cells) if cell is not None)
-    return known
+            references.setdefault(id(node.op), ("op", at))
+    references.update((id(c), ("constant", at)) for at, c in enumerate(graph.constants))
+    references.update((id(cell), ("cell", at)) for at, cell in enumerate(graph.cells) if cell is not None)
+    return references
 
 
 def _rewritten_objects(fgraph: FunctionGraph, nodes: Sequence[Apply]) -> dict[int, tuple[Any, ...]]:
     """Return references to what the rewritten graph consists of, by identity."""
-    known: dict[int, tuple[object, ...]] = {id(fgraph): ("graph",)}
-    known.update((id(v), ("input", at)) for at, v in enumerate(fgraph.inputs))
+    references: dict[int, tuple[object, ...]] = {id(fgraph): ("graph",)}
+    references.update((id(v), ("input", at)) for at, v in enumerate(fgraph.inputs))
     for at, node in enumerate(nodes):
-        known[id(node)] = ("node", at)
-        known.update((id(out), ("made", at, k)) for k, out in enumerate(node.outputs))
-    return known
+        references[id(node)] = ("node", at)
+        references.update((id(out), ("made", at, k)) for k, out in enumerate(node.outputs))
+    return references
 
 
 def write(graph: CanonicalGraph, fgraph: FunctionGraph, report: Report, program: object) -> tuple[bytes, bytes]:
     """Return the bytes of a program's data, and those of the rewritten graph.
 
-    Parameters
-    ----------
-    graph
-        The graph before rewriting.
-    fgraph, report
-        The graph after rewriting, and which rewrites fired.
-    program
-        What the linker keeps; it may refer to parts of the rewritten graph.
+    `graph` is the one before rewriting; `program` is what the linker keeps, which may refer to parts of `fgraph`.
     """
     users = _user_objects(graph)
     nodes = fgraph.toposort()
-    theirs = io.BytesIO()
-    writer = _Writer(theirs, graph, {**_rewritten_objects(fgraph, nodes), **users})
+    program_file = io.BytesIO()
+    writer = _Writer(program_file, graph, {**_rewritten_objects(fgraph, nodes), **users})
     writer.dump(program)
-    ours = io.BytesIO()
-    _Writer(ours, graph, users).dump(Rewritten(fgraph, nodes, report, _names_of(graph), writer.later))
-    return theirs.getvalue(), ours.getvalue()
+    graph_file = io.BytesIO()
+    _Writer(graph_file, graph, users).dump(Rewritten(fgraph, nodes, report, _names_of(graph), writer.later))
+    return program_file.getvalue(), graph_file.getvalue()
 
 
 class StoredGraph:
-    """A rewritten graph as bytes, for an equal graph at hand; it is loaded when something of it is first asked for.
-
-    Parameters
-    ----------
-    data
-        The second of what `write` returned.
-    graph
-        The graph at hand.
-    """
+    """A rewritten graph as bytes, which `write` returned second, for an equal graph at hand; loaded on first use."""
 
     def __init__(self, data: bytes, graph: CanonicalGraph) -> None:
         self._data = data
@@ -229,17 +202,12 @@ class StoredGraph:
         self._lines: list[UserLine | None] | None = None
         self._loaded: Rewritten | None = None
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether the graph was loaded."""
-        return self._loaded is not None
-
     def load(self) -> Rewritten:
         """Return the rewritten graph."""
         if self._loaded is None:
-            found: Rewritten = _Reader(self._data, self._of_user).load()
-            self._rename(found)
-            self._loaded = found
+            rewritten: Rewritten = _Reader(self._data, self._of_user).load()
+            self._rename(rewritten)
+            self._loaded = rewritten
             self._data = b""
         return self._loaded
 
@@ -283,15 +251,15 @@ class StoredGraph:
             self._lines = self._graph.lines()
         return self._lines[position] if position < len(self._lines) else None
 
-    def _rename(self, found: Rewritten) -> None:
+    def _rename(self, rewritten: Rewritten) -> None:
         """Give variables the names that they have in the graph at hand."""
-        for mine, theirs in zip(found.fgraph.inputs, self._graph.inputs, strict=True):
-            mine.name = theirs.name
+        for own, current in zip(rewritten.fgraph.inputs, self._graph.inputs, strict=True):
+            own.name = current.name
         names = self._graph.names()
-        changed = {old: names[at] for old, at in found.names.items() if names[at] != old}
+        changed = {old: names[at] for old, at in rewritten.names.items() if names[at] != old}
         if not changed:
             return
-        for node in found.nodes:
+        for node in rewritten.nodes:
             for out in node.outputs:
                 if out.name in changed:
                     out.name = changed[out.name]

@@ -32,28 +32,15 @@ _OURS = ("treadle.config", "treadle.graph", "treadle.rewrite", "treadle.compile"
 
 @dataclass(frozen=True, slots=True)
 class FunctionKey:
-    """The key of a function's program.
+    """The key of a function's program."""
 
-    Attributes
-    ----------
-    text
-        The key, as `treadle.cache.digest` makes it.
-    parts
-        What made it up, by name: short texts and digests.
-    graph
-        The graph before rewriting.
-    barred
-        Ops whose lowering no other process can tell from others: programs of graphs that hold one, once rewritten, are
-        not to be kept. (Others are: their key says which ops these are.)
-    libraries
-        Third parties' libraries whose versions the key holds.
-    """
-
-    text: str
-    parts: Mapping[str, str]
-    graph: CanonicalGraph
+    text: str  # as `treadle.cache.digest` makes it
+    parts: Mapping[str, str]  # what the text is a digest of: short texts and digests, by name
+    graph: CanonicalGraph  # before rewriting
+    # Ops whose lowering cannot be identified in another process. A program is not kept if the rewritten graph holds
+    # one; of others the key says which ops these are.
     barred: tuple[type, ...]
-    libraries: frozenset[str]
+    libraries: frozenset[str]  # third-party ones whose versions the key holds
 
 
 def key_of(maker: FunctionMaker) -> FunctionKey:
@@ -83,7 +70,7 @@ def key_of(maker: FunctionMaker) -> FunctionKey:
 
 
 def _signature(maker: FunctionMaker) -> str:
-    """Return what is told of inputs and outputs beside their types."""
+    """Return what the key holds of inputs and outputs beside their types."""
     spec: Specification = maker.specification
     first: dict[int, int] = {}
     cells = [None if cell is None else first.setdefault(id(cell), at) for at, cell in enumerate(spec.cells())]
@@ -123,20 +110,20 @@ class _Publications:
     """What is installed, read once for each search path, since it is asked at every call."""
 
     def __init__(self) -> None:
-        self._known: _Installed | None = None
+        self._installed: _Installed | None = None
         self._path: tuple[str, ...] = ()
 
     def read(self) -> _Installed:
         """Return what is installed along the search path."""
         path = tuple(sys.path)
-        if self._known is None or path != self._path:
+        if self._installed is None or path != self._path:
             groups = ("treadle.rules", *(f"treadle.lowerings.{name}" for name in (*BACKENDS.names(), "vm")))
             entries = [entry for group in dict.fromkeys(groups) for entry in discover(group).values()]
             texts = tuple(f"{entry.group} {entry.name} {entry.value}" for entry in entries)
             modules = tuple({entry.value.partition(":")[0] for entry in entries})
-            self._known = _Installed(texts, modules)
+            self._installed = _Installed(texts, modules)
             self._path = path
-        return self._known
+        return self._installed
 
 
 _PUBLICATIONS = _Publications()
@@ -159,10 +146,10 @@ def _lowerings(identity: Identity) -> tuple[str, tuple[type, ...]]:
         for op_type, rule in table.added():
             if SOURCES.root(getattr(rule, "__module__", None)) in {own, "treadle.tensor"}:
                 continue
-            said = _rule_text(rule, identity)
-            if said is None:
+            rule_text = _rule_text(rule, identity)
+            if rule_text is None:
                 barred.append(op_type)
-            texts.add(f"{table.backend} {op_type.__module__}.{op_type.__qualname__} {said}")
+            texts.add(f"{table.backend} {op_type.__module__}.{op_type.__qualname__} {rule_text}")
     return digest(*sorted(texts))[:32], tuple(barred)
 
 
@@ -189,15 +176,15 @@ def _code(graph: CanonicalGraph, linker: ProgramLinker, backend: Backend, identi
     identity.modules.add(type(linker).__module__)
     made_by: object = backend.linker
     identity.modules.add(made_by.func.__module__ if isinstance(made_by, partial) else made_by.__module__)
-    found = SOURCES.stamps(identity.modules)
-    unknown = sorted(name for name, stamp in found.items() if stamp is None)
+    stamps = SOURCES.stamps(identity.modules)
+    unknown = sorted(name for name, stamp in stamps.items() if stamp is None)
     if unknown:
         msg = (
             f"compile cache: the code of {', '.join(unknown)} is in no file, or its file was changed after this "
             "process began."
         )
         raise UndigestibleError(msg)
-    return {f"code of {name}": str(stamp) for name, stamp in found.items()}
+    return {f"code of {name}": str(stamp) for name, stamp in stamps.items()}
 
 
 def _libraries(backend: Backend, parts: Mapping[str, str]) -> frozenset[str]:
@@ -205,6 +192,6 @@ def _libraries(backend: Backend, parts: Mapping[str, str]) -> frozenset[str]:
     names = {*LIBRARIES, *backend.libraries}
     for name, entry in discover("treadle.backends").items():
         if f"code of {SOURCES.root(entry.value.partition(':')[0])}" in parts:
-            used = BACKENDS.load(name)
-            names.update(() if used is None else used.libraries)
+            foreign = BACKENDS.load(name)
+            names.update(() if foreign is None else foreign.libraries)
     return frozenset(names)

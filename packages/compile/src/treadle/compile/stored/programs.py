@@ -1,4 +1,4 @@
-"""Programs through the compile cache: found by the graph before rewriting, so that a hit rewrites and links nothing."""
+"""Programs in the compile cache, found by the graph before rewriting, so that a hit rewrites and links nothing."""
 
 from __future__ import annotations
 
@@ -34,24 +34,13 @@ LAST_LOOKUP = "last-lookup.json"
 
 @dataclass(frozen=True, slots=True)
 class FunctionCounts:
-    """How the programs of this process's functions came about.
+    """How the programs of this process's functions came about."""
 
-    Attributes
-    ----------
-    made
-        Rewritten and linked, and kept in the cache.
-    loaded
-        Loaded from the cache.
-    shared
-        Taken from a function of an equal graph.
-    unkept
-        Rewritten and linked, and not kept: what they depend on cannot be told in another process, or their backend
-        cannot keep them.
-    """
-
-    made: int = 0
-    loaded: int = 0
-    shared: int = 0
+    made: int = 0  # rewritten and linked, and kept in the cache
+    loaded: int = 0  # from the cache
+    shared: int = 0  # with a function of an equal graph
+    # Rewritten and linked, and not kept: what they depend on cannot be identified in another process, or their backend
+    # cannot keep them.
     unkept: int = 0
 
 
@@ -136,20 +125,20 @@ class FunctionCache:
         if key is None:
             self._count("unkept")
             return maker.make()
-        found = self._from_memory(maker, key)
-        if found is not None:
-            return found
+        program = self._from_memory(maker, key)
+        if program is not None:
+            return program
         cache = default_cache()
         payload = cache.get(key.text)
-        found = self._from_entry(maker, key, payload)
-        if found is not None:
-            return found
-        with cache.claim(key.text) as made:
-            # Another thread may have made it meanwhile, or another process.
-            found = self._from_memory(maker, key)
-            if found is None and made != payload:
-                found = self._from_entry(maker, key, made)
-            return self._make(cache, maker, key) if found is None else found
+        program = self._from_entry(maker, key, payload)
+        if program is not None:
+            return program
+        with cache.claim(key.text) as latest:
+            # Another thread or process may have made it meanwhile.
+            program = self._from_memory(maker, key)
+            if program is None and latest != payload:
+                program = self._from_entry(maker, key, latest)
+            return self._make(cache, maker, key) if program is None else program
 
     @staticmethod
     def _key(maker: FunctionMaker) -> FunctionKey | None:
@@ -169,16 +158,16 @@ class FunctionCache:
     def _from_memory(self, maker: FunctionMaker, key: FunctionKey) -> Program | None:
         place = (str(default_cache().directory), key.text)
         with self._lock:
-            known = self._programs.get(place)
-            if known is None:
+            entry = self._programs.get(place)
+            if entry is None:
                 return None
             self._programs.move_to_end(place)
-        program, stored = known
-        made = self._bound(maker, key, stored, program)
-        if made is not None:
+        program, stored = entry
+        bound = self._bound(maker, key, stored, program)
+        if bound is not None:
             self._count("shared")
             LOOKUPS.note(key, "shared", "a function of an equal graph is in memory", maker.name)
-        return made
+        return bound
 
     def _keep(self, key: FunctionKey, program: Program, stored: _Stored) -> None:
         limit = int(config.cache__programs)
@@ -252,17 +241,17 @@ FUNCTIONS = FunctionCache()
 
 
 def is_cached(maker: FunctionMaker) -> bool:
-    """Whether the programs of a maker go through the cache: not those that are measured or looked into.
+    """Whether the programs of a maker go through the cache: not those with a profile.
 
-    What rewriting is to print, to complain of, to check or to note of itself, it would not where nothing is rewritten.
+    Nor those whose rewriting is to print, check or note something, which it would not do on a hit.
     """
-    told = config.optimizer_verbose or config.profile_optimizer or config.check_stack_trace != "off"
-    told = told or config.traceback__compile_limit or config.compute_test_value_opt != "off"
-    return bool(config.cache__functions) and maker.profile is None and not told
+    reports = config.optimizer_verbose or config.profile_optimizer or config.check_stack_trace != "off"
+    reports = reports or config.traceback__compile_limit or config.compute_test_value_opt != "off"
+    return bool(config.cache__functions) and maker.profile is None and not reports
 
 
 def _is_kept_by(linker: ProgramLinker) -> bool:
-    """Whether a linker keeps what its own `link` makes: a subclass that links otherwise must say itself how."""
+    """Whether a linker keeps what its `link` makes: a subclass with another `link` needs a `dump` and `load` too."""
     order = type(linker).__mro__
     definer = {name: next(k for k, kind in enumerate(order) if name in vars(kind)) for name in ("link", "dump", "load")}
     return definer["dump"] <= definer["link"] and definer["load"] <= definer["link"]
@@ -273,18 +262,18 @@ def _program_graph(maker: FunctionMaker, source: StoredGraph, outputs: tuple[Typ
     inputs = [*(i.variable.type for i in spec.inputs), *(s.type for s in spec.shared)]
 
     def load() -> Any:
-        found = source.load()
-        maker.report = found.report
-        return found.fgraph
+        rewritten = source.load()
+        maker.report = rewritten.report
+        return rewritten.fgraph
 
     return ProgramGraph(inputs, outputs, spec.native_outputs(), load)
 
 
 def _check_early(nodes: Iterable[Apply], libraries: Collection[str]) -> None:
-    """Refuse a program with values that code of others computed: it may have read anything, which no key can hold."""
-    found = foreign_code(nodes, libraries)
-    if found is not None:
-        msg = f"a value that {found} computed is part of the program, and may be another one in another process"
+    """Refuse a program with values that third-party code computed: it may have read anything, which no key can hold."""
+    culprit = foreign_code(nodes, libraries)
+    if culprit is not None:
+        msg = f"a value that {culprit} computed is part of the program, and may be another one in another process"
         raise pickle.PicklingError(msg)
 
 
@@ -292,7 +281,7 @@ def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: b
     fgraph, report = maker.fgraph, maker.report
     data = maker.linker.dump(program) if marked else None
     if report is not None and report.failures:
-        # The next process is to be told as well, and to stop where it asks for that.
+        # The next process must get the warning too, or stop if its options say so.
         msg = f"rule {report.failures[0][0]!r} failed"
         raise pickle.PicklingError(msg)
     if data is None or report is None:

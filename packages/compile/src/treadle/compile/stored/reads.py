@@ -1,4 +1,4 @@
-"""What the user's code reads beside its arguments, where that can be known: variables of modules, closures, defaults.
+"""What the user's code reads beside its arguments, as far as is known: variables of modules, closures, defaults.
 
 Code that runs while a program is made leaves what it read in the program. So the key must hold it, or the program is
 not kept.
@@ -52,8 +52,8 @@ def values_read(function: FunctionType, modules: set[str]) -> Iterator[tuple[str
             yield name, value
     for chain in _chains(function.__code__):
         name = ".".join(chain)
-        known, value = _resolved(function, chain)
-        if known and not _is_same_everywhere(function, name, value, modules):
+        exists, value = _resolved(function, chain)
+        if exists and not _is_same_everywhere(function, name, value, modules):
             yield name, value
 
 
@@ -90,7 +90,7 @@ def _check_module(function: FunctionType, module: ModuleType, name: str) -> None
 
 
 def _is_same_everywhere(function: FunctionType, name: str, value: object, modules: set[str]) -> bool:
-    """Whether a value needs no look: a function or class of a library, of treadle, or of an installed package."""
+    """Whether a value needs no text of its own: a function or class of a library, of treadle or of a package."""
     if value is config:
         return True  # its options are in the key
     if isinstance(value, ModuleType):
@@ -132,9 +132,9 @@ def _is_library(module: str) -> bool:
 def _codes(code: CodeType) -> Iterator[CodeType]:
     pending = [code]
     while pending:
-        found = pending.pop()
-        yield found
-        pending += (constant for constant in found.co_consts if isinstance(constant, CodeType))
+        current = pending.pop()
+        yield current
+        pending += (constant for constant in current.co_consts if isinstance(constant, CodeType))
 
 
 @lru_cache(maxsize=1024)
@@ -145,7 +145,7 @@ def _names(code: CodeType) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _chains(code: CodeType) -> tuple[tuple[str, ...], ...]:
     """Return the variables of modules that code reads, each with the attributes that are read of it at once."""
-    found: set[tuple[str, ...]] = set()
+    chains: set[tuple[str, ...]] = set()
     for inner in _codes(code):
         chain: tuple[str, ...] = ()
         imported = ""
@@ -156,11 +156,11 @@ def _chains(code: CodeType) -> tuple[tuple[str, ...], ...]:
                 chain = (*chain, str(step.argval))
                 continue
             if chain and step.opname != "IMPORT_FROM":
-                found.add(chain)
+                chains.add(chain)
             chain = (str(step.argval),) if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"} else ()
             if step.opname == "IMPORT_FROM":
-                found.add((imported, str(step.argval)))
+                chains.add((imported, str(step.argval)))
             elif step.opname == "IMPORT_NAME":
                 imported = f"import {step.argval}"
                 chain = (imported,)
-    return tuple(sorted(found))
+    return tuple(sorted(chains))

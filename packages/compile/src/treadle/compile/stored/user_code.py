@@ -27,8 +27,8 @@ class Definitions:
     """Collects the user's classes and functions that ops and types consist of."""
 
     def __init__(self) -> None:
-        self._met: set[int] = set()
-        self._kept: list[object] = []
+        self._seen: set[int] = set()
+        self._objects: list[object] = []
         self._texts: dict[object, str] = {}
         self._identity = Identity()
 
@@ -42,14 +42,14 @@ class Definitions:
         return sorted(self._texts.values())
 
     def add(self, things: Iterable[object]) -> None:
-        """Take in the classes of ops, types and values, and what their parameters consist of."""
+        """Collect the classes of ops, types and values, and what their parameters consist of."""
         pending: list[object] = list(things)
         while pending:
             thing = pending.pop()
-            if type(thing) in _ATOMS or id(thing) in self._met:
+            if type(thing) in _ATOMS or id(thing) in self._seen:
                 continue
-            self._met.add(id(thing))
-            self._kept.append(thing)  # so that nothing else gets its number
+            self._seen.add(id(thing))
+            self._objects.append(thing)  # so that nothing else gets its id
             pending += self._parts(thing)
 
     def _parts(self, thing: Any) -> Iterable[Any]:
@@ -102,18 +102,18 @@ class Definitions:
             self._texts[thing] = f"{thing.__module__}.{thing.__qualname__} {digest(*texts)[:32]}"
 
     def _define_behind(self, thing: object, functions: dict[str, FunctionType]) -> None:
-        """Take in functions that an object's encoding does not name."""
+        """Collect functions that an object's encoding does not name."""
         self.modules.update(function.__module__ for function in functions.values())
         users = {name: function for name, function in functions.items() if SOURCES.is_users(function.__module__)}
         if users:
             self._texts[id(thing)] = f"behind {encode(thing).hex()} {self._identity.of(users)}"
 
     def _define_undeclared(self, thing: object, state: dict[str, object]) -> None:
-        """Take in what an object holds beside its declared parameters, which alone tell it from others in a graph."""
+        """Collect what an object holds beside its declared parameters, which alone identify it in a graph."""
         declared = _declared(thing)
-        rest = {name: state[name] for name in sorted(state) if name not in declared}
-        if rest:
-            self._texts[id(thing)] = f"undeclared {encode(thing).hex()} {self._identity.of(rest)}"
+        undeclared = {name: state[name] for name in sorted(state) if name not in declared}
+        if undeclared:
+            self._texts[id(thing)] = f"undeclared {encode(thing).hex()} {self._identity.of(undeclared)}"
 
 
 def _declared(thing: Any) -> Iterable[str]:
