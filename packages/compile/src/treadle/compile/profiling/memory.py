@@ -88,24 +88,24 @@ class _Blocks:
     """Blocks of memory of a graph: the variables that own memory, with who uses it."""
 
     def __init__(self, fgraph: FunctionGraph, order: Sequence[Apply], sizes: Mapping[Variable, int]) -> None:
-        copied = unsafe_overwrites(fgraph, order)
+        copied_inputs = unsafe_overwrites(fgraph, order)
         roots = memory_roots(order)
-        for node, places in copied.items():  # what it overwrites is a copy, made for it
+        for node, places in copied_inputs.items():  # each overwrites a copy made for it
             for o, overwritten in node.op.destroy_map.items():
                 if set(overwritten) & places:
                     roots.pop(node.outputs[o], None)
         at = {node: i for i, node in enumerate(order)}
         users: dict[Variable, set[int]] = {}
         kept: set[Variable] = set()
-        made = [out for node in order for out in node.outputs]
-        for var in made:
+        results = [out for node in order for out in node.outputs]
+        for var in results:
             own = roots_of(var, roots)
             clients = {at[client] for client, _ in fgraph.clients.get(var, ()) if client in at}
             for root in own:
                 users.setdefault(root, set()).update(clients)
         for out in fgraph.outputs:
             kept |= roots_of(out, roots)
-        self.owners = [var for var in made if roots_of(var, roots) == {var}]
+        self.owners = [var for var in results if roots_of(var, roots) == {var}]
         self.sizes = sizes
         self.at = at
         self.kept = kept
@@ -134,38 +134,28 @@ def _problem(fgraph: FunctionGraph, order: Sequence[Apply], blocks: _Blocks) -> 
 
 
 def memory_use(fgraph: FunctionGraph, order: Sequence[Apply], sizes: Mapping[Variable, int]) -> MemoryUse:
-    """Return the memory that a graph's values take.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    order
-        Its nodes, in the order in which they run.
-    sizes
-        Bytes of each variable's value; variables that were not computed are missing.
-    """
+    """Return the memory that a graph's values take, by the nodes' order and the bytes of the values computed."""
     blocks = _Blocks(fgraph, order, sizes)
     dying: dict[int, int] = {}
-    made = [0] * len(order)
+    new_bytes = [0] * len(order)
     for var in blocks.owners:
         size = blocks.size(var)
         assert var.owner is not None  # owners are made by nodes
-        made[blocks.at[var.owner]] += size
+        new_bytes[blocks.at[var.owner]] += size
         users = blocks.used_by(var)
         if users:
             last = max(users)
             dying[last] = dying.get(last, 0) + size
     steps = []
-    left = peak = 0
+    in_use = peak = 0
     for i, node in enumerate(order):
-        live = left + made[i]
-        left = live - dying.get(i, 0)
+        live = in_use + new_bytes[i]
+        in_use = live - dying.get(i, 0)
         peak = max(peak, live)
-        shared = sum(sizes.get(out, 0) for out in node.outputs) - made[i]
-        steps.append(Step(node, made[i], shared, live, left))
+        shared = sum(sizes.get(out, 0) for out in node.outputs) - new_bytes[i]
+        steps.append(Step(node, new_bytes[i], shared, live, in_use))
     outputs = sum(blocks.size(var) for var in blocks.owners if var in blocks.kept)
-    return MemoryUse(tuple(steps), peak, sum(made), outputs, sum(step.shared for step in steps))
+    return MemoryUse(tuple(steps), peak, sum(new_bytes), outputs, sum(step.shared for step in steps))
 
 
 def least_memory(fgraph: FunctionGraph, order: Sequence[Apply], sizes: Mapping[Variable, int]) -> LeastPeak:
@@ -174,5 +164,5 @@ def least_memory(fgraph: FunctionGraph, order: Sequence[Apply], sizes: Mapping[V
     Exact for small graphs; `treadle.compile.profiling.ordering.least_peak` says how, and what happens beyond.
     """
     blocks = _Blocks(fgraph, order, sizes)
-    found, peak, exact = least_peak(_problem(fgraph, order, blocks), range(len(order)))
-    return LeastPeak(tuple(order[i] for i in found), peak, exact)
+    positions, peak, exact = least_peak(_problem(fgraph, order, blocks), range(len(order)))
+    return LeastPeak(tuple(order[i] for i in positions), peak, exact)

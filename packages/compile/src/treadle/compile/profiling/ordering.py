@@ -14,18 +14,11 @@ MOST_SETS = 20_000
 
 
 class Problem(NamedTuple):
-    """Steps to be put into an order.
+    """Steps to be put into an order."""
 
-    Attributes
-    ----------
-    needs
-        For each step, the steps that must come before.
-    blocks
-        For each block of memory, its size, the step that makes it, and the steps that use it. A block that is kept to
-        the end has no users; one that nobody uses has its maker as the only one.
-    """
-
-    needs: Sequence[frozenset[int]]
+    needs: Sequence[frozenset[int]]  # for each step, the steps that must come before
+    # For each block of memory, its size, the step that makes it, and the steps that use it. A block that is kept to the
+    # end has no users; one that nobody uses has its maker as the only one.
     blocks: Sequence[tuple[int, int, frozenset[int]]]
 
 
@@ -65,27 +58,18 @@ def peak_of(problem: Problem, order: Sequence[int]) -> int:
     return peak
 
 
-def least_peak(problem: Problem, given: Sequence[int]) -> tuple[list[int], int, bool]:
+def least_peak(problem: Problem, known_order: Sequence[int]) -> tuple[list[int], int, bool]:
     """Return an order with a small peak of memory, the peak, and whether no order has a smaller one.
 
-    Parameters
-    ----------
-    problem
-        The steps.
-    given
-        An order that is known; the answer is never worse.
-
-    Notes
-    -----
     A best-first search over the sets of steps that may have run, by the least peak on the way there, is exact. Where
     there are too many such sets (more than `MOST_SETS`), or more than `MOST_NODES` steps, the answer is the better of
-    the given order and a greedy one, which always runs the step that leaves the least memory in use.
+    a known order and a greedy one, which always runs the step that leaves the least memory in use.
     """
-    found = _search(problem) if len(given) <= MOST_NODES else None
-    if found is not None:
-        return found[0], found[1], True
+    optimum = _search(problem) if len(known_order) <= MOST_NODES else None
+    if optimum is not None:
+        return *optimum, True
     greedy = _greedy(problem)
-    best = min(list(given), greedy, key=lambda order: peak_of(problem, order))
+    best = min(list(known_order), greedy, key=lambda order: peak_of(problem, order))
     return best, peak_of(problem, best), False
 
 
@@ -98,13 +82,13 @@ def _search(problem: Problem) -> tuple[list[int], int] | None:
     everything = (1 << count) - 1
     # Peak so far, steps left, the set, and memory in use after it; ways that are further come first among equals.
     queue: list[tuple[int, int, int, int]] = [(0, count, 0, 0)]
-    came: dict[int, tuple[int, int]] = {0: (-1, -1)}
+    reached_from: dict[int, tuple[int, int]] = {0: (-1, -1)}
     best: dict[int, int] = {0: 0}
     closed: set[int] = set()
     while queue:
         peak, left, done, live = heapq.heappop(queue)
         if done == everything:
-            return _path(came, done), peak
+            return _path(reached_from, done), peak
         if done in closed:
             continue
         closed.add(done)
@@ -116,7 +100,7 @@ def _search(problem: Problem) -> tuple[list[int], int] | None:
             if high >= best.get(after, high + 1):
                 continue
             best[after] = high
-            came[after] = (done, step)
+            reached_from[after] = (done, step)
             freed = sum(tables.sizes[b] for b in tables.blocks_of[step] if not user_masks[b] & ~after)
             heapq.heappush(queue, (high, left - 1, after, live + tables.made[step] - freed))
     return None
@@ -124,14 +108,14 @@ def _search(problem: Problem) -> tuple[list[int], int] | None:
 
 def _ready(done: int, everything: int, need_masks: Sequence[int]) -> list[int]:
     left = everything & ~done
-    found = []
+    ready = []
     while left:
         bit = left & -left
         left ^= bit
         step = bit.bit_length() - 1
         if not need_masks[step] & ~done:
-            found.append(step)
-    return found
+            ready.append(step)
+    return ready
 
 
 def _path(came: dict[int, tuple[int, int]], done: int) -> list[int]:

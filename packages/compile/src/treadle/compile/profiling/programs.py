@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
 
 class TimedProgram(Program):
-    """A program whose runs are timed; it is the same in everything else.
-
-    Parameters
-    ----------
-    program
-        The program.
-    record
-        Where its times go.
-    """
+    """A program whose runs are timed; it is the same in everything else."""
 
     def __init__(self, program: Program, record: FunctionRecord) -> None:
         self.program = program
@@ -48,28 +40,21 @@ class TimedProgram(Program):
         return self.program.fetch(value, type_)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the program itself has."""
+        """Return an attribute of the program itself."""
         if name.startswith("__") or name == "program":
             raise AttributeError(name)
         return getattr(self.program, name)
 
 
 class ComparedProgram(TimedProgram):
-    """A program that runs node by node, compared now and then with the backend's program of the whole graph.
+    """A program that runs node by node, compared with the backend's program of the whole graph.
 
-    Parameters
-    ----------
-    program
-        The program that runs node by node; results are its.
-    record
-        Where times go.
-    whole
-        The program of the whole graph. It is run in calls number 2 (to warm up), 4, 8, 16 and so on.
+    That is run in calls number 2 (to warm up), 4, 8, 16 and so on; results are those of the former.
     """
 
-    def __init__(self, program: Program, record: FunctionRecord, whole: Program) -> None:
+    def __init__(self, program: Program, record: FunctionRecord, whole_program: Program) -> None:
         super().__init__(program, record)
-        self.whole = whole
+        self.whole_program = whole_program
         self._calls = itertools.count(1)
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
@@ -81,14 +66,14 @@ class ComparedProgram(TimedProgram):
 
     def _compare(self, inputs: Sequence[Value], *, measured: bool) -> None:
         start = perf_counter_ns()
-        self.whole(*inputs)
-        took = perf_counter_ns() - start
+        self.whole_program(*inputs)
+        elapsed = perf_counter_ns() - start
         if measured:
-            self.record.whole_program.add(took, took)
+            self.record.whole_program.add(elapsed, elapsed)
 
 
 class _Noting(ProgramLinker):
-    """A linker that notes whether it compiled the node that it was given, or made a Python step of it."""
+    """A linker that notes whether it compiled the node it linked last, or made a Python step of it."""
 
     def __init__(self, linker: ProgramLinker) -> None:
         super().__init__()
@@ -168,6 +153,6 @@ def _overwrites_inputs(fgraph: FunctionGraph) -> bool:
     """Whether a node may overwrite memory of the graph's inputs."""
     order = fgraph.toposort()
     roots = memory_roots(order)
-    given = set(fgraph.inputs)
+    graph_inputs = set(fgraph.inputs)
     overwritten = (node.inputs[i] for node in order for inputs in node.op.destroy_map.values() for i in inputs)
-    return any(root in given for var in overwritten for root in roots_of(var, roots))
+    return any(root in graph_inputs for var in overwritten for root in roots_of(var, roots))

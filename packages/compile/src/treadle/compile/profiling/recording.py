@@ -1,4 +1,4 @@
-"""Counting and timing while functions run: exact under threads, and nothing of it exists without a profile."""
+"""Counting and timing while functions run: exact under threads, and absent without a profile."""
 
 from __future__ import annotations
 
@@ -20,38 +20,19 @@ MOST_EVENTS = 100_000
 
 
 class Event(NamedTuple):
-    """One timed run, for the trace.
+    """One timed run, for the trace."""
 
-    Attributes
-    ----------
-    start, end
-        In nanoseconds of `time.perf_counter_ns`.
-    thread
-        Identifier of the thread.
-    node
-        The node that ran; None for a call of the function.
-    shapes
-        Shapes of the node's outputs, where they have any.
-    """
-
-    start: int
+    start: int  # in nanoseconds of `time.perf_counter_ns`, as `end`
     end: int
     thread: int
-    node: Apply | None
-    shapes: tuple[Shape | None, ...]
+    node: Apply | None  # None for a call of the function
+    shapes: tuple[Shape | None, ...]  # of the node's outputs, where they have any
 
 
 class Timer:
     """How often something ran, and for how long.
 
-    Attributes
-    ----------
-    count
-        How often.
-    own
-        Nanoseconds, without what other timers of the same thread measured inside.
-    whole
-        Nanoseconds, with it.
+    `own` is in nanoseconds, without what other timers of the same thread measured inside; `whole` is with it.
     """
 
     __slots__ = ("_lock", "count", "own", "whole")
@@ -75,7 +56,6 @@ class Timer:
             self.whole += whole
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the numbers."""
         return _restored_timer, (self.count, self.own, self.whole)
 
 
@@ -86,27 +66,15 @@ def _restored_timer(count: int, own: int, whole: int) -> Timer:
 
 
 class NodeRecord:
-    """What is known of one node.
-
-    Attributes
-    ----------
-    timer
-        Its runs.
-    backend
-        What computes it: a backend's name, or ``py`` for a Python step.
-    sizes
-        Bytes of its outputs in the latest run, if memory is measured.
-    shapes, strides
-        Shapes and strides of its outputs in the latest run, None for values that have none.
-    """
+    """The runs of one node; what its outputs were like in the latest of them."""
 
     __slots__ = ("backend", "shapes", "sizes", "strides", "timer")
 
     def __init__(self, backend: str) -> None:
         self.timer = Timer()
-        self.backend = backend
-        self.sizes: tuple[int, ...] = ()
-        self.shapes: tuple[Shape | None, ...] = ()
+        self.backend = backend  # what computes it: a backend's name, or ``py`` for a Python step
+        self.sizes: tuple[int, ...] = ()  # in bytes, if memory is measured
+        self.shapes: tuple[Shape | None, ...] = ()  # None for values that have none
         self.strides: tuple[Shape | None, ...] = ()
 
     def reset(self) -> None:
@@ -129,72 +97,36 @@ class Calling(threading.local):
 
 
 class FunctionRecord:
-    """What is known of one function.
-
-    Attributes
-    ----------
-    title
-        Its name, or another word for it.
-    mode, backend
-        Names of both.
-    fgraph
-        The rewritten graph, None before it is linked.
-    segmented
-        Whether nodes run one by one although the backend would make one program of the graph.
-    left_whole
-        Whether nodes are not timed because the mode does something at each of them.
-    with_memory
-        Whether the sizes of values are measured.
-    nodes
-        What is known of the nodes, empty where only whole calls are timed.
-    calls
-        Whole calls of the function.
-    program
-        Of these, the program's part.
-    whole_program
-        Runs of the backend's program of the whole graph, for comparison.
-    first_call
-        Nanoseconds of the first call, 0 before.
-    spans, call_spans
-        Spans of the compilation, and those that fell into calls.
-    compile_ns
-        Nanoseconds of the compilation.
-    report
-        Which rewrites fired; None if the program came out of the compile cache.
-    source_line
-        The user's line that compiled the function.
-    events
-        The latest events.
-    """
+    """The times and sizes that were measured of one function."""
 
     def __init__(self, title: str, ignore_first_call: bool, calling: Calling) -> None:
         self.title = title
         self._calling = calling
         self.mode = ""
         self.backend = ""
-        self.fgraph: FunctionGraph | None = None
-        self.segmented = False
-        self.left_whole = False
-        self.with_memory = False
-        self.nodes: dict[Apply, NodeRecord] = {}
+        self.fgraph: FunctionGraph | None = None  # the rewritten graph, once it is linked
+        self.segmented = False  # whether nodes run one by one although the backend would make one program of the graph
+        self.left_whole = False  # whether nodes are not timed because the mode does something at each of them
+        self.with_memory = False  # whether the sizes of values are measured
+        self.nodes: dict[Apply, NodeRecord] = {}  # empty where only whole calls are timed
         self.calls = Timer()
-        self.program = Timer()
-        self.whole_program = Timer()
-        self.first_call = 0
-        self.spans = Spans()
-        self.call_spans: list[Span] = []
+        self.program = Timer()  # the program's part of the calls
+        self.whole_program = Timer()  # runs of the backend's program of the whole graph, for comparison
+        self.first_call = 0  # in nanoseconds
+        self.spans = Spans()  # of the compilation
+        self.call_spans: list[Span] = []  # those that fell into calls
         self.compile_start = 0
         self.compile_ns = 0
-        self.report: Report | None = None
-        self.source_line: object = None
-        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self.report: Report | None = None  # which rewrites fired; None if the program is from the compile cache
+        self.source_line: object = None  # the user's line that compiled the function
+        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)  # the latest ones
         self._ignore_first_call = ignore_first_call
         self._claimed = False
         self._lock = new_lock()
         self._state = _State()
 
     def reset(self) -> None:
-        """Forget everything that calls have left; the times of the compilation stay."""
+        """Forget what was measured in calls; the times of the compilation stay."""
         for timer in (self.calls, self.program, self.whole_program):
             timer.reset()
         for record in self.nodes.values():
@@ -252,9 +184,9 @@ class FunctionRecord:
             results = program(*inputs)
             if waits:
                 program.wait(results)
-            took = perf_counter_ns() - start
+            elapsed = perf_counter_ns() - start
             if not state.muted:
-                self.program.add(took, took)
+                self.program.add(elapsed, elapsed)
             return results
 
         return run
@@ -278,28 +210,27 @@ class FunctionRecord:
                 inside = state.inner
                 state.inner = outside + end - start
             if not state.muted:
-                made = (result,) if single else result
-                shapes = tuple([getattr(x, "shape", None) for x in made])
+                outputs = (result,) if single else result
+                shapes = tuple([getattr(x, "shape", None) for x in outputs])
                 add(end - start - inside, end - start)
                 log.append(Event(start, end, ident(), node, shapes))
                 record.shapes = shapes
                 if types:
-                    record.sizes = tuple([t.nbytes(x) for t, x in zip(types, made, strict=True)])
-                    record.strides = tuple([getattr(x, "strides", None) for x in made])
+                    record.sizes = tuple([t.nbytes(x) for t, x in zip(types, outputs, strict=True)])
+                    record.strides = tuple([getattr(x, "strides", None) for x in outputs])
             return result
 
         return run
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle all but the locks; events have a meaning in their own process only."""
+        """Pickle all but locks and events, which mean something in their own process only."""
         left_out = {"_calling", "_lock", "_state", "events", "spans"}
-        kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        return {**kept, "span_records": (list(self.spans.ended), dict(self.spans.counts))}
+        state = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return {**state, "span_records": (list(self.spans.ended), dict(self.spans.counts))}
 
-    def __setstate__(self, kept: dict[str, Value]) -> None:
-        """Restore what was pickled, with new locks."""
-        spans, counts = kept.pop("span_records")
-        self.__dict__.update(kept)
+    def __setstate__(self, state: dict[str, Value]) -> None:
+        spans, counts = state.pop("span_records")
+        self.__dict__.update(state)
         self.spans = Spans()
         self.spans.ended, self.spans.counts = spans, counts
         self.events = deque(maxlen=MOST_EVENTS)

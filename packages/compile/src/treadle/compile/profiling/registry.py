@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from treadle.compile.profiling.stats import ProfileStats
 
 
-def write_to(destination: str, text: str, begun: set[str]) -> None:
-    """Write a text to ``stderr``, ``stdout`` or a file; a file that is not among those begun is begun anew."""
+def write_to(destination: str, text: str, written: set[str]) -> None:
+    """Write a text to ``stderr``, ``stdout`` or a file, which is replaced unless it is among those already written."""
     stream: TextIO | None = {"stderr": sys.stderr, "stdout": sys.stdout}.get(destination)
     if destination in {"stderr", "stdout"}:
         if stream is not None:
             stream.write(text)
         return
     path = str(Path(destination).absolute())
-    with Path(path).open("a" if path in begun else "w", encoding="utf-8") as file:
+    with Path(path).open("a" if path in written else "w", encoding="utf-8") as file:
         file.write(text)
-    begun.add(path)
+    written.add(path)
 
 
 class Registry:
@@ -34,7 +34,7 @@ class Registry:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._profiles: list[ProfileStats] = []
-        self._begun: set[str] = set()
+        self._written: set[str] = set()
         self._process = 0
         self._start = perf_counter_ns()
 
@@ -52,8 +52,8 @@ class Registry:
     def profiles(self) -> list[ProfileStats]:
         """Return the profiles, those that took longest first."""
         with self._lock:
-            known = list(self._profiles)
-        return sorted(known, key=lambda p: -(p.compile_time + p.fct_call_time))
+            profiles = list(self._profiles)
+        return sorted(profiles, key=lambda p: -(p.compile_time + p.fct_call_time))
 
     def clear(self) -> None:
         """Forget all profiles."""
@@ -67,23 +67,23 @@ class Registry:
         """
         with self._lock:
             try:
-                write_to(destination, text, self._begun)
+                write_to(destination, text, self._written)
             except OSError as error:
-                write_to("stderr", f"profile: {destination} cannot be written ({error}).\n{text}", self._begun)
+                write_to("stderr", f"profile: {destination} cannot be written ({error}).\n{text}", self._written)
 
     def global_text(self) -> str:
         """Return the times of all functions together."""
-        known = self.profiles()
+        profiles = self.profiles()
         rows = (
             ("since the first profile was made", (perf_counter_ns() - self._start) * 1e-9),
-            ("in calls of functions", sum(p.fct_call_time for p in known)),
-            ("in their programs", sum(p.vm_call_time for p in known)),
-            ("compiling", sum(p.compile_time for p in known)),
-            ("  of it rewriting", sum(p.rewriter_time for p in known)),
-            ("  of it linking", sum(p.linker_time for p in known)),
+            ("in calls of functions", sum(p.fct_call_time for p in profiles)),
+            ("in their programs", sum(p.vm_call_time for p in profiles)),
+            ("compiling", sum(p.compile_time for p in profiles)),
+            ("  of it rewriting", sum(p.rewriter_time for p in profiles)),
+            ("  of it linking", sum(p.linker_time for p in profiles)),
         )
-        calls = sum(p.fct_callcount for p in known)
-        functions = sum(len(p.records) for p in known)
+        calls = sum(p.fct_callcount for p in profiles)
+        functions = sum(len(p.records) for p in profiles)
         title = f"Global stats: {functions} functions, {calls} calls"
         return "\n".join([title, "=" * len(title), *(f"{s:12.6f} s {name}" for name, s in rows), "", ""])
 
@@ -91,29 +91,29 @@ class Registry:
         """Print what is to be printed at exit, and write the trace."""
         if self._process != os.getpid():
             return
-        known = self.profiles()
-        printed = [p for p in known if p.atexit_print and (p.fct_callcount or p.compile_time > 1)]
+        profiles = self.profiles()
+        printed = [p for p in profiles if p.atexit_print and (p.fct_callcount or p.compile_time > 1)]
         for profile in printed:
             profile.summary()
         summed = [p for p in printed if p.show_sum]
         if len(summed) > 1:
             total = type(summed[0]).sum_of(summed, f"Sum of the {len(summed)} profiles printed at exit")
             total.summary()
-        if config.print_global_stats or any(p.in_global_stats for p in known):
-            self.write(self._destination(known), self.global_text())
-        self._write_traces(known)
+        if config.print_global_stats or any(p.in_global_stats for p in profiles):
+            self.write(self._destination(profiles), self.global_text())
+        self._write_traces(profiles)
 
-    def _destination(self, known: list[ProfileStats]) -> str:
-        return known[0].destination if known else str(config.profiling__destination)
+    def _destination(self, profiles: list[ProfileStats]) -> str:
+        return profiles[0].destination if profiles else str(config.profiling__destination)
 
-    def _write_traces(self, known: list[ProfileStats]) -> None:
+    def _write_traces(self, profiles: list[ProfileStats]) -> None:
         by_file: dict[str, list[ProfileStats]] = {}
-        for profile in known:
+        for profile in profiles:
             if profile.trace_file:
                 by_file.setdefault(profile.trace_file, []).append(profile)
-        for file, profiles in by_file.items():
+        for file, group in by_file.items():
             try:
-                type(profiles[0]).sum_of(profiles, "").write_trace(file)
+                type(group[0]).sum_of(group, "").write_trace(file)
             except OSError as error:
                 self.write("stderr", f"profile: the trace {file} cannot be written ({error}).\n")
 

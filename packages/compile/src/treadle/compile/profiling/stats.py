@@ -105,13 +105,13 @@ class ProfileStats:
         if atexit_print or self.in_global_stats or self.trace_file:
             REGISTRY.add(self)
 
-    # What a function maker tells
+    # Called by a function maker
 
     @contextmanager
     def compiling(self, maker: FunctionMaker) -> Iterator[FunctionRecord]:
-        """Time the compilation of a maker's function, in the block; its spans tell their times by themselves."""
-        ignored = self.ignore_first_call
-        ignores = bool(config.profiling__ignore_first_call if ignored is None else ignored)
+        """Time the compilation of a maker's function, and collect its spans, in the block."""
+        ignore = self.ignore_first_call
+        ignores = bool(config.profiling__ignore_first_call if ignore is None else ignore)
         record = FunctionRecord(maker.name or self.message or "function", ignores, self._calling)
         record.mode = str(maker.mode)
         record.source_line = maker.source_line
@@ -216,28 +216,28 @@ class ProfileStats:
     @property
     def apply_time(self) -> dict[tuple[FunctionGraph, Apply], float]:
         """Seconds by graph and node, without what runs inside of it and is timed by itself."""
-        return {(fgraph, node): known.timer.own * 1e-9 for fgraph, node, known in self._ran()}
+        return {(fgraph, node): record.timer.own * 1e-9 for fgraph, node, record in self._ran()}
 
     @property
     def apply_callcount(self) -> dict[tuple[FunctionGraph, Apply], int]:
         """Number of runs by graph and node."""
-        return {(fgraph, node): known.timer.count for fgraph, node, known in self._ran()}
+        return {(fgraph, node): record.timer.count for fgraph, node, record in self._ran()}
 
     @property
     def apply_cimpl(self) -> dict[Apply, bool]:
         """By node, whether compiled code computes it, rather than a Python step."""
-        return {node: known.backend != "py" for _, node, known in self._ran()}
+        return {node: record.backend != "py" for _, node, record in self._ran()}
 
     @property
     def variable_shape(self) -> dict[Any, Any]:
         """Shapes by variable, of the latest run of its node."""
-        pairs = [(node, known.shapes) for _, node, known in self._ran()]
+        pairs = [(node, record.shapes) for _, node, record in self._ran()]
         return {out: shape for node, shapes in pairs for out, shape in zip(node.outputs, shapes, strict=False)}
 
     @property
     def variable_strides(self) -> dict[Any, Any]:
         """Strides by variable, of the latest run of its node; only where memory is measured."""
-        pairs = [(node, known.strides) for _, node, known in self._ran()]
+        pairs = [(node, record.strides) for _, node, record in self._ran()]
         return {out: strides for node, all_ in pairs for out, strides in zip(node.outputs, all_, strict=False)}
 
     def class_time(self) -> dict[type, float]:
@@ -369,22 +369,20 @@ class ProfileStats:
         return total
 
     def __repr__(self) -> str:
-        """Show the title and the number of calls."""
         return f"ProfileStats({self.title!r}, {self.fct_callcount} calls, {self.fct_call_time:.3e} s)"
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the numbers; what is loaded counts on from there, and is not printed at exit."""
         return {**self.__dict__, "_calling": None}
 
-    def __setstate__(self, kept: dict[str, object]) -> None:
-        """Restore what was pickled."""
-        self.__dict__.update(kept)
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
         self._calling = Calling()
 
     def _ran(self) -> Iterator[tuple[FunctionGraph, Apply, NodeRecord]]:
-        for function, node, known in all_nodes(self.records):
-            if known.timer.count and function.fgraph is not None:
-                yield function.fgraph, node, known
+        for function, node, record in all_nodes(self.records):
+            if record.timer.count and function.fgraph is not None:
+                yield function.fgraph, node, record
 
     def _span_time(self, name: str) -> float:
         return sum(record.spans.seconds(name) for record in self.records)
@@ -409,27 +407,27 @@ class ProfileStats:
         file.write("".join(f"{line[:width].rstrip()}\n" for line in lines))
 
 
-def profile_for(given: object, name: str | None) -> ProfileStats | None:
+def profile_for(profile: object, name: str | None) -> ProfileStats | None:
     """Return the profile that the argument ``profile`` of `function` asks for.
 
     Parameters
     ----------
-    given
+    profile
         None (as options ``profile`` and ``print_global_stats`` say), a bool, a title, or a ProfileStats.
     name
         The function's name.
     """
-    if given is None:
+    if profile is None:
         if config.profile:
             return ProfileStats(message=name)
         if config.print_global_stats:
             return ProfileStats(atexit_print=False, message=name, whole_calls_only=True)
         return None
-    if isinstance(given, ProfileStats):
-        return given
-    if isinstance(given, str):
-        return ProfileStats(message=given)
-    if isinstance(given, bool):
-        return ProfileStats(message=name) if given else None
-    msg = f"function: profile must be True, False, None, a title or a ProfileStats, got {text_of(given)}."
+    if isinstance(profile, ProfileStats):
+        return profile
+    if isinstance(profile, str):
+        return ProfileStats(message=profile)
+    if isinstance(profile, bool):
+        return ProfileStats(message=name) if profile else None
+    msg = f"function: profile must be True, False, None, a title or a ProfileStats, got {text_of(profile)}."
     raise FunctionTypeError(msg)

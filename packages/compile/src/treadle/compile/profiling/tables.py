@@ -34,31 +34,15 @@ _RULES_ASKED_FOR = 50  # with option profile_optimizer
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How much a profile shows.
+    """How much a profile shows."""
 
-    Attributes
-    ----------
-    width
-        Most characters in a line.
-    ops, nodes
-        How many classes and ops, and how many nodes, are listed.
-    smallest
-        Nodes whose outputs have fewer bytes are not listed under memory.
-    least_peak
-        Whether to look for the order of evaluation that needs the least memory.
-    graphs
-        Whether to print the graphs of the functions.
-    rules
-        Whether to list many of the rewrites, not only the costliest.
-    """
-
-    width: int = 512
-    ops: int = 20
-    nodes: int = 20
-    smallest: int = 1024
-    least_peak: bool = False
-    graphs: bool = False
-    rules: bool = False
+    width: int = 512  # most characters in a line
+    ops: int = 20  # how many classes and ops are listed
+    nodes: int = 20  # how many nodes are listed
+    smallest: int = 1024  # nodes whose outputs have fewer bytes are not listed under memory
+    least_peak: bool = False  # whether to look for the order of evaluation that needs the least memory
+    graphs: bool = False  # whether to print the graphs of the functions
+    rules: bool = False  # whether to list many of the rewrites, not only the costliest
 
 
 def _percent(part: float, whole: float) -> float:
@@ -66,8 +50,8 @@ def _percent(part: float, whole: float) -> float:
 
 
 def _titled(title: str, lines: Iterable[str]) -> list[str]:
-    shown = list(lines)
-    return [title, "-" * len(title), *shown, ""] if shown else []
+    listed = list(lines)
+    return [title, "-" * len(title), *listed, ""] if listed else []
 
 
 def _seconds(value: float) -> str:
@@ -86,17 +70,17 @@ def calls_section(records: Sequence[FunctionRecord]) -> list[str]:
     count = sum(r.calls.count for r in records)
     whole = sum(r.calls.whole for r in records) * 1e-9
     program = sum(r.program.whole for r in records) * 1e-9
-    nodes = sum(known.timer.own for r in records for known in r.nodes.values()) * 1e-9
+    nodes = sum(record.timer.own for r in records for record in r.nodes.values()) * 1e-9
     lines = [f"Time in {count} calls of Function.__call__: {_seconds(whole)}"]
     if count:
         lines.append(f"  Time in the program: {_seconds(program)} ({_percent(program, whole):.1f}%)")
         if any(r.nodes for r in records):
             lines.append(f"  Time in nodes: {_seconds(nodes)} ({_percent(nodes, whole):.1f}%)")
         lines.append(f"  Time for one call: {_seconds(whole / count)}")
-    inside = [span for r in records for span in r.call_spans]
+    call_spans = [span for r in records for span in r.call_spans]
     lines += [
-        f"  Time in calls for {name}: {_seconds(sum(span.seconds for span in inside if span.path[-1] == name))}"
-        for name in dict.fromkeys(span.path[-1] for span in inside)
+        f"  Time in calls for {name}: {_seconds(sum(span.seconds for span in call_spans if span.path[-1] == name))}"
+        for name in dict.fromkeys(span.path[-1] for span in call_spans)
     ]
     lines += [f"  First call of {r.title}: {_seconds(r.first_call * 1e-9)}" for r in records if r.first_call]
     return [*lines, *(line for r in records for line in _segment_lines(r)), ""]
@@ -158,20 +142,20 @@ def _rules_section(records: Sequence[FunctionRecord], limit: int) -> list[str]:
 
 
 def _totals_section(title: str, totals: Mapping[Op, Total] | Mapping[type, Total], limit: int) -> list[str]:
-    everything = sum(t.seconds for t in totals.values())
+    all_seconds = sum(t.seconds for t in totals.values())
     lines = [f"{'time':>6} {'sum':>6} {'seconds':>11} {'per run':>11} {'runs':>9} {'nodes':>6}  {'by':<8} name"]
     sum_ = 0.0
     for total in list(totals.values())[:limit]:
         sum_ += total.seconds
         lines.append(
-            f"{_percent(total.seconds, everything):>5.1f}% {_percent(sum_, everything):>5.1f}% "
+            f"{_percent(total.seconds, all_seconds):>5.1f}% {_percent(sum_, all_seconds):>5.1f}% "
             f"{_seconds(total.seconds):>11} {_seconds(total.seconds / total.runs):>11} {total.runs:>9} "
             f"{total.nodes:>6}  {','.join(sorted(total.backends)):<8} {total.name}"
         )
-    more = list(totals.values())[limit:]
-    if more:
-        rest = sum(t.seconds for t in more)
-        lines.append(f"... ({len(more)} further ones take {_seconds(rest)}, {_percent(rest, everything):.1f}%)")
+    unlisted = list(totals.values())[limit:]
+    if unlisted:
+        left = sum(t.seconds for t in unlisted)
+        lines.append(f"... ({len(unlisted)} further ones take {_seconds(left)}, {_percent(left, all_seconds):.1f}%)")
     return _titled(title, lines) if totals else []
 
 
@@ -188,29 +172,29 @@ def ops_section(records: Sequence[FunctionRecord], layout: Layout) -> list[str]:
 def nodes_section(records: Sequence[FunctionRecord], layout: Layout) -> list[str]:
     """Return what each node cost, with the user's line."""
     ran = [item for item in all_nodes(records) if item[2].timer.count]
-    everything = sum(known.timer.own for _, _, known in ran) * 1e-9
+    all_seconds = sum(record.timer.own for _, _, record in ran) * 1e-9
     lines = [f"{'time':>6} {'sum':>6} {'seconds':>11} {'per run':>11} {'runs':>9}  {'by':<8} node"]
     sum_ = 0.0
-    for function, node, known in ran[: layout.nodes]:
-        seconds = known.timer.own * 1e-9
+    for function, node, record in ran[: layout.nodes]:
+        seconds = record.timer.own * 1e-9
         sum_ += seconds
         line = f" at {node.user_line}" if node.user_line is not None else ""
-        whose = f" in {function.title}" if len(records) > 1 else ""
+        owner = f" in {function.title}" if len(records) > 1 else ""
         lines.append(
-            f"{_percent(seconds, everything):>5.1f}% {_percent(sum_, everything):>5.1f}% {_seconds(seconds):>11} "
-            f"{_seconds(seconds / known.timer.count):>11} {known.timer.count:>9}  {known.backend:<8} "
-            f"{node}{_shapes(known.shapes)}{line}{whose}"
+            f"{_percent(seconds, all_seconds):>5.1f}% {_percent(sum_, all_seconds):>5.1f}% {_seconds(seconds):>11} "
+            f"{_seconds(seconds / record.timer.count):>11} {record.timer.count:>9}  {record.backend:<8} "
+            f"{node}{_shapes(record.shapes)}{line}{owner}"
         )
-    more = ran[layout.nodes :]
-    if more:
-        rest = sum(known.timer.own for _, _, known in more) * 1e-9
-        lines.append(f"... ({len(more)} further nodes take {_seconds(rest)}, {_percent(rest, everything):.1f}%)")
+    unlisted = ran[layout.nodes :]
+    if unlisted:
+        left = sum(record.timer.own for _, _, record in unlisted) * 1e-9
+        lines.append(f"... ({len(unlisted)} further nodes take {_seconds(left)}, {_percent(left, all_seconds):.1f}%)")
     return _titled("Apply", lines) if ran else []
 
 
 def _shapes(shapes: Sequence[object]) -> str:
-    known = [str(tuple(map(int, s))) for s in shapes if isinstance(s, tuple)]
-    return f" -> {', '.join(known)}" if known else ""
+    texts = [str(tuple(map(int, s))) for s in shapes if isinstance(s, tuple)]
+    return f" -> {', '.join(texts)}" if texts else ""
 
 
 # Memory
@@ -220,13 +204,13 @@ def sizes_of(record: FunctionRecord) -> dict[Variable, int]:
     """Return the bytes of each variable's value in the latest run of its node."""
     return {
         out: size
-        for node, known in list(record.nodes.items())
-        for out, size in zip(node.outputs, known.sizes, strict=False)
+        for node, node_record in list(record.nodes.items())
+        for out, size in zip(node.outputs, node_record.sizes, strict=False)
     }
 
 
 def memory_section(record: FunctionRecord, layout: Layout) -> list[str]:
-    """Return the memory of one function's values, None being measured giving nothing."""
+    """Return the memory of one function's values; nothing where it was not measured."""
     sizes = sizes_of(record)
     if record.fgraph is None or not sizes:
         return []
@@ -249,16 +233,16 @@ def memory_section(record: FunctionRecord, layout: Layout) -> list[str]:
 
 def _memory_steps(use: MemoryUse, layout: Layout) -> list[str]:
     large = [step for step in use.steps if step.made + step.shared >= layout.smallest]
-    shown = sorted(large, key=lambda step: -(step.made + step.shared))[: layout.nodes]
-    chosen = {step.node for step in shown}
+    largest = sorted(large, key=lambda step: -(step.made + step.shared))[: layout.nodes]
+    listed = {step.node for step in largest}
     lines = [f"{'new':>14} {'shared':>14} {'in use':>14} {'after':>14}  node, in the order in which they run"]
     lines += [
         f"{step.made:>14,} {step.shared:>14,} {step.live:>14,} {step.left:>14,}  {step.node}"
         + (f" at {step.node.user_line}" if step.node.user_line is not None else "")
         for step in use.steps
-        if step.node in chosen
+        if step.node in listed
     ]
-    left_out = len(use.steps) - len(chosen)
+    left_out = len(use.steps) - len(listed)
     if left_out:
         smaller = len(use.steps) - len(large)
         lines.append(f"... ({left_out} further nodes, {smaller} of them below {layout.smallest} bytes)")

@@ -16,24 +16,10 @@ G = TypeVar("G", bound="Hashable")  # what nodes have in common
 
 @dataclass(slots=True)
 class Total:
-    """What some nodes cost together.
+    """What some nodes cost together."""
 
-    Attributes
-    ----------
-    name
-        What they have in common.
-    seconds
-        Their time, without what runs inside of them and is listed by itself.
-    runs
-        How often they ran.
-    nodes
-        How many they are.
-    backends
-        What computes them.
-    """
-
-    name: str
-    seconds: float = 0.0
+    name: str  # what they have in common
+    seconds: float = 0.0  # without what runs inside of them and is listed by itself
     runs: int = 0
     nodes: int = 0
     backends: set[str] = field(default_factory=set)
@@ -47,20 +33,20 @@ class Total:
 
 
 def all_nodes(records: Iterable[FunctionRecord]) -> list[tuple[FunctionRecord, Apply, NodeRecord]]:
-    """Return every node of some functions with what is known of it, the costliest first."""
-    found = [(function, node, known) for function in records for node, known in list(function.nodes.items())]
-    return sorted(found, key=lambda item: -item[2].timer.own)
+    """Return every node of some functions with its record, the costliest first."""
+    items = [(function, node, record) for function in records for node, record in list(function.nodes.items())]
+    return sorted(items, key=lambda item: -item[2].timer.own)
 
 
 def totals_by(records: Iterable[FunctionRecord], key: Callable[[Apply], G], name: Callable[[G], str]) -> dict[G, Total]:
     """Return totals of the nodes that ran, by something that they have in common, the costliest first."""
     totals: dict[G, Total] = {}
-    for _, node, known in all_nodes(records):
-        if known.timer.count:
+    for _, node, record in all_nodes(records):
+        if record.timer.count:
             group = key(node)
             if group not in totals:
                 totals[group] = Total(name(group))
-            totals[group].add(known)
+            totals[group].add(record)
     return dict(sorted(totals.items(), key=lambda item: -item[1].seconds))
 
 
@@ -77,12 +63,12 @@ def by_op(records: Iterable[FunctionRecord]) -> dict[Op, Total]:
 def span_seconds(records: Sequence[FunctionRecord]) -> dict[tuple[str, ...], float]:
     """Return the time of each span of the compilations, by its path, outer spans before those inside of them."""
     seconds: dict[tuple[str, ...], float] = {}
-    begun: dict[tuple[str, ...], int] = {}
+    starts: dict[tuple[str, ...], int] = {}
     for record in records:
         for span in record.spans.ended:
             seconds[span.path] = seconds.get(span.path, 0.0) + span.seconds
-            begun[span.path] = min(begun.get(span.path, span.start), span.start)
-    ordered = sorted(seconds, key=lambda path: [(begun.get(path[: i + 1], 0), path[i]) for i in range(len(path))])
+            starts[span.path] = min(starts.get(span.path, span.start), span.start)
+    ordered = sorted(seconds, key=lambda path: [(starts.get(path[: i + 1], 0), path[i]) for i in range(len(path))])
     return {path: seconds[path] for path in ordered}
 
 

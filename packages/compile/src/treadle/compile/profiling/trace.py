@@ -51,7 +51,7 @@ def _complete(
     }
 
 
-def _of_node(event: Event, origin: int, thread: int, function: str) -> _Entry:
+def _node_entry(event: Event, origin: int, thread: int, function: str) -> _Entry:
     node = event.node
     if node is None:
         return _complete(function, "call", event.start, event.end, origin, thread, {"function": function})
@@ -65,7 +65,7 @@ def _of_node(event: Event, origin: int, thread: int, function: str) -> _Entry:
     return _complete(str(node.op), "node", event.start, event.end, origin, thread, args)
 
 
-def _of_span(span: Span, origin: int, thread: int, function: str) -> _Entry:
+def _span_entry(span: Span, origin: int, thread: int, function: str) -> _Entry:
     args = {"function": function, "phase": " / ".join(span.path)}
     return _complete(span.path[-1], "compile", span.start, span.end, origin, thread, args)
 
@@ -88,8 +88,8 @@ def trace_of(records: Sequence[FunctionRecord]) -> dict[str, object]:
     for record in records:
         title = record.title
         spans = (*record.spans.ended, *record.call_spans)
-        events += [_of_span(span, origin, number(span.thread), title) for span in spans]
-        events += [_of_node(event, origin, number(event.thread), title) for event in tuple(record.events)]
+        events += [_span_entry(span, origin, number(span.thread), title) for span in spans]
+        events += [_node_entry(event, origin, number(event.thread), title) for event in tuple(record.events)]
     # At one time the longer event comes first: it is the outer one.
     events.sort(key=lambda e: (e["ts"], -e["dur"]))
     names = [_name("process_name", 0, "treadle")]
