@@ -46,7 +46,7 @@ def _show_versions(console: Console) -> int:
 
 
 def _states() -> dict[str, str]:
-    """Return the state of each installed backend: works, or why it does not."""
+    """Return for each installed backend ``works``, or why it does not."""
     states = {}
     for name in BACKENDS.names():
         try:
@@ -72,29 +72,29 @@ def _show_backends(console: Console, as_json: bool) -> int:
     return 0
 
 
-def _run(console: Console, given: argparse.Namespace) -> int:
-    if given.command == "cache":
-        return cache.run(console, given)
-    if given.command == "rewrites":
-        return rewrites.run(console, given)
-    if given.command == "backends":
-        return _show_backends(console, given.json)
-    console.print(config.describe(*given.names), markup=False, highlight=False, soft_wrap=True)
+def _run(console: Console, arguments: argparse.Namespace) -> int:
+    if arguments.command == "cache":
+        return cache.run(console, arguments)
+    if arguments.command == "rewrites":
+        return rewrites.run(console, arguments)
+    if arguments.command == "backends":
+        return _show_backends(console, arguments.json)
+    console.print(config.describe(*arguments.names), markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status: 2 where an argument or an option is wrong."""
     parser = _parser()
-    given = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console()
-    if given.version:
+    if parsed.version:
         return _show_versions(console)
-    if given.command is None:
+    if parsed.command is None:
         parser.error("a command is needed: cache, backends, config or rewrites")
     try:
-        config.snapshot()  # what is wrong with the settings from outside is told first, whatever the command needs
-        return _run(console, given)
+        config.snapshot()  # reports wrong settings from outside first, whatever the command needs
+        return _run(console, parsed)
     except TreadleError as error:
-        sys.stderr.write(f"treadle {given.command}: {error}\n")
+        sys.stderr.write(f"treadle {parsed.command}: {error}\n")
         return 2

@@ -6,7 +6,7 @@ from treadle.config import TreadleError, TreadleWarning
 
 
 class CompileError(TreadleError):
-    """A function cannot be made from what was given."""
+    """A function cannot be compiled from these arguments."""
 
 
 class FunctionTypeError(CompileError, TypeError):
@@ -54,8 +54,8 @@ class AliasedMemoryError(TreadleError, ValueError):
 
 
 class FunctionWarning(TreadleWarning):
-    """A function is made or pickled, but not all of it is as asked for."""
+    """A function was compiled or pickled, but not entirely as asked for."""
 
 
 class BackendWarning(TreadleWarning):
-    """The preferred backend cannot be used, another takes its place."""
+    """The preferred backend cannot be used; another takes its place."""

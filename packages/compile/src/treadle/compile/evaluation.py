@@ -29,15 +29,15 @@ class EvaluationCache:
     def get(self, key: object) -> Function | None:
         """Return a function, marked as used last."""
         with self._lock:
-            found = self._functions.get(key)
-            if found is not None:
+            function = self._functions.get(key)
+            if function is not None:
                 self._functions.move_to_end(key)
-            return found
+            return function
 
-    def put(self, key: object, made: Function) -> None:
+    def put(self, key: object, function: Function) -> None:
         """Keep a function, and drop the one used longest ago beyond the size."""
         with self._lock:
-            self._functions[key] = made
+            self._functions[key] = function
             while len(self._functions) > self.size:
                 self._functions.popitem(last=False)
 
@@ -56,12 +56,12 @@ def _by_variable(variable: Variable, values: Mapping[Value, Value], unused: str)
         if isinstance(key, Variable):
             result[key] = value
             continue
-        found = named.get(key, []) if isinstance(key, str) else []
-        if len(found) > 1:
-            msg = f"eval: {len(found)} inputs of {variable} have the name {key!r}. Name the variables themselves."
+        matches = named.get(key, []) if isinstance(key, str) else []
+        if len(matches) > 1:
+            msg = f"eval: {len(matches)} inputs of {variable} have the name {key!r}. Name the variables themselves."
             raise GraphTypeError(msg)
-        if found:
-            result[found[0]] = value
+        if matches:
+            result[matches[0]] = value
         elif not isinstance(key, str) or unused == "raise":
             names = ", ".join(sorted(named)) or "none"
             msg = f"eval: {text_of(key)} is no input of {variable}. Its named inputs are {names}."
@@ -83,25 +83,25 @@ def evaluate(variable: Variable, values: Mapping[Value, Value], mode: Any = None
     inputs = list(explicit_graph_inputs([variable]))
     unused, givens = kwargs.get("on_unused_input"), kwargs.get("givens")
     if not inputs and unused is None and not givens:
-        # What an expression was built from may have turned out not to matter, as for zeros_like of a fixed shape.
+        # The result may not depend on what the expression was built from, as for zeros_like of a fixed shape.
         unused = kwargs["on_unused_input"] = "ignore"
-    given = _by_variable(variable, values, config.on_unused_input if unused is None else unused)
-    missing = [v for v in inputs if v not in given]
-    if missing and not given and not givens:
+    by_variable = _by_variable(variable, values, config.on_unused_input if unused is None else unused)
+    missing = [v for v in inputs if v not in by_variable]
+    if missing and not by_variable and not givens:
         msg = (
             f"eval: {variable} depends on {', '.join(f'{v} of type {v.type}' for v in missing)}. "
             "Pass a dictionary with their values."
         )
         raise MissingInputError(msg)
-    chosen = get_mode(mode)
+    resolved_mode = get_mode(mode)
     # A function keeps the options it was made with, so other options ask for another function.
-    key = (variable, tuple(given), chosen, config.snapshot(), _frozen(kwargs))
+    key = (variable, tuple(by_variable), resolved_mode, config.snapshot(), _frozen(kwargs))
     compiled = CACHE.get(key) if _is_hashable(key) else None
     if compiled is None:
-        compiled = function(list(given), variable, mode=chosen, **kwargs)
+        compiled = function(list(by_variable), variable, mode=resolved_mode, **kwargs)
         if _is_hashable(key):
             CACHE.put(key, compiled)
-    return compiled(*given.values())
+    return compiled(*by_variable.values())
 
 
 def _frozen(value: Value) -> Value:

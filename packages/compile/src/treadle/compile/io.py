@@ -1,4 +1,4 @@
-"""In and Out: what `function` is told about an input or output beyond the variable."""
+"""In and Out: inputs and outputs of `function` with more than the variable."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class In:
         # The cell of the default; one of the function's own is made when a function is.
         self.container: Container | None = self._given_container()
         if value is not None and self.container is None:
-            # Whether a downcast is allowed may be said by `function` yet.
+            # `function` may still say whether a downcast is allowed.
             self._filtered(allow_downcast is not False)
 
     def _given_container(self) -> Container | None:
@@ -156,7 +156,7 @@ class In:
         )
 
     def duplicated(self, values: Mapping[Container, Value]) -> In:
-        """Return the input with the default that `values` has, in another cell; a cell that was given stays."""
+        """Return the input with the default that `values` has, in another cell; a cell that the user passed stays."""
         new = copy.copy(self)
         if self.container is not None and self.container is not self._given_container():
             type_ = self.variable.type
@@ -170,7 +170,6 @@ class In:
         return new
 
     def __repr__(self) -> str:
-        """Show the variable."""
         return f"In({self.variable})"
 
 
@@ -196,7 +195,6 @@ class Out:
         self.borrow = borrow
 
     def __repr__(self) -> str:
-        """Show the variable."""
         return f"Out({self.variable})"
 
 
@@ -212,16 +210,16 @@ def check_downcast(what: str, rule: object) -> None:
         raise FunctionValueError(msg)
 
 
-def as_in(given: Value) -> In:
-    """Return an input given as In or as a variable."""
-    if isinstance(given, list | tuple):
-        shown = ", ".join(map(str, given))
+def as_in(argument: Value) -> In:
+    """Return an In as it is, a variable as an In."""
+    if isinstance(argument, list | tuple):
+        listed = ", ".join(map(str, argument))
         msg = (
-            f"function: an input must be a variable or In, got the pair or list ({shown}). For a new value after each "
+            f"function: an input must be a variable or In, got the pair or list ({listed}). For a new value after each "
             "call, write In(variable, value=..., update=...), or updates={shared_variable: new_value}."
         )
         raise FunctionTypeError(msg)
-    variable = given.variable if isinstance(given, In) else given
+    variable = argument.variable if isinstance(argument, In) else argument
     if isinstance(variable, SharedVariable):
         msg = f"function: {variable} is a shared variable, which is an input by itself. Leave it out of the inputs."
         raise FunctionTypeError(msg)
@@ -230,19 +228,21 @@ def as_in(given: Value) -> In:
         raise FunctionTypeError(msg)
     if not isinstance(variable, Variable):
         make = "Make it with tt.matrix('x') or the like."
-        msg = f"function: an input must be a variable or In, got {text_of(given)}. {make}"
+        msg = f"function: an input must be a variable or In, got {text_of(argument)}. {make}"
         raise FunctionTypeError(msg)
-    return given if isinstance(given, In) else In(given)
+    return argument if isinstance(argument, In) else In(argument)
 
 
-def as_out(given: Value) -> Out:
-    """Return an output given as Out or as a variable."""
-    if isinstance(given, Out):
-        return given
-    if not isinstance(given, Variable):
+def as_out(argument: Value) -> Out:
+    """Return an Out as it is, a variable as an Out."""
+    if isinstance(argument, Out):
+        return argument
+    if not isinstance(argument, Variable):
         wrap = "Wrap values with tt.as_tensor_variable."
-        if isinstance(given, Mapping) or (isinstance(given, tuple) and given and isinstance(given[-1], Mapping)):
+        if isinstance(argument, Mapping) or (
+            isinstance(argument, tuple) and argument and isinstance(argument[-1], Mapping)
+        ):
             wrap = "Are these updates, beside outputs? Write outputs, updates = ..., and pass updates=updates."
-        msg = f"function: an output must be a variable or Out, got {text_of(given)}. {wrap}"
+        msg = f"function: an output must be a variable or Out, got {text_of(argument)}. {wrap}"
         raise FunctionTypeError(msg)
-    return Out(given)
+    return Out(argument)

@@ -1,4 +1,4 @@
-"""MonitorMode: the mode in which functions call what the user gives before and after each node."""
+"""MonitorMode: the mode in which functions call the user's hooks before and after each node."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ else:
 class MonitoredNode:
     """One run of a node, as hooks see it; calling it runs the node.
 
-    Attributes
-    ----------
-    inputs, outputs
-        Cells, lists of one element, of the values that the node takes and makes. Before the node has run, those of the
-        outputs hold None.
+    `inputs` and `outputs` hold cells, lists of one element. Before the node has run, those of the outputs hold None.
     """
 
     __slots__ = ("_run", "inputs", "outputs")
@@ -42,11 +38,8 @@ class MonitoredNode:
 
     def __call__(self) -> None:
         """Run the node on what is in the inputs' cells."""
-        made = self._run(*[cell[0] for cell in self.inputs])
-        if len(self.outputs) == 1:
-            self.outputs[0][0] = made
-            return
-        for cell, value in zip(self.outputs, made, strict=True):
+        answer = self._run(*[cell[0] for cell in self.inputs])
+        for cell, value in zip(self.outputs, [answer] if len(self.outputs) == 1 else answer, strict=True):
             cell[0] = value
 
     @property
@@ -58,15 +51,7 @@ class MonitoredNode:
 
 
 class MonitorLinker(ProgramLinker):
-    """Links graphs node by node, with hooks around each.
-
-    Parameters
-    ----------
-    linker
-        What lowers the nodes; those that it refuses run on the Python VM.
-    pre_func, post_func
-        As for `MonitorMode`.
-    """
+    """Links graphs node by node, with hooks around each; nodes that `linker` refuses run on the Python VM."""
 
     acts_at_nodes = True
 
@@ -160,11 +145,11 @@ class MonitorMode(Mode):
         return MonitorLinker(self._own_node_linker(), self.pre_func, self.post_func)
 
 
-def _hook(name: str, given: Value) -> Any:
-    if given is not None and not callable(given):
-        msg = f"MonitorMode: {name} must be a function (fgraph, i, node, fn), got {text_of(given)}."
+def _hook(name: str, hook: Value) -> Any:
+    if hook is not None and not callable(hook):
+        msg = f"MonitorMode: {name} must be a function (fgraph, i, node, fn), got {text_of(hook)}."
         raise FunctionTypeError(msg)
-    return given
+    return hook
 
 
 def detect_nan(fgraph: FunctionGraph, i: int, node: Apply, fn: Any) -> None:
@@ -186,6 +171,6 @@ def detect_nan(fgraph: FunctionGraph, i: int, node: Apply, fn: Any) -> None:
             write = sys.stdout.write
             write("*** NaN detected ***\n")
             write(f"{str(printing.debugprint(node, file='str')).rstrip()}\n")
-            write(f"Inputs : {[given[0] for given in fn.inputs]}\n")
-            write(f"Outputs: {[made[0] for made in fn.outputs]}\n")
+            write(f"Inputs : {[cell[0] for cell in fn.inputs]}\n")
+            write(f"Outputs: {[cell[0] for cell in fn.outputs]}\n")
             return

@@ -31,32 +31,24 @@ _DEPTH = 6
 
 
 class NanGuardError(NodeArithmeticError, CompileError, AssertionError):
-    """NanGuardMode has found a value that it minds."""
+    """NanGuardMode has found a value that it looks for."""
 
 
 class NanGuardWarning(TreadleWarning):
-    """NanGuardMode has found a value that it minds, and option ``NanGuardMode__action`` is ``warn``."""
+    """NanGuardMode has found a value that it looks for, and option ``NanGuardMode__action`` is ``warn``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What is looked for in values, and what is done about it.
-
-    Attributes
-    ----------
-    nan, inf, big
-        Whether NaN, infinities, and finite numbers beyond 1e10 are minded.
-    action
-        ``raise``, ``warn`` or ``pdb``.
-    """
+    """What is looked for in values, and what is done about it."""
 
     nan: bool
     inf: bool
-    big: bool
-    action: str
+    big: bool  # finite numbers beyond 1e10
+    action: str  # raise, warn or pdb
 
-    def found(self, var: Variable, value: Value) -> str | None:
-        """Return what is found in a value, None if nothing is minded."""
+    def fault(self, var: Variable, value: Value) -> str | None:
+        """Return what a value holds that is looked for, or None."""
         names = []
         if self.nan or self.inf:
             nan, inf = var.type.non_finite(value)
@@ -66,7 +58,7 @@ class Guard:
         return " and ".join(names) or None
 
     def report(self, message: str) -> None:
-        """Do about a find what the option says."""
+        """Report a fault as the option says."""
         if self.action == "warn":
             warnings.warn(message, NanGuardWarning, stacklevel=2)
         elif self.action == "pdb":
@@ -77,33 +69,33 @@ class Guard:
 
     def check_input(self, var: Variable, value: Value) -> None:
         """Look at the value of an input or of a shared variable."""
-        found = self.found(var, value)
-        if found is not None:
-            what = "shared variable" if isinstance(var, SharedVariable) else "input"
-            self.report(f"NanGuardMode: {found} in the {what} {var} of type {var.type}: {value_text(value)}.")
+        fault = self.fault(var, value)
+        if fault is not None:
+            kind = "shared variable" if isinstance(var, SharedVariable) else "input"
+            self.report(f"NanGuardMode: {fault} in the {kind} {var} of type {var.type}: {value_text(value)}.")
 
-    def check_output(self, node: Apply, at: int, value: Value, given: Sequence[Value]) -> None:
+    def check_output(self, node: Apply, at: int, value: Value, arguments: Sequence[Value]) -> None:
         """Look at a value that a node has computed."""
         var = node.outputs[at]
-        found = self.found(var, value)
-        if found is None:
+        fault = self.fault(var, value)
+        if fault is None:
             return
-        # What the node overwrote is not what it was given any more.
-        gone = {i for places in node.op.destroy_map.values() for i in places}
-        inputs = "".join(
-            f"\n  {i}: {x} of type {x.type}: {'overwritten by the node' if i in gone else value_text(v)}"
-            for i, (x, v) in enumerate(zip(node.inputs, given, strict=True))
+        # An input that the node overwrote no longer has its value.
+        overwritten = {i for places in node.op.destroy_map.values() for i in places}
+        listed = "".join(
+            f"\n  {i}: {x} of type {x.type}: {'overwritten by the node' if i in overwritten else value_text(v)}"
+            for i, (x, v) in enumerate(zip(node.inputs, arguments, strict=True))
         )
         lines = "" if node.user_line is None else "".join(f"\n  {line}" for line in node.user_line.trace)
         self.report(
-            f"NanGuardMode: {found} in output {at} of {node.op}, {var} of type {var.type}{node.where()}: "
-            f"{value_text(value)}.\nInputs:{inputs}\nBuilt by:{lines or ' an unknown line'}\nGraph from the output to "
+            f"NanGuardMode: {fault} in output {at} of {node.op}, {var} of type {var.type}{node.where()}: "
+            f"{value_text(value)}.\nInputs:{listed}\nBuilt by:{lines or ' an unknown line'}\nGraph from the output to "
             f"the inputs:\n{str(printing.debugprint(var, file='str', depth=_DEPTH, print_type=True)).rstrip()}"
         )
 
 
 def is_guarded(var: Variable) -> bool:
-    """Whether a variable is looked at: it is, unless its ``tag.nan_guard_mode_check`` is False."""
+    """Whether a variable is checked: it is, unless its ``tag.nan_guard_mode_check`` is False."""
     return bool(getattr(var.tag, "nan_guard_mode_check", True))
 
 
@@ -113,19 +105,7 @@ def is_constant(var: Variable, roots: Roots) -> bool:
 
 
 class GuardedProgram(Program):
-    """A program that looks at its inputs before it runs, and at every value while it does.
-
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    linker
-        What lowers each of its nodes.
-    guard
-        What is looked for.
-    allow_gc
-        Whether to drop every value after its last use.
-    """
+    """A program, linked node by node, that checks its inputs before it runs, and every value while it does."""
 
     def __init__(self, fgraph: FunctionGraph, linker: ProgramLinker, guard: Guard, allow_gc: bool = True) -> None:
         self.fgraph = fgraph
@@ -149,24 +129,16 @@ class GuardedProgram(Program):
         single = len(node.outputs) == 1
 
         def run(*values: Value) -> Value:
-            made = function(*values)
+            answer = function(*values)
             for i in places:
-                check(node, i, made if single else made[i], values)
-            return made
+                check(node, i, answer if single else answer[i], values)
+            return answer
 
         return run
 
 
 class GuardLinker(ProgramLinker):
-    """Links graphs node by node, each guarded.
-
-    Parameters
-    ----------
-    linker
-        What lowers the nodes.
-    guard
-        What is looked for.
-    """
+    """Links graphs node by node, each guarded."""
 
     acts_at_nodes = True
 
@@ -194,8 +166,8 @@ class NanGuardMode(Mode):
     Parameters
     ----------
     nan_is_error, inf_is_error, big_is_error
-        Whether NaN, infinities, and finite numbers beyond 1e10 are minded. Options ``NanGuardMode__nan_is_error`` and
-        so on if None.
+        Whether NaN, infinities, and finite numbers beyond 1e10 are looked for. Options ``NanGuardMode__nan_is_error``
+        and so on if None.
     optimizer, linker
         As for `Mode`.
     name
@@ -204,7 +176,7 @@ class NanGuardMode(Mode):
     Raises
     ------
     FunctionValueError
-        If nothing is minded.
+        If nothing is looked for.
 
     Examples
     --------

@@ -25,17 +25,17 @@ _MODES = (
 _LINKERS = tuple(dict.fromkeys(("auto", "py", "vm", "vm_nogc", *LINKER_REQUIREMENTS, *_BACKENDS)))
 
 
-def _one_of(given: object, names: tuple[str, ...], *, capitals: bool) -> str:
+def _one_of(setting: object, names: tuple[str, ...], *, capitals: bool) -> str:
     """Return the name that is meant, however it is capitalised; an installed backend's is one too."""
-    if not isinstance(given, str):
-        raise TypeError(given)
+    if not isinstance(setting, str):
+        raise TypeError(setting)
     installed = discover("treadle.backends")
     known = {name.lower(): name for name in (*(n.upper() if capitals else n for n in installed), *names)}
-    if given.lower() in known:
-        return known[given.lower()]
-    if given.lower() in _registered("predefined_modes" if capitals else "predefined_linkers"):
-        return given
-    raise ValueError(given)
+    if setting.lower() in known:
+        return known[setting.lower()]
+    if setting.lower() in _registered("predefined_modes" if capitals else "predefined_linkers"):
+        return setting
+    raise ValueError(setting)
 
 
 def _registered(table: str) -> set[str]:
@@ -46,15 +46,15 @@ def _registered(table: str) -> set[str]:
     return {str(name).lower() for name in (*names, *published)}
 
 
-def _parse_mode(given: object) -> Any:
+def _parse_mode(setting: object) -> Any:
     # A Mode itself will do; its class is not imported here, so that reading an option does not import treadle.compile.
-    return given if callable(getattr(given, "make_linker", None)) else _one_of(given, _MODES, capitals=True)
+    return setting if callable(getattr(setting, "make_linker", None)) else _one_of(setting, _MODES, capitals=True)
 
 
-def _parse_linker(given: object) -> str:
-    if isinstance(given, str) and given.lower() in _further_aliases(given.lower()):
-        return given.lower()
-    return _one_of(given, _LINKERS, capitals=False)
+def _parse_linker(setting: object) -> str:
+    if isinstance(setting, str) and setting.lower() in _further_aliases(setting.lower()):
+        return setting.lower()
+    return _one_of(setting, _LINKERS, capitals=False)
 
 
 def _further_aliases(name: str) -> set[str]:

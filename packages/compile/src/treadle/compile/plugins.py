@@ -1,4 +1,4 @@
-"""Names of the facade that other distributions bring: ops and functions that this package may not import.
+"""Names of the facade that other distributions add: ops and functions that this package may not import.
 
 Entry-point group ``treadle.facade``: each entry is one name of `treadle.compile` and where it comes from.
 """
@@ -16,24 +16,14 @@ if TYPE_CHECKING:
 GROUP = "treadle.facade"
 
 
-def found_name(module: str, name: str, allowed: Collection[str] | None = None) -> Any:
-    """Return what an installed distribution brings under a name.
-
-    Parameters
-    ----------
-    module
-        The module that is asked, for the message.
-    name
-        The name.
-    allowed
-        The names that the module has; all that are found if None.
-    """
+def _load_added(module: str, name: str, allowed: Collection[str] | None) -> Any:
+    """Return what an installed distribution adds to a module under one of the allowed names, any name if None."""
     if not name.startswith("_") and (allowed is None or name in allowed):
-        found = discover(GROUP).get(name)
-        if found is not None:
-            return found.load()
-    brought = sorted(set(discover(GROUP)) if allowed is None else set(allowed)) if not name.startswith("_") else []
-    hint = f" Installed packages bring {', '.join(brought)}." if brought else ""
+        entry = discover(GROUP).get(name)
+        if entry is not None:
+            return entry.load()
+    added = sorted(set(discover(GROUP)) if allowed is None else set(allowed)) if not name.startswith("_") else []
+    hint = f" Installed packages bring {', '.join(added)}." if added else ""
     msg = f"{module} has no {name!r}.{hint}"
     raise AttributeError(msg)
 
@@ -46,12 +36,10 @@ def brought_names(
     modules: Collection[str] = (),
     modes: str = "",
 ) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module that holds what other distributions bring (see `found_name`).
+    """Return the ``__getattr__`` of a module with what other distributions add to it, all of it if `allowed` is None.
 
     Parameters
     ----------
-    module, allowed
-        As for `found_name`.
     own
         Modules that are loaded when one of their names is first asked for, each with these names, separated by spaces.
     distribution
@@ -64,15 +52,15 @@ def brought_names(
     late = own or {}
     load = lazy_names(module, late) if distribution is None else versioned_names(module, distribution, late)
     late_names = " ".join(late.values()).split()
-    known = {*late_names, *(() if distribution is None else (VERSION,))}
+    own_names = {*late_names, *(() if distribution is None else (VERSION,))}
 
-    def found(name: str) -> Any:
-        if name in known:
+    def look_up(name: str) -> Any:
+        if name in own_names:
             return load(name)
         if name in modules:
             return import_module(f"{module}.{name}")
         mode = import_module(modes).predefined_modes.lasting(name) if modes and name.isupper() else None
-        return found_name(module, name, allowed) if mode is None else mode
+        return _load_added(module, name, allowed) if mode is None else mode
 
     list_names(module, lambda: [*late_names, *(discover(GROUP) if allowed is None else allowed)])
-    return found
+    return look_up

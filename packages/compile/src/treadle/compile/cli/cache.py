@@ -1,4 +1,4 @@
-"""``treadle cache``: what the compile cache holds, whether it is sound, and why a function was not found in it."""
+"""``treadle cache``: what the compile cache holds, whether it is undamaged, and why a function was not in it."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def add_parser(commands: Any) -> None:
     explain.add_argument("--last", action="store_true", help="explain the last look-up of the process that ended last")
 
 
-def run(console: Console, given: argparse.Namespace) -> int:
+def run(console: Console, arguments: argparse.Namespace) -> int:
     """Run the sub-command; return its exit status."""
     cache = default_cache()
-    if given.action == "explain":
-        return _explain(console, cache, given.key, given.last)
-    if given.action == "verify":
+    if arguments.action == "explain":
+        return _explain(console, cache, arguments.key, arguments.last)
+    if arguments.action == "verify":
         return _verify(console, cache)
-    if given.action == "list":
+    if arguments.action == "list":
         for info in sorted(cache.list(), key=lambda info: (info.used or math.inf, info.key)):
             _say(console, _line(info))
         _say(console, f"{cache.directory}: {_total(cache)}")
-    elif given.action == "clear":
+    elif arguments.action == "clear":
         _say(console, f"{cache.clear()} entries removed")
-    elif given.action == "purge":
+    elif arguments.action == "purge":
         _say(console, f"{cache.purge()} files removed")
     else:
         _say(console, str(cache.directory))
@@ -97,10 +97,10 @@ def _line(info: EntryInfo) -> str:
 
 
 def _verify(console: Console, cache: Cache) -> int:
-    found = cache.verify()
-    for info in found:
+    faults = cache.verify()
+    for info in faults:
         _say(console, info.fault)
-    damaged = sum(info.kind != "leftover" for info in found)
+    damaged = sum(info.kind != "leftover" for info in faults)
     _say(console, f"{cache.directory}: {_total(cache)}, {damaged} damaged")
     return 1 if damaged else 0
 
@@ -130,9 +130,9 @@ def _explain_last(console: Console, cache: Cache) -> int:
         about = json.loads((cache.directory / LAST_LOOKUP).read_text("utf-8"))
     except (OSError, ValueError):
         return _refuse(f"no process has looked a function up in {cache.directory} so far")
-    named = f" ({about['function']})" if about.get("function") else ""
-    why = f": {about['reason']}" if about.get("reason") else ""
-    _say(console, f"the last function{named}: {_OUTCOMES.get(about.get('outcome', ''), 'unknown')}{why}")
+    function = f" ({about['function']})" if about.get("function") else ""
+    reason = f": {about['reason']}" if about.get("reason") else ""
+    _say(console, f"the last function{function}: {_OUTCOMES.get(about.get('outcome', ''), 'unknown')}{reason}")
     if "key" in about:
         _say(console, f"key {about['key']}")
         _compare(console, cache, about["key"], about["parts"])
@@ -150,9 +150,9 @@ _OUTCOMES = {
 
 def _explain_file(console: Console, cache: Cache, file: Path) -> int:
     with file.open("rb") as opened:
-        found = _MakerReader(opened).load()
-    each = found if isinstance(found, list | tuple) else [found]
-    makers = [maker for maker in (getattr(x, "maker", x) for x in each) if isinstance(maker, FunctionMaker)]
+        loaded = _MakerReader(opened).load()
+    items = loaded if isinstance(loaded, list | tuple) else [loaded]
+    makers = [maker for maker in (getattr(x, "maker", x) for x in items) if isinstance(maker, FunctionMaker)]
     if not makers:
         return _refuse(f"{file} holds no function")
     for maker in makers:
@@ -188,32 +188,32 @@ class _MakerReader(pickle.Unpickler):
 
 
 def _parts(info: EntryInfo) -> dict[str, str]:
-    found: dict[str, str] = json.loads(info.meta["parts"])
-    return found
+    parts: dict[str, str] = json.loads(info.meta["parts"])
+    return parts
 
 
 def _compare(console: Console, cache: Cache, key: str, parts: Mapping[str, str]) -> None:
     """Say in which parts the key differs from the nearest other entry, and show the parts."""
-    others = [info for info in cache.list() if info.key != key and "parts" in info.meta]
-    if others:
-        nearest = min(others, key=lambda info: _distance(parts, _parts(info)))
-        theirs = _parts(nearest)
-        different = _different(parts, theirs)
+    entries = [info for info in cache.list() if info.key != key and "parts" in info.meta]
+    if entries:
+        nearest = min(entries, key=lambda info: _distance(parts, _parts(info)))
+        nearest_parts = _parts(nearest)
+        different = _different(parts, nearest_parts)
         _say(console, f"the nearest other entry is {nearest.key}, which differs in {len(different)} parts:")
         for name in different[:_MOST_SHOWN]:
-            _say(console, f"  {name}: {_short(theirs.get(name))} there, {_short(parts.get(name))} here")
+            _say(console, f"  {name}: {_short(nearest_parts.get(name))} there, {_short(parts.get(name))} here")
     else:
         _say(console, "there is no other entry to compare with")
     _show_parts(console, parts)
 
 
-def _different(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    return [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
+def _different(parts: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
+    return [name for name in sorted({*parts, *others}) if parts.get(name) != others.get(name)]
 
 
-def _distance(mine: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[bool, int]:
+def _distance(parts: Mapping[str, str], others: Mapping[str, str]) -> tuple[bool, int]:
     """Return how far apart two keys are: those of one graph are nearer than any others."""
-    return mine.get("graph") != theirs.get("graph"), len(_different(mine, theirs))
+    return parts.get("graph") != others.get("graph"), len(_different(parts, others))
 
 
 def _short(value: str | None) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# So many nodes are told about where a rule looks at none of the variable's own.
+# This many nodes are explained where a rule does not look at the variable's own.
 MOST_NODES = 10
 
 
@@ -25,25 +25,25 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to a parser's sub-commands."""
     rewrites = commands.add_parser("rewrites", help="the rules that rewrite graphs")
     actions = rewrites.add_subparsers(dest="action", required=True)
-    listed = actions.add_parser("list", help="all rules, or those for an op, or with a tag")
-    listed.add_argument("--op", help="name of an op or of a class of ops, such as exp or DimShuffle")
-    listed.add_argument("--tag", help="only rules that carry the tag")
-    shown = actions.add_parser("show", help="what there is to know about a rule, or which rules change a graph")
-    shown.add_argument("subject", metavar="RULE_ID | FILE.py:VARIABLE")
-    shown.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
-    why = actions.add_parser("why", help="why a rule does not apply to an expression")
-    why.add_argument("rule", metavar="RULE_ID")
-    why.add_argument("subject", metavar="FILE.py:VARIABLE")
-    why.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
+    list_parser = actions.add_parser("list", help="all rules, or those for an op, or with a tag")
+    list_parser.add_argument("--op", help="name of an op or of a class of ops, such as exp or DimShuffle")
+    list_parser.add_argument("--tag", help="only rules that carry the tag")
+    show_parser = actions.add_parser("show", help="what there is to know about a rule, or which rules change a graph")
+    show_parser.add_argument("subject", metavar="RULE_ID | FILE.py:VARIABLE")
+    show_parser.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
+    why_parser = actions.add_parser("why", help="why a rule does not apply to an expression")
+    why_parser.add_argument("rule", metavar="RULE_ID")
+    why_parser.add_argument("subject", metavar="FILE.py:VARIABLE")
+    why_parser.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
 
 
-def run(console: Console, given: argparse.Namespace) -> int:
+def run(console: Console, arguments: argparse.Namespace) -> int:
     """Run the sub-command; return its exit status."""
-    if given.action == "list":
-        return _list(console, given.op, given.tag)
-    if given.action == "show":
-        return _show(console, given.subject, given.include)
-    return _why(console, given.rule, given.subject, given.include)
+    if arguments.action == "list":
+        return _list(console, arguments.op, arguments.tag)
+    if arguments.action == "show":
+        return _show(console, arguments.subject, arguments.include)
+    return _why(console, arguments.rule, arguments.subject, arguments.include)
 
 
 def _say(console: Console, text: str) -> None:
@@ -51,7 +51,7 @@ def _say(console: Console, text: str) -> None:
 
 
 def _list(console: Console, op: str | None, tag: str | None) -> int:
-    # A rule a paragraph: a table would cut the ids, which are what one copies from here.
+    # A paragraph for each rule: a table would cut the ids, which are there to be copied.
     cards = rules_for(op, tag)
     for card in cards:
         _say(console, f"{card.name}  ({', '.join(card.databases)}; {card.place})")
@@ -77,29 +77,25 @@ def _show(console: Console, subject: str, include: str) -> int:
 
 
 def _why(console: Console, rule: str, subject: str, include: str) -> int:
-    found = _loaded(subject)
-    target = found.owner if isinstance(found, Variable) else found
+    value = _loaded(subject)
+    target = value.owner if isinstance(value, Variable) else value
     if not isinstance(target, Apply):
-        msg = f"rewrites why: {subject} must be a variable that an op computes, or a node, got {found!r}."
+        msg = f"rewrites why: {subject} must be a variable that an op computes, or a node, got {value!r}."
         raise _SubjectError(msg)
     query = _query(include)
     own = why_not(rule, target, query)
     if own.applied or not own.reason.startswith("it looks at"):
         _say(console, str(own))
         return 0
-    # The variable itself is of no interest to the rule: what it is computed from may be.
-    below = [why_not(rule, node, query, graph=list(target.outputs)) for node in _tracked_below(rule, target)]
+    # The rule does not look at the variable's node, but perhaps at those it is computed from.
+    outputs, rewriter = list(target.outputs), optdb[rule]
+    nodes = [node for node in apply_ancestors(outputs) if looks_at(rewriter, node)]
+    below = [why_not(rule, node, query, graph=outputs) for node in nodes]
     for answer in below[:MOST_NODES] or [own]:
         _say(console, str(answer))
     if len(below) > MOST_NODES:
         _say(console, f"... and {len(below) - MOST_NODES} more nodes")
     return 0
-
-
-def _tracked_below(rule: str, target: Apply) -> list[Apply]:
-    """Return the nodes that a variable is computed from and that a rule looks at."""
-    rewriter = optdb[rule]
-    return [node for node in apply_ancestors(list(target.outputs)) if looks_at(rewriter, node)]
 
 
 class _SubjectError(TreadleError, ValueError):
@@ -130,13 +126,7 @@ def _loaded(subject: str) -> Any:
 
 
 def _run_program(path: Path) -> dict[str, Any]:
-    """Run a program and return its names.
-
-    Raises
-    ------
-    _SubjectError
-        If the program raises or exits; the message has the line of the program.
-    """
+    """Run a program and return its names; a `_SubjectError` with the program's line if it raises or exits."""
     sys.path.insert(0, str(path.resolve().parent))
     try:
         return runpy.run_path(str(path))
@@ -148,7 +138,7 @@ def _run_program(path: Path) -> dict[str, Any]:
 
 
 def _fault(path: Path, error: BaseException) -> str:
-    """Return what went wrong in a program, with the innermost of its lines that had to do with it."""
+    """Return what went wrong in a program, with the innermost of its lines on the way."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{type(error).__name__} in line {error.lineno}: {error.msg}"
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
