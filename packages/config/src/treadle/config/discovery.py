@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import reduce
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -64,7 +64,16 @@ class EntryPointTable:
         self.scans = 0
 
     def discover(self, group: str) -> dict[str, EntryPointRef]:
-        """Return the entry points of a group by name, in name order."""
+        """Return the entry points of a group by name, in name order, without importing any.
+
+        The table is read when first asked for, and again when ``sys.path`` or a folder on it has
+        changed.
+
+        Raises
+        ------
+        DiscoveryError
+            If two distributions claim one name, naming both.
+        """
         with self._lock:
             self._refresh()
             if group not in self._groups:
@@ -72,7 +81,7 @@ class EntryPointTable:
             return dict(self._groups[group])
 
     def version(self, distribution: str) -> str | None:
-        """Return the version of an installed distribution, or None."""
+        """Return the version of an installed distribution without importing it; None if there is none."""
         name = _normal(distribution)
         with self._lock:
             self._refresh()
@@ -82,7 +91,10 @@ class EntryPointTable:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Let this thread look at the folders once while the block runs, or again when ``sys.path`` is changed."""
+        """Let this thread look at what is installed once while the block runs, or again when ``sys.path`` is changed.
+
+        Each look costs a system call per folder. What another thread installs meanwhile is seen after the block.
+        """
         outer = getattr(self._frozen, "path", None)
         self._frozen.path = outer or []
         try:
@@ -182,31 +194,9 @@ def _lines_of_group(text: str, group: str, distribution: str) -> Iterator[tuple[
 _TABLE = EntryPointTable()
 
 
-def discover(group: str) -> dict[str, EntryPointRef]:
-    """Return the entry points of a group by name, in name order, without importing any.
-
-    The table is read when first asked for, and again when ``sys.path`` or a folder on it has
-    changed.
-
-    Raises
-    ------
-    DiscoveryError
-        If two distributions claim one name, naming both.
-    """
-    return _TABLE.discover(group)
-
-
-def frozen() -> AbstractContextManager[None]:
-    """Let this thread look at what is installed once while the block runs: each look costs a system call per folder.
-
-    What another thread installs meanwhile is seen after the block.
-    """
-    return _TABLE.frozen()
-
-
-def installed_version(distribution: str) -> str | None:
-    """Return the version of an installed distribution without importing it; None if there is none."""
-    return _TABLE.version(distribution)
+discover = _TABLE.discover
+frozen = _TABLE.frozen
+installed_version = _TABLE.version
 
 
 def package_folders(package: str) -> list[str]:

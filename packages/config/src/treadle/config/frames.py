@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from treadle.config.errors import DecorationError, OptionScopeError
@@ -79,7 +78,7 @@ def push(var: FrameVar, own: Mapping[str, object], owner: object, label: str, pl
 
 
 def remove(var: FrameVar, owner: object) -> None:
-    """Close the innermost block of `owner`, wherever it stands: generators may leave out of order."""
+    """Close the innermost block of `owner`, wherever it is: generators may leave out of order."""
     inner: list[Frame] = []
     frame = var.get()
     while frame is not None and frame.owner is not owner:
@@ -115,9 +114,7 @@ class ScopedValues:
     def __enter__(self) -> None:
         push(self._var, self._resolve(), self, self._label, user_place())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         remove(self._var, self)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:

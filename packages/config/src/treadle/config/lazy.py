@@ -40,7 +40,7 @@ def lazy_module(name: str) -> Any:
 
 
 class UpwardCalls:
-    """What modules ask of modules above them, which they must not import: functions, filled in from above.
+    """Functions that modules ask of modules above them, which they must not import; filled in from above.
 
     A class derived from this one declares the functions, each with the reason why it is asked for from below. Modules
     below call them as attributes of its one instance; a module above says where they are::
@@ -102,7 +102,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     def look_up(name: str) -> Any:
         if name == "__all__":
             return [public for public in homes if not public.startswith("_") and hasattr(sys.modules[package], public)]
-        place = homes.get(name) or _added(package, name)
+        place = homes.get(name) or (None if name.startswith("__") else _added_names(package).get(name))
         if place is None:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
@@ -159,11 +159,6 @@ def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         for module, names in modules.items()
         for public, _, original in (name.partition("=") for name in names.split())
     }
-
-
-def _added(package: str, name: str) -> tuple[str, str] | None:
-    """Return where a name comes from that an installed distribution adds to a package; None if none does."""
-    return None if name.startswith("__") else _added_names(package).get(name)
 
 
 def _added_names(package: str) -> dict[str, tuple[str, str]]:

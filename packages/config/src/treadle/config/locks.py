@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Registry:
-    """Every lock that is alive, and what makes them free in a forked child."""
+    """Every lock that is alive; it frees them in a forked child."""
 
     def __init__(self) -> None:
         self.locks: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -19,7 +19,7 @@ class _Registry:
             os.register_at_fork(after_in_child=self.renew)
 
     def renew(self) -> None:
-        """Free the locks of threads that do not exist in this process; those of the thread that forked stay its own."""
+        """Free the locks of threads that do not exist in this process; the thread that forked keeps its own."""
         for lock in list(self.locks):
             if not lock._is_owned():
                 lock._at_fork_reinit()

@@ -66,5 +66,5 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _is_configs(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__")  # which a namespace may be without
+    module = frame.f_globals.get("__name__")  # a namespace may have none
     return isinstance(module, str) and f"{module}.".startswith("treadle.config.")

@@ -10,7 +10,7 @@ _SITES = ("site-packages", "dist-packages")
 
 
 def is_own_module(module: object) -> bool:
-    """Whether a module's name is that of one of treadle's own; a namespace without a name has none of them.
+    """Whether a module's name is that of one of treadle's own; None, for a namespace without a name, is not.
 
     >>> is_own_module("treadle.tensor.shape"), is_own_module("treadle.contrib.shape"), is_own_module(None)
     (True, False, False)
@@ -28,7 +28,8 @@ def is_own_file(file: str) -> bool:
 
 def is_installed_file(file: str) -> bool:
     """Whether a file lies where Python looks for installed packages: a folder of the search path made for these."""
-    return _is_below(file, (folder for folder in sys.path if _name(folder) in _SITES))
+    folders = (folder for folder in sys.path if os.path.basename(folder.rstrip("/\\")) in _SITES)  # noqa: PTH119
+    return _is_below(file, folders)
 
 
 def is_library_file(file: str) -> bool:
@@ -54,7 +55,3 @@ def _is_below(file: str, folders: Iterable[str]) -> bool:
 
 def _parent(file: str) -> str:
     return os.path.dirname(file)  # noqa: PTH120
-
-
-def _name(folder: str) -> str:
-    return os.path.basename(folder.rstrip("/\\"))  # noqa: PTH119

@@ -7,12 +7,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from treadle.config.errors import (
-    OptionDefinitionError,
-    OptionScopeError,
-    ReadOnlyOptionError,
-    UnknownOptionError,
-)
+from treadle.config.errors import OptionDefinitionError, OptionScopeError, ReadOnlyOptionError, UnknownOptionError
 from treadle.config.frames import Frame, FrameVar, ScopedValues
 from treadle.config.listing import render, shown
 from treadle.config.locks import new_lock
@@ -70,7 +65,7 @@ class Config:
         self._assigned: dict[str, tuple[object, str]] = {}  # with the user's file and line
         self._external: dict[str, tuple[object, str]] = {}
         self._computed: dict[str, tuple[object, frozenset[str]]] = {}
-        self._derived: set[str] = set()  # options whose default was ever computed from others
+        self._derived: set[str] = set()  # options whose default was once computed from others
         self._used: dict[str, tuple[str, object]] = {}
         self._values: dict[str, object] = {}  # what may be returned at once: no read-only option before its first use
         self._generation = 0
@@ -536,7 +531,7 @@ class Section:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether the config object, or the module that stands for it, has an attribute of this name that is no option."""
+    """Whether the config object, or the module that stands for it, has an attribute of this name besides options."""
     module = sys.modules.get(__package__)
     return hasattr(Config, name) or name in vars(module or object) or name in _submodules()
 

@@ -149,7 +149,7 @@ def parse_rc(text: str, file: str, environ: Mapping[str, str], problems: list[Op
 
 
 class _RcReader:
-    """Reads the lines of an rc file one after the other; a line that is refused changes nothing but ends a value."""
+    """Reads the lines of an rc file one after the other; a refused line changes nothing except that it ends a value."""
 
     def __init__(self, file: str) -> None:
         self.settings: dict[str, tuple[int, list[str]]] = {}

@@ -3,7 +3,6 @@
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
-from types import TracebackType
 from typing import NamedTuple
 
 
@@ -70,9 +69,7 @@ class _Nothing:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         return None
 
 
@@ -91,9 +88,7 @@ class _Timed(_Nothing):
         spans._open = (*self._outer, self._name)
         self._start = perf_counter_ns()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         end = perf_counter_ns()
         spans = self._spans
         spans.ended.append(Span((*self._outer, self._name), self._start, end, get_ident()))
@@ -109,9 +104,7 @@ class _Collecting(_Nothing):
     def __enter__(self) -> None:
         self._token = _CURRENT.set(self._spans)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         _CURRENT.reset(self._token)
 
 

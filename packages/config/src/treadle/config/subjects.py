@@ -104,7 +104,7 @@ def _stays(subject: str, frame: FrameType, module: str) -> bool:
     parts = module.split(".")
     if parts[1] in _OF_GRAPHS or (parts[-1] in _OF_DERIVATIVES and subject[0].isupper()):
         return True
-    # A method names what it is of; a function for other packages is told what they call themselves.
+    # Methods name their class; functions for other packages are passed the name of their caller.
     names = _parameters(frame)
     is_method = names[:1] == ("self",) and frame.f_code.co_name != "__call__"
     owner = frame.f_locals.get("self") if is_method else None
