@@ -194,7 +194,7 @@ class Cache:
         return tuple(infos)
 
     def explain(self, key: str) -> str:
-        """Return sentences on what a request for this key meets, and why."""
+        """Return sentences on whether a request for this key would hit, and why."""
         check_key(key)
         infos = [info for info in self.list() if info.key == key]
         place = f"in {self.directory}" if self.persistent else f"in memory, since {self.directory} cannot be used"

@@ -90,7 +90,7 @@ class Claims:
                 return None
 
     def _pause(self, path: Path, age: "_Age", ready: Callable[[], bool]) -> bool:
-        """Wait until the next attempt is due; return False if there is no need of one."""
+        """Wait until the next attempt is due; return False if none is needed."""
         until = time.monotonic() + self._wait() * random.uniform(1, 2)
         step = 0.002
         while time.monotonic() < until:
@@ -133,7 +133,7 @@ def _write_stamp(path: Path) -> None:
 
 
 def _stamp(path: Path) -> Path:
-    # The lock file's own time will not do: every attempt on it by others renews that.
+    # Not the lock file's own time, which every attempt by others renews.
     return path.with_suffix(".claim")
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _PRIVATE = 0o700
-# An empty folder: it says of the one around it that a cache made it, so that a cache may remove it.
+# An empty folder that marks the one around it as made by a cache, which may therefore remove it.
 _MARK = ".treadle"
 _OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -20,7 +20,7 @@ class UnusableDirectoryError(Exception):
 def prepare(directory: Path) -> Path:
     """Make the directory, private, if it is not there, and prove that it can be written; its mode stays if it is."""
     try:
-        str(directory).encode()  # compilers and loaders of libraries take no other names
+        str(directory).encode()  # compilers and loaders of libraries accept no other names
         make_folder(directory, parents=True)
         fault = fault_of(directory.stat())
         if fault:
@@ -52,7 +52,7 @@ def make_folder(folder: Path, *, parents: bool = False) -> None:
         folder.mkdir(mode=_PRIVATE, parents=parents)
     except FileExistsError:
         return
-    with suppress(OSError):  # without it, less is removed
+    with suppress(OSError):  # without the mark, less is removed later
         (folder / _MARK).mkdir(mode=_PRIVATE)
 
 

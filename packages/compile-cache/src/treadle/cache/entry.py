@@ -47,7 +47,7 @@ def unpack(key: str, data: bytes) -> Entry:
 
 
 def size_of(beginning: bytes) -> int:
-    """Return the size of an entry as its header says; 0 for what is no entry."""
+    """Return the size of an entry as its header says; 0 if it is not an entry."""
     if len(beginning) < _HEADER.size or not beginning.startswith(MAGIC):
         return 0
     _, _, description_size, payload_size, _ = _HEADER.unpack_from(beginning)

@@ -15,7 +15,7 @@ from treadle.cache.entry import size_of
 _CHUNK = 1 << 20
 _LARGEST = 1 << 30  # bytes of a file that is made by a compiler; reading a larger one would take for ever
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-# Opening a pipe would wait for somebody to write into it.
+# Opening a pipe would wait for a writer.
 _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _BY_FOLDER = os.open in os.supports_dir_fd
@@ -51,7 +51,7 @@ class UnsafeFileError(OSError):
 
 @contextmanager
 def _opened(path: Path, access: Access) -> Iterator[FileIO]:
-    """Open a regular file in a folder that is no link, for reading; both are checked once they are open."""
+    """Open a regular file for reading, in a folder that is not a link; both are checked once they are open."""
     if not _BY_FOLDER:
         handle = os.open(path, os.O_RDONLY | _FILE | _BINARY)
     else:

@@ -39,7 +39,7 @@ class _Places(Mapping[str, str]):
             "hostname": platform.node,
             "numpy_version": lambda: installed_version("numpy") or "none",
             "platform": platform.platform,
-            # platform.processor() starts a process on Linux; the machine type is what it tells there.
+            # On Linux platform.processor() starts a process, to return the machine type.
             "processor": platform.machine,
             "python_bitwidth": lambda: str(sys.maxsize.bit_length() + 1),
             "python_int_bitwidth": lambda: str(sys.maxsize.bit_length() + 1),

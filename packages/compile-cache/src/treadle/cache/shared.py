@@ -1,4 +1,4 @@
-"""Further folders of entries that are only read: filled once, used by many workers."""
+"""Shared folders of entries, which are only read: filled once, used by many workers."""
 
 import os
 import stat
@@ -106,7 +106,7 @@ class SharedFolders:
 
 
 def _on_the_way(folder: Path) -> Iterator[Path]:
-    """Yield a folder and all that it is in, as it is written and as it is once links are followed."""
+    """Yield a folder and all that contain it, as written and with links followed."""
     real = Path(os.path.realpath(folder))
     yield from dict.fromkeys((folder, *folder.parents, real, *real.parents))
 

@@ -52,8 +52,8 @@ class Sources:
     def stamp(self, root: str) -> str | None:
         """Return a text that changes with the code of a root; None where the code cannot be known.
 
-        That is so where there is no file, and where a file was changed after this process began: what was loaded may
-        be older.
+        That is so where there is no file, and where a file was changed after this process began: the loaded code may be
+        older.
         """
         with self._lock:
             if root not in self._stamps:
@@ -172,7 +172,7 @@ def _python_files(folders: list[str]) -> Iterator[str]:
 
 
 def _loaded_of(root: str) -> list[ModuleType]:
-    """Return the loaded modules of a root; only those of a package are worth a walk over thousands of modules."""
+    """Return the loaded modules of a root; for one that is not a package, without a walk over thousands of modules."""
     loaded = sys.modules.get(root)
     if loaded is not None and not hasattr(loaded, "__path__"):
         return [loaded]
@@ -181,7 +181,7 @@ def _loaded_of(root: str) -> list[ModuleType]:
 
 
 def _used_by(module: ModuleType) -> set[str]:
-    """Return the modules that a module holds, and those that the objects that it holds come from."""
+    """Return the modules that a module refers to, and those that define the objects it refers to."""
     used = set()
     for value in list(vars(module).values()):
         name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)

@@ -25,20 +25,12 @@ from treadle.cache.directory import (
 )
 from treadle.cache.entry import MAGIC
 from treadle.cache.errors import CacheWarning
-from treadle.cache.files import (
-    Access,
-    begins_with,
-    checksum_of,
-    own,
-    read_entry,
-    renew,
-    write_atomically,
-)
+from treadle.cache.files import Access, begins_with, checksum_of, own, read_entry, renew, write_atomically
 from treadle.cache.shared import SharedFolders
 from treadle.cache.survey import NOTE, SizeNote, survey
 from treadle.config import new_lock, warn_user
 
-_GRACE = 7 * 24 * 60 * 60.0  # seconds between the age at which a file is used no more and its removal
+_GRACE = 7 * 24 * 60 * 60.0  # seconds from the age at which a file is no longer used to its removal
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind
 _GUESTS = ("inductor",)
 _NESTED = ("support",)
@@ -47,7 +39,7 @@ _KEPT = re.compile(r"[0-9a-f]{64}(\.entry|-[0-9a-f]{32}\..+)")
 _CLAIMS = re.compile(r"[0-9a-f]{64}.*\.(lock|claim)")
 _UNFINISHED = re.compile(r"\.(write|make)-.+")
 _SURELY_UNFINISHED = re.compile(r"\.(write|make)-[a-z0-9_]{8}")  # as tempfile names them
-_ROOM = 1 << 22  # bytes that a directory must still take for a failure not to be blamed on a full disk
+_ROOM = 1 << 22  # bytes: where a directory takes this many, a failure is not blamed on a full disk
 
 
 class _NotKeptError(OSError):
@@ -125,7 +117,7 @@ class Store:
     def _make_shard(self, shard: Path) -> None:
         try:
             make_shard(shard)
-        except FileNotFoundError:  # somebody removed the directory meanwhile
+        except FileNotFoundError:  # another process removed the directory meanwhile
             self._restore()
             make_shard(shard)
 
@@ -185,7 +177,7 @@ class Store:
     def _write(self, folder: Path, key: str, data: bytes) -> None:
         try:
             write_atomically(folder / f"{key}.entry", data)
-        except FileNotFoundError:  # somebody purged the directory meanwhile, with what was being written
+        except FileNotFoundError:  # another process purged the directory meanwhile, with the unfinished file
             self._make_shard(folder)
             write_atomically(folder / f"{key}.entry", data)
 
@@ -257,10 +249,10 @@ class Store:
                 return self._make_in(folder, work, key, suffix, make)
             except Exception as error:
                 # Makers start compilers, whose errors say in other words that the disk is full.
-                ours = work is None or isinstance(error, _NotKeptError)
-                if not ours and not _is_disk_error(error, folder) and _has_room(folder):
+                is_cache_error = work is None or isinstance(error, _NotKeptError)
+                if not is_cache_error and not _is_disk_error(error, folder) and _has_room(folder):
                     raise
-                self._warn(str(error) if ours else f"there is no room left: {type(error).__name__}")
+                self._warn(str(error) if is_cache_error else f"there is no room left: {type(error).__name__}")
         folder = self._temporary_folder()
         return self._make_in(folder, Path(tempfile.mkdtemp(prefix=".make-", dir=folder)), key, suffix, make)
 
@@ -358,7 +350,7 @@ class Store:
             return self._temporary
 
     def _grow(self, size: int, written: Path) -> None:
-        """Take account of a file that was written, and remove the oldest ones if there are too many."""
+        """Count a file that was written, and remove the oldest ones if there are too many."""
         root = self._root
         if root is None:
             return
@@ -538,7 +530,7 @@ _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, 
 
 
 def _is_disk_error(error: Exception, folder: Path) -> bool:
-    """Whether an error tells of the disk, or of a file in the folder, rather than of what was to be made."""
+    """Whether an error is about the disk, or a file in the folder, rather than about what was to be made."""
     if not isinstance(error, OSError):
         return False
     return error.errno in _DISK_ERRORS or str(error.filename).startswith(str(folder))
