@@ -22,14 +22,7 @@ from treadle.rewrite.errors import (
     RuleFaultError,
     UnknownTagError,
 )
-from treadle.rewrite.explanation import (
-    Explanation,
-    RuleCard,
-    comparison_page,
-    rules_for,
-    show_rewrites,
-    why_not,
-)
+from treadle.rewrite.explanation import Explanation, RuleCard, comparison_page, rules_for, show_rewrites, why_not
 from treadle.rewrite.graphs import rewrite_graph
 from treadle.rewrite.inner import rewrite_inner_graphs
 from treadle.rewrite.inplace import IN_PLACE, overwrite

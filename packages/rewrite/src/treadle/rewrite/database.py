@@ -38,7 +38,7 @@ class Traits(TypedDict, total=False):
     position: float
     final: bool
     cleanup: bool
-    # Tags by which queries leave it out, and do not find it.
+    # Tags by which queries exclude it but do not find it.
     silent: tuple[str, ...]
 
 
@@ -106,7 +106,7 @@ class RewriteDatabase:
         Raises
         ------
         RewriterTypeError
-            If something else is given, or a tag is no string.
+            If something else is given, or a tag is not a string.
         DuplicateRegistrationError
             If the name is taken, or a tag is another's name; the message names both places. Nothing has changed then.
         """
@@ -184,7 +184,7 @@ class RewriteDatabase:
                 raise DuplicateRegistrationError(msg)
 
     def _check_elsewhere(self, name: str, member: Member, place: str, may_replace: bool) -> None:
-        """Refuse an id that another rule has in the databases around: what is printed must be what is excluded."""
+        """Refuse an id that another rule has in the databases around: reports and queries go by it."""
         for entry in self._family():
             if entry.name == name and entry.member is not member and not (may_replace and name in self._entries):
                 msg = (
@@ -275,7 +275,7 @@ class RewriteDatabase:
         return len(self.entries())
 
     def __bool__(self) -> bool:
-        """A database is true, an empty one too."""
+        """Return True, for an empty database too."""
         return True
 
     def _entry(self, tag: str) -> Entry:
@@ -426,7 +426,7 @@ class RewriteDatabase:
         return answer
 
     def _options(self) -> object:
-        """Return the options that an answer depends on, of databases inside as well."""
+        """Return the options that an answer depends on, also through databases inside."""
         return config.optdb__position_cutoff, config.optdb__max_use_ratio
 
     def _made(self, query: RewriteDatabaseQuery, selected: Selected) -> Any:

@@ -20,8 +20,8 @@ def rewrite_inner_graphs(fgraph: FunctionGraph, rewriter: GraphRewriter, report:
     fgraph
         The graph; ops take each other's places in it.
     rewriter
-        What rewrites each inner graph. It must leave out in-place work: what inside an op may be overwritten is
-        decided anew where it is linked.
+        What rewrites each inner graph. It must leave out in-place work: what may be overwritten inside an op is
+        decided where the op is linked.
     report
         Takes in which rules failed, if given.
 

@@ -35,11 +35,7 @@ OPTIONS: tuple[Option[object], ...] = (
         choice("regular", "fast"),
     ),
     Option(
-        "optimizer_verbose",
-        False,
-        "Print each rewrite that is applied to standard output.",
-        BOOL,
-        affects_code=False,
+        "optimizer_verbose", False, "Print each rewrite that is applied to standard output.", BOOL, affects_code=False
     ),
     Option(
         "optimizer_verbose_ignore",
@@ -48,12 +44,7 @@ OPTIONS: tuple[Option[object], ...] = (
         STR,
         affects_code=False,
     ),
-    Option(
-        "optdb__position_cutoff",
-        float("inf"),
-        "Rewrites at this position or a later one are left out.",
-        FLOAT,
-    ),
+    Option("optdb__position_cutoff", float("inf"), "Rewrites at this position or a later one are left out.", FLOAT),
     Option(
         "optdb__max_use_ratio",
         8.0,

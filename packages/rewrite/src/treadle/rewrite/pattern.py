@@ -134,7 +134,7 @@ _NODE, _CLASS, _SAME, _NUMBER, _CONSTANT, _TEST, _VALUE, _ONCE = range(8)
 class _Check(NamedTuple):
     kind: int
     place: int
-    wanted: Any
+    expected: Any
     part: Any
 
 
@@ -180,15 +180,15 @@ def _compile(order: _Order) -> _Program:
         if isinstance(item, _Order):
             part = item.pattern
             kind = _CLASS if isinstance(part.pattern_op, type) else _NODE
-            wanted = (part.pattern_op, part.pattern_output, len(item.args))
-            nodes.append(_Check(kind, place, wanted, part))
+            expected = (part.pattern_op, part.pattern_output, len(item.args))
+            nodes.append(_Check(kind, place, expected, part))
             pending.extend(item.args)
-            tests += [_Check(test, place, wanted, part) for test, wanted in part.pattern_tests]
+            tests += [_Check(test, place, expected, part) for test, expected in part.pattern_tests]
         elif isinstance(item, Pattern):
             first_place = places.setdefault(str(item.pattern_name), place)
             if first_place != place:
                 tests.insert(0, _Check(_SAME, place, first_place, item))
-            tests += [_Check(test, place, wanted, item) for test, wanted in item.pattern_tests]
+            tests += [_Check(test, place, expected, item) for test, expected in item.pattern_tests]
         else:
             tests.append(_Check(_CONSTANT if isinstance(item, Constant) else _NUMBER, place, item, item))
         place += 1
@@ -223,22 +223,13 @@ def _counts_uses(pattern: object) -> bool:
     return any(kind == _ONCE for kind, _ in pattern.pattern_tests) or any(map(_counts_uses, pattern.pattern_args))
 
 
-def _never(op: Op) -> bool:
-    del op
-    return False
-
-
-def _unknown(var: Variable) -> None:
-    del var
-
-
-def same_number(value: Any, wanted: complex) -> bool:
+def same_number(value: Any, expected: complex) -> bool:
     """Whether a value is the number, the sign of a zero included."""
-    if value is None or value != wanted:
+    if value is None or value != expected:
         return False
-    if wanted != 0 or isinstance(value, complex):
+    if expected != 0 or isinstance(value, complex):
         return True
-    return math.copysign(1.0, value) == math.copysign(1.0, float(wanted.real))
+    return math.copysign(1.0, value) == math.copysign(1.0, float(expected.real))
 
 
 class Law:
@@ -298,8 +289,9 @@ class Law:
         self._operands = len(lhs.pattern_args)
         self._rhs = rhs
         self._when = when
-        self._value_of = value_of or _unknown
-        self._programs = tuple(dict.fromkeys(_compile(order) for order in _orders(lhs, is_commutative or _never)))
+        self._value_of = value_of or (lambda _var: None)
+        orders = _orders(lhs, is_commutative or (lambda _op: False))
+        self._programs = tuple(dict.fromkeys(map(_compile, orders)))
         self.op: Any = lhs.pattern_op
         self.depth = _depth(lhs)
         # Known to the caller, which tries the law only where the op is.
@@ -333,9 +325,9 @@ class Law:
         if len(node.inputs) != self._operands:
             return None
         fgraph = arguments[0] if len(arguments) > 1 else None
-        for kind, wanted in self._lhs.pattern_tests:
+        for kind, expected in self._lhs.pattern_tests:
             out = standing_for(node)
-            if out is None or not self._passes(kind, out, wanted, [], fgraph):
+            if out is None or not self._passes(kind, out, expected, [], fgraph):
                 return None
         for program in self._programs:
             places = self._run(program, node, fgraph)
@@ -352,33 +344,33 @@ class Law:
     def _run(self, program: _Program, node: Apply, fgraph: FunctionGraph | None) -> list[Variable] | None:
         """Return the variables at the places of one order of operands, or None where a check fails."""
         places = list(node.inputs)
-        for kind, at, wanted, _ in program.checks:
+        for kind, at, expected, _ in program.checks:
             var = places[at]
             if kind == _NODE:
                 owner = var.owner
-                op, output, count = wanted
+                op, output, count = expected
                 if owner is None or (owner.op is not op and owner.op != op) or len(owner.inputs) != count:
                     return None
                 if not _is_output(var, owner, output):
                     return None
                 places.extend(owner.inputs)
             elif kind == _SAME:
-                if var is not places[wanted]:
+                if var is not places[expected]:
                     return None
             elif kind == _NUMBER:
-                if not same_number(self._value_of(var), wanted):
+                if not same_number(self._value_of(var), expected):
                     return None
-            elif not self._passes(kind, var, wanted, places, fgraph):
+            elif not self._passes(kind, var, expected, places, fgraph):
                 return None
         return places
 
     def _passes(
-        self, kind: int, var: Variable, wanted: Any, places: list[Variable], fgraph: FunctionGraph | None
+        self, kind: int, var: Variable, expected: Any, places: list[Variable], fgraph: FunctionGraph | None
     ) -> bool:
         """Do a check of a kind that few laws have."""
         if kind == _CLASS:
             owner = var.owner
-            op, output, count = wanted
+            op, output, count = expected
             if owner is None or not isinstance(owner.op, op) or len(owner.inputs) != count:
                 return False
             if not _is_output(var, owner, output):
@@ -386,12 +378,12 @@ class Law:
             places.extend(owner.inputs)
             return True
         if kind == _CONSTANT:
-            return var is wanted or (isinstance(var, Constant) and var.equals(wanted))
+            return var is expected or (isinstance(var, Constant) and var.equals(expected))
         if kind == _TEST:
-            return bool(wanted(var))
+            return bool(expected(var))
         if kind == _VALUE:
             value = self._value_of(var)
-            return value is not None and (wanted is None or bool(wanted(value)))
+            return value is not None and (expected is None or bool(expected(value)))
         return fgraph is not None and len(fgraph.clients.get(var, ())) == 1
 
     def _build(self, node: Apply, match: Mapping[str, Variable]) -> object:
@@ -412,12 +404,12 @@ class Law:
         """Return the first condition that fails on a node, in the order of operands that comes furthest, or None."""
         if len(node.inputs) != self._operands:
             return f"the pattern has {self._operands} operands, the node {len(node.inputs)}"
-        for kind, wanted in self._lhs.pattern_tests:
+        for kind, expected in self._lhs.pattern_tests:
             out = standing_for(node)
             if out is None:
                 return f"the node has {len(node.outputs)} outputs, and none of them stands for it"
-            if not self._passes(kind, out, wanted, [], fgraph):
-                return _explained(_Check(kind, 0, wanted, self._lhs), out, [], self._value_of(out))
+            if not self._passes(kind, out, expected, [], fgraph):
+                return _explained(_Check(kind, 0, expected, self._lhs), out, [], self._value_of(out))
         best, text = (-1, -1), None
         for program in self._programs:
             reached, passing, failure = self._first_failure(program, node, fgraph)
@@ -497,12 +489,12 @@ def _explained(check: _Check, var: Variable, places: Sequence[Variable], value: 
         meets = f"{var}, which no op computes" if var.owner is None else f"the result of {var.owner.op}"
         return f"the pattern's part {check.part} meets {meets}"
     if check.kind == _SAME:
-        return f"{check.part} stands for {places[check.wanted]} already and meets {var}, another variable"
+        return f"{check.part} stands for {places[check.expected]} already and meets {var}, another variable"
     if check.kind in {_NUMBER, _CONSTANT}:
         value_text = "which is not known to hold one number" if value is None else f"which holds {value}"
         return f"the number {check.part} meets {var}, {value_text}"
     if check.kind == _TEST:
-        return f"the condition {_name_of(check.wanted)} on {check.part} is false for {var} of type {var.type}"
+        return f"the condition {_name_of(check.expected)} on {check.part} is false for {var} of type {var.type}"
     if check.kind == _VALUE:
         value_text = "which is not known to hold one number" if value is None else f"whose value {value} is not wanted"
         return f"{check.part} meets {var}, {value_text}"

@@ -160,7 +160,7 @@ def as_position(subject: str, position: object) -> float | str:
 
 
 def as_query(*parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> RewriteDatabaseQuery:
-    """Return a query given as one, or as tags: ``"fast_run"``, ``"+stabilize"``, ``"&useless"``, ``"-fusion"``.
+    """Return a query as it is, or one made from tags: ``"fast_run"``, ``"+stabilize"``, ``"&useless"``, ``"-fusion"``.
 
     Queries for databases inside the database may follow by name.
 

@@ -1,4 +1,4 @@
-"""Tags that queries may name although no rule may carry them at the moment: modes, backends and users exclude them."""
+"""Tags that queries may name even if no rule carries them: modes, backends and users exclude them."""
 
 from __future__ import annotations
 

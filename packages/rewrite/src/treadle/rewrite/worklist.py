@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # For small graphs, a rule may change this many times the ratio (option optdb__max_use_ratio) before it is stopped.
 FEWEST_NODES = 25
-# A rewriter that does not say how deep it looks is tried again as one that looks this deep, and in sweeps besides.
+# A rewriter of unknown depth is tried again as if it looked this deep, and in sweeps as well.
 USUAL_DEPTH = 2
 # Nodes with more inputs than this are told apart by the set of ops below them, not by their order.
 FEW_INPUTS = 4
@@ -86,7 +86,7 @@ class RuleIndex:
                     self._by_kind.append((kind_or_op, i))
         self._cached: dict[type, frozenset[int]] = {}
         self.depth = max((depth_of(rule) for rule in self.rules), default=0)
-        # Classes of ops that some rule tells apart one by one, at the root and below it.
+        # Classes of ops of which rules look at single ops: at the root, and below it.
         self.single = frozenset(type(op) for op in self._by_op).union(*(_classes(kind) for kind, _ in self._by_kind))
         self.inner = frozenset(type(inner) for inner in map(inner_of, self.rules) if inner is not None)
         # The first fields of each rule's `Slot`.
@@ -129,7 +129,7 @@ def _traits_of(rule: NodeRewriter) -> tuple[NodeRewriter, str, Callable[..., obj
 
 
 def depth_of(rule: NodeRewriter) -> int:
-    """Return how many levels of nodes a rule is taken to look at."""
+    """Return how many levels of nodes a rule is assumed to look at."""
     return USUAL_DEPTH if rule.depth is None else rule.depth
 
 
@@ -219,7 +219,7 @@ class Worklist:
     # The loop
 
     def start(self, order: Iterable[Apply]) -> None:
-        """Let nodes wait, in order."""
+        """Queue nodes, in order."""
         self._run.take()
         nodes = [node for node in order if self.plan(node.op).reach]
         self._limit = self._ratio * max(FEWEST_NODES, len(self._graph))

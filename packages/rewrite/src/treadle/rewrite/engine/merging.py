@@ -20,7 +20,7 @@ class MergeFeature(Feature):
 
     A key holds the op and the identities of the inputs, equal constants standing for each other. So each costs the
     same however large the graph below is. An entry may be out of date: the node that is found is compared again, and
-    a node whose inputs changed is entered anew.
+    a node whose inputs changed is entered again.
 
     Nodes that overwrite an input, and nodes whose result is overwritten, are never merged.
     """
@@ -36,7 +36,7 @@ class MergeFeature(Feature):
         self._destroyers = False
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Let every node wait to be merged, each after those it needs."""
+        """Queue every node to be merged, each after those it needs."""
         for node in fgraph.toposort():
             self.on_import(fgraph, node, None)
         for i, out in enumerate(fgraph.outputs):
@@ -47,7 +47,7 @@ class MergeFeature(Feature):
                     fgraph.change_node_input(user, 0, chosen, SAME_CONSTANT, check=False)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Let the node wait to be entered."""
+        """Queue the node to be entered."""
         self.pending.append(node)
         if node.op.destroy_map:
             self._destroyers = True
@@ -55,7 +55,7 @@ class MergeFeature(Feature):
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
-        """Note that the node is to be entered anew, once, however many of its inputs change meanwhile."""
+        """Note that the node is to be entered again, once, however many of its inputs change meanwhile."""
         if node.outputs and reason != SAME_CONSTANT:
             self.stale[node] = None
 
@@ -74,7 +74,7 @@ class MergeFeature(Feature):
     def enter_new(self, fgraph: FunctionGraph) -> int:
         """Merge new nodes; return how many were removed."""
         merged = 0
-        # What comes in together is in order of evaluation, so that nodes are merged from the inputs up.
+        # New nodes are in order of evaluation, so that they are merged from the inputs up.
         while self.pending:
             batch, self.pending = self.pending, []
             merged += sum(self.enter(fgraph, node) for node in batch)

@@ -219,7 +219,7 @@ class Run(Feature):
             self._merged(merging.enter_new(self.fgraph))
 
     def freshen(self, node: Apply) -> bool:
-        """Infer a node's types anew and merge it, as changes of its inputs ask for; return whether it was removed.
+        """Infer a node's types again and merge it, as changes of its inputs ask for; return whether it was removed.
 
         This waits until the node is looked at: many inputs of a wide node may change one after the other.
         """
@@ -236,7 +236,7 @@ class Run(Feature):
         return removed
 
     def settle(self) -> int:
-        """Infer types anew and merge until neither has anything left to do; return the number of nodes merged."""
+        """Infer types again and merge until neither has anything left to do; return the number of nodes merged."""
         merged = 0
         merging = self.merging
         while self.refined or (merging is not None and (merging.pending or merging.stale)):
@@ -253,7 +253,7 @@ class Run(Feature):
         return count
 
     def _refine(self, node: Apply) -> None:
-        """Infer a node's types anew, now that an input is known better."""
+        """Infer a node's types again, now that an input is known better."""
         graph = self.fgraph
         if node not in graph:
             return
