@@ -105,7 +105,7 @@ def evaluate(variable: Variable, values: Mapping[Value, Value], mode: Any = None
 
 
 def _frozen(value: Value) -> Value:
-    """Return a key that is equal only for arguments of `function` that mean the same."""
+    """Return a hashable key that is equal only for arguments of `function` that mean the same."""
     if isinstance(value, Mapping):
         return dict, tuple((_frozen(k), _frozen(v)) for k, v in value.items())
     if isinstance(value, list | tuple):

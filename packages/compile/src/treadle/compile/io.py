@@ -102,7 +102,7 @@ class In:
         self.allow_downcast = allow_downcast
         self.implicit = bool(implicit)
         self.value = value
-        # The cell of the default; one of the function's own is made when a function is.
+        # The cell of the default, if the user passed one; else each function gets one of its own.
         self.container: Container | None = self._given_container()
         if value is not None and self.container is None:
             # `function` may still say whether a downcast is allowed.

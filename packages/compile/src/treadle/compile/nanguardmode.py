@@ -68,14 +68,14 @@ class Guard:
             raise NanGuardError(message)
 
     def check_input(self, var: Variable, value: Value) -> None:
-        """Look at the value of an input or of a shared variable."""
+        """Check the value of an input or of a shared variable."""
         fault = self.fault(var, value)
         if fault is not None:
             kind = "shared variable" if isinstance(var, SharedVariable) else "input"
             self.report(f"NanGuardMode: {fault} in the {kind} {var} of type {var.type}: {value_text(value)}.")
 
     def check_output(self, node: Apply, at: int, value: Value, arguments: Sequence[Value]) -> None:
-        """Look at a value that a node has computed."""
+        """Check a value that a node has computed."""
         var = node.outputs[at]
         fault = self.fault(var, value)
         if fault is None:
@@ -121,7 +121,7 @@ class GuardedProgram(Program):
         return self._program(*inputs)
 
     def _guarded(self, node: Apply, function: Compute) -> Compute:
-        """Return a function that computes a node and looks at what comes out."""
+        """Return a function that computes a node and checks its outputs."""
         places = [i for i, out in enumerate(node.outputs) if is_guarded(out) and not is_constant(out, self._roots)]
         if not places:
             return function

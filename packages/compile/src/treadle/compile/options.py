@@ -26,7 +26,7 @@ _LINKERS = tuple(dict.fromkeys(("auto", "py", "vm", "vm_nogc", *LINKER_REQUIREME
 
 
 def _one_of(setting: object, names: tuple[str, ...], *, capitals: bool) -> str:
-    """Return the name that is meant, however it is capitalised; an installed backend's is one too."""
+    """Return the mode or linker of this name, in any capitals; those of installed backends count too."""
     if not isinstance(setting, str):
         raise TypeError(setting)
     installed = discover("treadle.backends")
@@ -39,15 +39,15 @@ def _one_of(setting: object, names: tuple[str, ...], *, capitals: bool) -> str:
 
 
 def _registered(table: str) -> set[str]:
-    """Return, in small letters, the modes or linkers that have names, those of entry points included."""
+    """Return, in lower case, the names of modes or linkers, those of entry points included."""
     published = discover("treadle.modes") if table == "predefined_modes" else {}
-    # No program can have registered any as long as the module is not there.
+    # Until the module is loaded, no program can have registered any.
     names = getattr(sys.modules.get("treadle.compile.mode"), table, ())
     return {str(name).lower() for name in (*names, *published)}
 
 
 def _parse_mode(setting: object) -> Any:
-    # A Mode itself will do; its class is not imported here, so that reading an option does not import treadle.compile.
+    # A Mode is accepted too; its class is not imported here, so that reading an option does not import treadle.compile.
     return setting if callable(getattr(setting, "make_linker", None)) else _one_of(setting, _MODES, capitals=True)
 
 
@@ -58,7 +58,7 @@ def _parse_linker(setting: object) -> str:
 
 
 def _further_aliases(name: str) -> set[str]:
-    """Return the aliases of the installed backends, which must be loaded to tell; none for a name that is known."""
+    """Return the aliases of the installed backends, loading these; none for a name that is known anyway."""
     installed = discover("treadle.backends")
     if name in _LINKERS or name in installed:
         return set()
@@ -72,7 +72,7 @@ def _further_aliases(name: str) -> set[str]:
 
 
 def _fastest_linker() -> str:
-    """Return `auto`, which loads the backends to look for the fastest; that of the VM where there is no other."""
+    """Return `auto`, which loads the backends to find the fastest; `vm` where there is no other."""
     return "auto" if len(discover("treadle.backends")) > 1 else "vm"
 
 

@@ -34,7 +34,7 @@ _ACTIONS = {
     "verify": "check every entry against its checksum; exit status 1 if one is damaged",
     "directory": "print the compile directory",
 }
-# Parts of which there are many are shown to this length.
+# Values of parts are cut to this length.
 _LONGEST = 70
 _MOST_SHOWN = 12
 
@@ -80,7 +80,7 @@ def _say(console: Console, text: str) -> None:
 
 
 def _refuse(text: str) -> int:
-    """Say what cannot be explained, and return the exit status of that."""
+    """Print why something cannot be explained, and return the exit status."""
     sys.stderr.write(f"cache explain: {text}\n")
     return 2
 
@@ -174,9 +174,9 @@ class _MakerReader(pickle.Unpickler):
     _begun = False
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a pickle names; what restores a function only returns what it was made from.
+        """Return what a pickle names; in place of what restores a function, a function that returns its maker.
 
-        The pickle of a function, or of several, names that first: nothing of another one is run.
+        The pickle of a function, or of several, names that first: nothing of another pickle is run.
         """
         if module == "treadle.compile.functions.function" and name == "_restore":
             self._begun = True
@@ -193,7 +193,7 @@ def _parts(info: EntryInfo) -> dict[str, str]:
 
 
 def _compare(console: Console, cache: Cache, key: str, parts: Mapping[str, str]) -> None:
-    """Say in which parts the key differs from the nearest other entry, and show the parts."""
+    """Print in which parts the key differs from the nearest other entry, and all parts."""
     entries = [info for info in cache.list() if info.key != key and "parts" in info.meta]
     if entries:
         nearest = min(entries, key=lambda info: _distance(parts, _parts(info)))

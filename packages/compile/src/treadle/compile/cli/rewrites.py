@@ -1,4 +1,4 @@
-"""``treadle rewrites``: which rules there are, and why one did not apply to an expression of a program."""
+"""``treadle rewrites``: lists rules, and explains why one did not apply to an expression of a program."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def _loaded(subject: str) -> Any:
         raise _SubjectError(msg)
     names = _run_program(path)
     if name not in names:
-        known = ", ".join(sorted(n for n, v in names.items() if isinstance(v, Variable) or hasattr(v, "maker")))
-        msg = f"rewrites: {file} defines no {name!r}. Its variables and functions: {known or 'none'}."
+        usable = ", ".join(sorted(n for n, v in names.items() if isinstance(v, Variable) or hasattr(v, "maker")))
+        msg = f"rewrites: {file} defines no {name!r}. Its variables and functions: {usable or 'none'}."
         raise _SubjectError(msg)
     return names[name]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def is_same(kind: Type, before: Value, after: Value) -> bool:
-    """Whether a value is as it was."""
+    """Whether a value is unchanged."""
     return _judged(kind, before, lambda: kind.values_eq(before, after))
 
 

@@ -33,10 +33,7 @@ class Implementations:
     """
 
     def __init__(
-        self,
-        backends: Sequence[Backend],
-        python: bool,
-        make_inner: Callable[[AbstractFunctionGraph], Compute],
+        self, backends: Sequence[Backend], python: bool, make_inner: Callable[[AbstractFunctionGraph], Compute]
     ) -> None:
         self.backends = tuple(backends)
         self.python = python
@@ -116,7 +113,7 @@ def one_node_program(node: Apply, linker: ProgramLinker) -> Compute | None:
     except LoweringError:
         return None
     if isinstance(program, VMProgram):
-        # A Python step: no implementation of its own.
+        # A Python step is no implementation of the backend's own.
         return None
     places = [node.inputs.index(x) for x in inputs]
 

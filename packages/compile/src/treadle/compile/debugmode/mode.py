@@ -29,7 +29,7 @@ class DebugMode(Mode):
     optimizer
         As for `Mode`.
     stability_patience
-        How often the graph is rewritten anew to find rules that depend on chance. Option ``DebugMode__patience`` if
+        How often the graph is rewritten again to find rules that depend on chance. Option ``DebugMode__patience`` if
         None.
     check_c_code
         Whether C is compared. Option ``DebugMode__check_c`` if None.

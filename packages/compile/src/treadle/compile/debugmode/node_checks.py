@@ -197,7 +197,7 @@ class NodeChecker:
         if kind == "previous":
             return [[out.type.copy_value(value) for out, value in pairs]]
         if kind == "initial":
-            # What the call before left, perhaps of another shape.
+            # The outputs of the call before, perhaps of another shape.
             if any(out not in self._earlier for out in node.outputs):
                 return []
             return [[out.type.copy_value(self._earlier[out]) for out in node.outputs]]

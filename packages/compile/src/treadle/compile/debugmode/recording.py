@@ -30,7 +30,7 @@ class Recorder(Feature):
     def __init__(self) -> None:
         self.changes: list[Change] = []  # without those that were undone
         self.nodes: dict[Apply, None] = {}
-        # The first input that a node had at a place that was changed later.
+        # The first inputs of nodes at positions that were changed later.
         self._first: dict[tuple[Apply, int], Variable] = {}
         self._inputs: list[Variable] = []
 
@@ -77,7 +77,7 @@ class Recorder(Feature):
         return [self._first.get((node, i), x) for i, x in enumerate(node.inputs)]
 
     def script(self) -> list[str]:
-        """Return every change in words that are the same whenever the same is done to an equal graph."""
+        """Return a text of every change, which is the same whenever the same is done to an equal graph."""
         names: dict[Variable, str] = {var: f"input {k} of type {var.type}" for k, var in enumerate(self._inputs)}
         for k, node in enumerate(self.nodes):
             # Nodes are told apart by the order in which they came: whether that varies by chance is the question.
@@ -96,7 +96,7 @@ def _text(var: Variable) -> str:
 
 
 def outline(fgraph: FunctionGraph) -> list[str]:
-    """Return a graph in words that are the same for graphs of the same form."""
+    """Return a text of a graph, line by line, that is the same for graphs of the same form."""
     numbers: dict[Variable, str] = {var: f"i{k}" for k, var in enumerate(fgraph.inputs)}
     lines = []
     for node in fgraph.toposort():

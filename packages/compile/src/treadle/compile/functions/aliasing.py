@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.compile.errors import FunctionTypeError
-from treadle.graph import (
-    DestroyHandler,
-    SharedVariable,
-    Supervisor,
-    deep_copy_op,
-    memory_roots,
-    roots_of,
-    view_op,
-)
+from treadle.graph import DestroyHandler, SharedVariable, Supervisor, deep_copy_op, memory_roots, roots_of, view_op
 from treadle.link.vm import unsafe_overwrites
 
 if TYPE_CHECKING:
@@ -114,10 +106,8 @@ def insert_deepcopy(
     ----------
     fgraph
         The rewritten graph; its ``update_mapping`` tells which outputs are new values of inputs.
-    wrapped_inputs
-        An In for each input of the graph.
-    wrapped_outputs
-        An Out for each output of the graph.
+    wrapped_inputs, wrapped_outputs
+        An In for each input of the graph, and an Out for each output.
     views
         Whether to mark the outputs that may share memory and do, so that a program need not copy them.
     """

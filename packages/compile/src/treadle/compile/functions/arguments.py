@@ -1,4 +1,4 @@
-"""From the arguments of a call to one value for each input: the slow, explaining way."""
+"""From the arguments of a call to one value for each input, with errors that explain what does not fit."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Signature:
             slots[place] = value
         unknown = [key for key in kwargs if key not in self._by_name]
         if unknown:
-            known = [i.name for i in self.inputs if i.name]
-            near = [name for key in unknown for name in difflib.get_close_matches(key, known, n=1)]
+            names = [i.name for i in self.inputs if i.name]
+            near = [name for key in unknown for name in difflib.get_close_matches(key, names, n=1)]
             hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
             msg = f"{self.title}: no input has the name {' or '.join(map(repr, unknown))}.{hint} Call {self}."
             raise CallError(msg)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StripPickler(pickle.Pickler):
-    """Pickler that leaves out where variables and nodes were built, and what else it is told to.
+    """Pickler that leaves out where variables and nodes were built, and further tags and values on request.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exporting a function: its graph, and what its inputs and outputs are, handed to its linker."""
+"""Exporting a function: its graph, and a description of its inputs and outputs, go to its linker."""
 
 from __future__ import annotations
 

@@ -99,14 +99,7 @@ def function(
     with frozen():
         chosen = get_mode(mode)
         specification = specify(
-            inputs,
-            outputs,
-            updates,
-            givens,
-            no_default_updates,
-            rebuild_strict,
-            on_unused_input,
-            allow_input_downcast,
+            inputs, outputs, updates, givens, no_default_updates, rebuild_strict, on_unused_input, allow_input_downcast
         )
         maker: FunctionMaker = chosen.function_maker(
             specification,

@@ -129,13 +129,7 @@ class Function:
     # What the caller calls
 
     def bind(self, args: Sequence[Value], rest: Sequence[Value], kwargs: dict[str, object]) -> list[Value]:
-        """Match arguments to inputs and convert them: the slow, explaining way.
-
-        Raises
-        ------
-        CallError
-            If they do not match or do not fit.
-        """
+        """Match arguments to inputs and convert them, with errors that explain what does not fit."""
         return arguments_of(self, args, rest, kwargs)
 
     def explain(self, error: NodeError) -> None:
@@ -166,15 +160,15 @@ class Function:
         positions = range(len(spec.outputs))
         by_key = {} if spec.keys is None else {key: i for i, key in enumerate(spec.keys)}
         if isinstance(subset, list | tuple):
-            indices: list[Value] = [by_key.get(item, item) for item in subset if _hashable(item)]
+            indices: list[Value] = [by_key.get(item, item) for item in subset if type(item).__hash__ is not None]
             places = tuple(int(i) for i in indices if isinstance(i, Integral) and i in positions)
             if len(places) == len(subset):
                 return places
-        shown = f"0 to {len(spec.outputs) - 1}" if spec.outputs else "none"
+        indices_text = f"0 to {len(spec.outputs) - 1}" if spec.outputs else "none"
         keys = "" if spec.keys is None else f" and the keys {', '.join(map(repr, spec.keys))}"
         msg = (
             f"{self.signature.title}: output_subset must be a list of outputs, got {text_of(subset)}. There are the "
-            f"positions {shown}{keys}."
+            f"positions {indices_text}{keys}."
         )
         raise CallError(msg)
 
@@ -459,10 +453,6 @@ class Function:
                     raise AliasedMemoryError(msg)
                 warnings.warn(msg, FunctionWarning, stacklevel=4)
                 return
-
-
-def _hashable(item: object) -> bool:
-    return type(item).__hash__ is not None
 
 
 def _restore(

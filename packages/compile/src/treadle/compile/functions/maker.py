@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.compile.functions.aliasing import add_supervisor_to_fgraph, insert_deepcopy
@@ -246,7 +245,7 @@ class FunctionMaker:
         if maker.profile is None and specification.computes_as(self.specification):
             maker._program = self._program
             maker.report = self.report
-            maker.load_fgraph_with(partial(_clone_of, self))
+            maker.load_fgraph_with(lambda: self.fgraph.clone())  # noqa: PLW0108 - the graph is loaded late
         return maker
 
     def where(self) -> str:
@@ -267,11 +266,6 @@ class FunctionMaker:
         profile = None if self.profile is None else self.profile.settings()
         arguments = (self.mode, self.accept_inplace, profile, self.name, self.trust_input, self.source_line)
         return _remake, (type(self), self.specification, arguments, values)
-
-
-def _clone_of(maker: FunctionMaker) -> FunctionGraph:
-    # Called late, since the graph may still have to be loaded.
-    return maker.fgraph.clone()
 
 
 def _profile_for(profile: object, name: str | None) -> profiling.ProfileStats | None:

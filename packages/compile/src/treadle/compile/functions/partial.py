@@ -5,7 +5,7 @@ value: it computes what is written and where, and the caller writes it into the 
 that it holds anyway. Everything that reads the old value has run by then. The same holds for an argument that the call
 may overwrite, where an output is that argument with a part changed.
 
-A value that anybody else can still see is copied first, once: whoever borrowed it never sees it change. What is
+A value that somebody else still refers to is copied first, once: whoever borrowed it never sees it change. What is
 overwritten is kept until all of the call has succeeded.
 """
 
@@ -88,7 +88,7 @@ def split(fgraph: FunctionGraph, spec: Specification) -> Split | None:
         return None
     updates = []
     for k, (root, nodes) in chains.items():
-        steps = tuple((_changer(node), tuple(positions[x] for x in node.inputs[1:])) for node in nodes)
+        steps = tuple((cast("ChangesPart", node.op), tuple(positions[x] for x in node.inputs[1:])) for node in nodes)
         updates.append(PartialUpdate(k, fgraph.inputs.index(root), steps))
     return Split(graph, Writes(tuple(v.type for v in outputs), tuple(constants), tuple(updates)))
 
@@ -117,10 +117,6 @@ def _chain(fgraph: FunctionGraph, k: int) -> tuple[Variable, list[Apply]]:
     return var, nodes[::-1]
 
 
-def _changer(node: Apply) -> ChangesPart:
-    return cast("ChangesPart", node.op)  # `_chain` has found no others
-
-
 def _may_be_written(fgraph: FunctionGraph, spec: Specification, k: int, root: Variable, first: Apply) -> bool:
     if isinstance(root, Constant) or root not in fgraph.inputs:
         return False
@@ -145,10 +141,10 @@ class PartialWriter:
         self._shared = [u.input >= len(spec.inputs) for u in writes.updates]
         self._steps = [u.steps for u in writes.updates]
 
-    def write(self, targets: list[Value], values: Sequence[Value], kept: list[Value]) -> None:
-        """Write; a copy takes the place of a target that somebody else can see. `values` are those that steps point at.
+    def write(self, targets: list[Value], values: Sequence[Value], undo_steps: list[Value]) -> None:
+        """Write; a copy replaces a target that somebody else refers to. `values` are those that steps point at.
 
-        `kept` gets, before each change, what undoes it; and None at last, when everything is written.
+        `undo_steps` gets, before each change, what undoes it; and None at last, when everything is written.
         """
         with vm_scope():
             for k, steps in enumerate(self._steps):
@@ -158,13 +154,13 @@ class PartialWriter:
                 for op, places in steps:
                     inputs = [targets[k], *[values[i] for i in places]]
                     part = op.keep_part(inputs)
-                    kept.append((op, inputs, part))
+                    undo_steps.append((op, inputs, part))
                     op.change_part(inputs, part)
-        kept.append(None)
+        undo_steps.append(None)
 
-    def undo(self, kept: list[Value], error: BaseException, inputs: Sequence[Value]) -> None:
+    def undo(self, undo_steps: list[Value], error: BaseException, inputs: Sequence[Value]) -> None:
         """Undo what was written, and raise the error of the node that failed, computing again from `inputs`."""
-        for op, operands, part in reversed(kept):
+        for op, operands, part in reversed(undo_steps):
             op.restore_part(operands, part)
         if isinstance(error, Exception):
             node_error = replay(self._maker.fgraph, self._copied(inputs), error)

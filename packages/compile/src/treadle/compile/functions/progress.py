@@ -23,13 +23,13 @@ else:
     rich_console = lazy_module("rich.console")
     rich_progress = lazy_module("rich.progress")
 
-# A compilation is shown once it has taken so many seconds, and then so often.
+# A compilation is shown once it has taken PATIENCE seconds, and updated every INTERVAL seconds.
 PATIENCE = 2.0
 INTERVAL = 0.2
 
 
 class _Compilation:
-    """A compilation that runs now."""
+    """A running compilation."""
 
     __slots__ = ("begun", "spans", "task", "title")
 
@@ -40,7 +40,7 @@ class _Compilation:
         self.task: rich_progress.TaskID | None = None  # its line in the display, once it is shown
 
     def text(self) -> str:
-        """Return what it is doing now."""
+        """Return what the compilation is doing now."""
         path = self.spans.path
         return f"compiling {self.title}: {' / '.join(path)}" if path else f"compiling {self.title}"
 
@@ -93,7 +93,7 @@ class Progress:
                 self._watcher.start()
 
     def _forget(self) -> None:
-        """Leave behind what belongs to the parent process: its thread and display."""
+        """Drop what belongs to the parent process: its thread and display."""
         self._running, self._watcher, self._display = [], None, None
 
     def _leave(self, entry: _Compilation) -> None:
@@ -162,7 +162,7 @@ def is_wanted() -> bool:
 
 
 def _is_terminal(stream: object) -> bool:
-    """Whether a stream, which may be None, closed, or any object of the user's, is a terminal."""
+    """Whether a stream, which may be None, closed, or any object, is a terminal."""
     asks = getattr(stream, "isatty", None)
     return asks is not None and not getattr(stream, "closed", False) and bool(asks())
 

@@ -122,7 +122,7 @@ def _update(target: object, new: object) -> Variable:
 def shared_in(
     variables: Sequence[Variable], inputs: Collection[Variable], replaced: Mapping[Variable, Variable]
 ) -> list[SharedVariable]:
-    """Return the shared variables that variables depend on after replacement, in the order in which a walk meets them.
+    """Return the shared variables that variables depend on after replacement, in the order of a walk upwards.
 
     What is above an input is not needed. Replacements are not searched for what is to be replaced, as in
     `clone_replace`.

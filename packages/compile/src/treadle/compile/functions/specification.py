@@ -71,13 +71,7 @@ class Specification:
         return FunctionGraph(ins, outs, update_mapping=updated)
 
     def completed(self, fgraph: FunctionGraph) -> FunctionGraph:
-        """Return a graph between the inputs and outputs with what is missing: shared variables and updates.
-
-        Raises
-        ------
-        FunctionValueError
-            If its inputs and outputs are others.
-        """
+        """Return a graph between the inputs and outputs with what is missing: shared variables and updates."""
         ins, outs = [i.variable for i in self.inputs], [o.variable for o in self.outputs]
         explicit = [v for v in fgraph.inputs if not isinstance(v, SharedVariable)]
         if explicit != ins or list(fgraph.outputs) != outs:
@@ -163,15 +157,7 @@ class Specification:
         return replace(self, outputs=outputs, keys=None, single=False, shared=shared)
 
     def swapped(self, swap: object) -> Specification:
-        """Return the same with some shared variables in the places of others.
-
-        Raises
-        ------
-        FunctionValueError
-            If a variable is not one of the function's, or two updates of one variable result.
-        FunctionTypeError
-            If no dict is given, or a replacement is no shared variable, or of another type.
-        """
+        """Return the same with some shared variables in the places of others."""
         if not isinstance(swap, Mapping):
             msg = f"copy: swap must be a dict, got {text_of(swap)}. Write {{old: new}}, with two shared variables."
             raise FunctionTypeError(msg)
@@ -204,8 +190,8 @@ class Specification:
 def _replacement(old: SharedVariable, new: object) -> SharedVariable:
     if isinstance(new, SharedVariable) and new.type == old.type:
         return new
-    shown = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else text_of(new)
-    msg = f"copy: {old} of type {old.type} can be swapped for a shared variable of the same type, got {shown}."
+    described = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else text_of(new)
+    msg = f"copy: {old} of type {old.type} can be swapped for a shared variable of the same type, got {described}."
     raise FunctionTypeError(msg)
 
 

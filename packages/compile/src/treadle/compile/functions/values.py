@@ -25,7 +25,7 @@ DUPLICATE = Duplicate()
 
 
 class Slots:
-    """The inputs of a function, explicit ones then shared variables, read ones first, and the cell of each.
+    """The inputs of a function and the cell of each: explicit inputs, then shared variables, those that are read first.
 
     An input without default has an empty cell here; filling it gives the input a default.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def requirements() -> list[str]:
-    """Return the requirements that bring the backends of this project."""
+    """Return the requirements that install the backends of this project."""
     return list(dict.fromkeys(BACKEND_REQUIREMENTS.values()))
 
 
@@ -71,16 +71,16 @@ class BackendTable:
         backend = self.load(name_or_alias)
         if backend is not None:
             return backend
-        known = [backend_or_none for name in self.names() if (backend_or_none := self.load(name)) is not None]
-        return next((b for b in known if name_or_alias in b.aliases), None)
+        backends = [backend_or_none for name in self.names() if (backend_or_none := self.load(name)) is not None]
+        return next((b for b in backends if name_or_alias in b.aliases), None)
 
     def _missing(self, name: str) -> str:
         installed = self.names()
         near = difflib.get_close_matches(name.lower(), installed, n=1)
         hint = f" Did you mean {near[0].upper()}?" if near else ""
-        known = LINKER_REQUIREMENTS.get(name.lower())
+        requirement = LINKER_REQUIREMENTS.get(name.lower())
         extras = f"Backends are extras of this package: {install_advice(*requirements())}"
-        advice = extras if known is None else f"Install it: {install_advice(known)}"
+        advice = extras if requirement is None else f"Install it: {install_advice(requirement)}"
         return (
             f"mode {name!r}: no installed backend has this name.{hint} Installed: "
             f"{', '.join(n.upper() for n in installed)}. {advice}; "

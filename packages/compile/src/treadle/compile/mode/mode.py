@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from treadle.compile.errors import FunctionTypeError, FunctionWarning, ReadOnlyModeError
 from treadle.compile.mode.backends import BACKENDS
 from treadle.compile.mode.linkers import backend_of, linker_of, predefined_linkers
-from treadle.compile.mode.optimizers import (
-    OPT_FAST_COMPILE,
-    OPT_FAST_RUN,
-    OPT_NONE,
-    predefined_optimizers,
-)
+from treadle.compile.mode.optimizers import OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_NONE, predefined_optimizers
 from treadle.compile.mode.table import ModeTable
 from treadle.compile.upward import upward
 from treadle.config import config, text_of

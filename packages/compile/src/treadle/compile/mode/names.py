@@ -59,7 +59,7 @@ class NameTable(Mapping[str, T], Generic[T]):
         return ()
 
     def _find(self, name: str) -> T:
-        """Return what a further name stands for."""
+        """Return what a name that is not registered stands for."""
         raise self._unknown(name)
 
     def names(self) -> dict[str, str]:

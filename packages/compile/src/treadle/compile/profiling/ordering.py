@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The search looks at sets of nodes that may have run; it is given up beyond so many nodes, or so many sets.
+# The search looks at sets of nodes that may have run, and gives up beyond this many nodes or sets.
 MOST_NODES = 200
 MOST_SETS = 20_000
 
@@ -23,7 +23,7 @@ class Problem(NamedTuple):
 
 
 class _Tables:
-    """What both searches look up."""
+    """Tables of a problem that both searches use."""
 
     def __init__(self, problem: Problem) -> None:
         count = len(problem.needs)
@@ -80,7 +80,7 @@ def _search(problem: Problem) -> tuple[list[int], int] | None:
     need_masks = [sum(1 << n for n in needed) for needed in problem.needs]
     user_masks = [sum(1 << n for n in users) for users in tables.users]
     everything = (1 << count) - 1
-    # Peak so far, steps left, the set, and memory in use after it; ways that are further come first among equals.
+    # Peak so far, steps left, the set, and memory in use after it: of equal peaks, longer ways come first.
     queue: list[tuple[int, int, int, int]] = [(0, count, 0, 0)]
     reached_from: dict[int, tuple[int, int]] = {0: (-1, -1)}
     best: dict[int, int] = {0: 0}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TimedProgram(Program):
-    """A program whose runs are timed; it is the same in everything else."""
+    """A program whose runs are timed, which otherwise behaves as the program itself."""
 
     def __init__(self, program: Program, record: FunctionRecord) -> None:
         self.program = program
@@ -101,7 +101,7 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
     program
         The maker's program.
     maker
-        Its profile says whether nodes are timed, which then run one by one; whole runs only otherwise.
+        Its profile says whether nodes are timed, which then run one by one, or only whole runs.
     """
     mode, fgraph = maker.mode, maker.fgraph
     record.fgraph = fgraph
@@ -115,7 +115,10 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
     if linker.acts_at_nodes or type(maker).link is not upward.FunctionMaker.link:
         record.left_whole = True
         return TimedProgram(program, record)
-    record.segmented = not _runs_node_by_node(program)
+    # Programs of the VM run node by node, unless they have segments that another backend made.
+    record.segmented = not isinstance(program, VMProgram) or any(
+        isinstance(node.op, Segment) for node in program.fgraph.apply_nodes
+    )
     with span("linking node by node"):
         stepped = _stepped(record, fgraph, linker)
     if record.segmented and _is_comparable(program, mode) and not _overwrites_inputs(fgraph):
@@ -133,11 +136,6 @@ def _stepped(record: FunctionRecord, fgraph: FunctionGraph, linker: ProgramLinke
 
     frees = config.allow_gc if linker.allow_gc is None else linker.allow_gc
     return link_node_by_node(fgraph, noting, wrap, bool(frees))
-
-
-def _runs_node_by_node(program: Program) -> bool:
-    """Whether a program is one of the Python VM's, without segments that another backend made."""
-    return isinstance(program, VMProgram) and not any(isinstance(n.op, Segment) for n in program.fgraph.apply_nodes)
 
 
 def _is_comparable(program: Program, mode: Mode) -> bool:

@@ -100,11 +100,9 @@ class Registry:
             total = type(summed[0]).sum_of(summed, f"Sum of the {len(summed)} profiles printed at exit")
             total.summary()
         if config.print_global_stats or any(p.in_global_stats for p in profiles):
-            self.write(self._destination(profiles), self.global_text())
+            destination = profiles[0].destination if profiles else str(config.profiling__destination)
+            self.write(destination, self.global_text())
         self._write_traces(profiles)
-
-    def _destination(self, profiles: list[ProfileStats]) -> str:
-        return profiles[0].destination if profiles else str(config.profiling__destination)
 
     def _write_traces(self, profiles: list[ProfileStats]) -> None:
         by_file: dict[str, list[ProfileStats]] = {}

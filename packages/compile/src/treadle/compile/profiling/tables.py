@@ -66,7 +66,7 @@ def _average(timer: Timer) -> float:
 
 
 def calls_section(records: Sequence[FunctionRecord]) -> list[str]:
-    """Return how often functions were called, and how their time divides."""
+    """Return how often functions were called, and what their time was spent on."""
     count = sum(r.calls.count for r in records)
     whole = sum(r.calls.whole for r in records) * 1e-9
     program = sum(r.program.whole for r in records) * 1e-9

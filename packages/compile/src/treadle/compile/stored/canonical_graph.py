@@ -83,7 +83,7 @@ class CanonicalGraph:
                 add(self._number_leaf(var) if number is None else number)
             add(len(results))
             for var in results:
-                # One that is an input as well has its number already.
+                # An output that is an input of the graph as well has its number already.
                 add(numbers.setdefault(var, len(numbers)))
                 number = types.get(id(var.type))
                 add(self._number_type(var.type) if number is None else number)
@@ -167,7 +167,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def inner_nodes(nodes: Iterable[Apply]) -> list[Apply]:
-    """Return the nodes of the graphs inside ops, and inside ops of these, the outer ones first."""
+    """Return the nodes of the graphs inside ops, at every depth, the outer ones first."""
     nodes_inside: list[Apply] = []
     seen: set[int] = set()
     pending = _inner_graphs(nodes, seen)

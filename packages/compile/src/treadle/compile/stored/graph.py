@@ -97,7 +97,7 @@ class _Writer(pickle.Pickler):
         self.later: list[object] = []
 
     def reducer_override(self, obj: Any) -> Any:
-        """Return how an object is written, where that is another way than its own."""
+        """Return how an object is written, where not in its own way."""
         reference = self._references.get(id(obj))
         if reference is not None:
             return at_hand, reference

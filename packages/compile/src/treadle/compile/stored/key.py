@@ -100,14 +100,14 @@ def _mode(mode: Mode, linker: ProgramLinker, backend: Backend, identity: Identit
 
 
 class _Installed(NamedTuple):
-    """What is installed: entry points of rules and lowerings, the modules that they are in."""
+    """Entry points of rules and lowerings, and the modules that they are in."""
 
     published: tuple[str, ...]
     modules: tuple[str, ...]
 
 
 class _Publications:
-    """What is installed, read once for each search path, since it is asked at every call."""
+    """The installed rules and lowerings, read once for each search path, since every compilation asks for them."""
 
     def __init__(self) -> None:
         self._installed: _Installed | None = None
@@ -130,7 +130,7 @@ _PUBLICATIONS = _Publications()
 
 
 def _rules(identity: Identity) -> str:
-    """Return who publishes rules and lowerings, and what was registered in the database of rewrites beside these."""
+    """Return what publishes rules and lowerings, and what was registered in the default database beside these."""
     installed = _PUBLICATIONS.read()
     identity.modules.update(installed.modules)
     changes = [text + identity.of(member) for member, text in default_database().changes()]
@@ -138,7 +138,7 @@ def _rules(identity: Identity) -> str:
 
 
 def _lowerings(identity: Identity) -> tuple[str, tuple[type, ...]]:
-    """Return which rules were registered without being published, and the ops for which no other process can tell."""
+    """Return a digest of the lowerings registered without being published, and the ops whose lowering has no text."""
     texts: set[str] = set()
     barred: list[type] = []
     for table in list(LoweringTable.tables):

@@ -46,7 +46,7 @@ class FunctionCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An entry, taken apart: the program's data, the rewritten graph."""
+    """An entry's two parts: the program's data, the rewritten graph."""
 
     program: bytes
     graph: bytes
@@ -110,7 +110,7 @@ class FunctionCache:
 
     @property
     def counts(self) -> FunctionCounts:
-        """What was done so far."""
+        """How often programs were made, loaded, shared and not kept so far."""
         return self._counts
 
     def forget(self) -> None:
@@ -221,16 +221,16 @@ class FunctionCache:
         try:
             types, writes, data = source.program(stored.program)
             graph = _program_graph(maker, source, types)
-            found = program.rebound(graph, data) if program is not None else None
-            if found is None:
+            bound = program.rebound(graph, data) if program is not None else None
+            if bound is None:
                 with span("load"):
-                    found = maker.linker.load(data, graph)
+                    bound = maker.linker.load(data, graph)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with an entry, it counts as missing
             LOOKUPS.note(key, "miss", f"the entry cannot be used: {type(error).__name__}: {error}", maker.name)
             return None
-        found.writes = writes
+        bound.writes = writes
         maker.load_fgraph_with(graph.get)
-        return found
+        return bound
 
     def _count(self, name: str) -> None:
         with self._lock:

@@ -58,7 +58,7 @@ def values_read(function: FunctionType, modules: set[str]) -> Iterator[tuple[str
 
 
 def attributes_read(function: FunctionType) -> frozenset[str]:
-    """Return the names that may be attributes of what a function works with."""
+    """Return the names in a function's code that may be attributes of what it works with."""
     return _names(function.__code__)
 
 

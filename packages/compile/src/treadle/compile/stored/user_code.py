@@ -34,11 +34,11 @@ class Definitions:
 
     @property
     def modules(self) -> set[str]:
-        """Modules that these use."""
+        """Modules that the classes and functions use."""
         return self._identity.modules
 
     def texts(self) -> list[str]:
-        """Return a text of each."""
+        """Return one text for each class, function and object."""
         return sorted(self._texts.values())
 
     def add(self, things: Iterable[object]) -> None:
