@@ -40,21 +40,8 @@ def named_axes(axis: object) -> list[object]:
 def normalize_axes(what: str, axis: object, ndim: int, *, of_scalar: bool = False) -> tuple[int, ...]:
     """Return axes as a tuple of numbers from 0 to `ndim` - 1, in the order given; all of them for None.
 
-    Parameters
-    ----------
-    what
-        Whose argument it is, for messages.
-    axis
-        None, an integer, or a sequence of integers; negative ones count from the end.
-    ndim
-        Rank of the tensor.
-    of_scalar
-        Whether axis 0 of a tensor of rank 0 stands for no axis, as it does in NumPy's reductions.
-
-    Raises
-    ------
-    AxisError
-        If an axis is no integer, out of range, or named twice.
+    `what` names the argument in messages. With `of_scalar`, axis 0 of a scalar stands for no axis, as in NumPy's
+    reductions.
     """
     if axis is None:
         return tuple(range(ndim))

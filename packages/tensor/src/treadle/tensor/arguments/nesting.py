@@ -9,17 +9,7 @@ if TYPE_CHECKING:
 
 
 class Nesting:
-    """How leaves are nested.
-
-    Attributes
-    ----------
-    kind
-        Class of the container; None for a leaf.
-    inner
-        What stands in the container.
-    keys
-        Keys of a dictionary, in order.
-    """
+    """How leaves are nested: a container's class (None for a leaf), what is in it, and a dictionary's keys in order."""
 
     __slots__ = ("inner", "keys", "kind")
 

@@ -32,22 +32,7 @@ def known_integer(value: object) -> int | None:
 
 
 def as_integer(what: str, value: object, least: int | None = None) -> int:
-    """Return an argument as an integer.
-
-    Parameters
-    ----------
-    what
-        Whose argument it is and which, for messages: ``"eye: k"``.
-    value
-        The argument.
-    least
-        The least integer that is taken.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is no integer that is known when the graph is built, or less than `least`.
-    """
+    """Return an argument as an integer of `least` or more; `what` names it in messages, as in ``"eye: k"``."""
     number = known_integer(value)
     if number is None or (least is not None and number < least):
         bound = "" if least is None else f" of {least} or more"
@@ -57,13 +42,7 @@ def as_integer(what: str, value: object, least: int | None = None) -> int:
 
 
 def as_number(what: str, value: object) -> int | float:
-    """Return an argument as a finite real number.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is none that is known when the graph is built.
-    """
+    """Return an argument as a finite real number."""
     number = known_integer(value)
     if number is None and isinstance(value, float | np.floating) and np.isfinite(value):
         return float(value)
@@ -74,15 +53,7 @@ def as_number(what: str, value: object) -> int | float:
 
 
 def as_choice(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
-    """Return an argument that is one of some strings, or None where that is among them.
-
-    Raises
-    ------
-    ArgumentError
-        If it is another string.
-    TensorTypeError
-        If it is something else.
-    """
+    """Return an argument that is one of some strings, or None where that is among them."""
     if (value is None or isinstance(value, str)) and value in allowed:
         return value  # type: ignore[return-value]  # it is among them
     msg = f"{what} must be one of {', '.join(map(str, allowed))}, got {text_of(value)}."
@@ -90,13 +61,7 @@ def as_choice(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
 
 
 def as_option(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
-    """Return an argument that is one of some integers and strings, or None where that is among them.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of them.
-    """
+    """Return an argument that is one of some integers and strings, or None where that is among them."""
     plain = value if value is None or isinstance(value, str | bool) else known_integer(value)
     if (plain is None and value is not None) or plain not in allowed:
         msg = f"{what} must be one of {', '.join(map(repr, allowed))}, got {text_of(value)}. Pick one of these."
@@ -105,25 +70,13 @@ def as_option(what: str, value: object, allowed: Sequence[Choice]) -> Choice:
 
 
 def check_flags(what: str, **flags: object) -> None:
-    """Check truth values that a function accepts for compatibility only and ignores.
-
-    Raises
-    ------
-    GraphTypeError
-        If one is something else.
-    """
+    """Check truth values that a function accepts for compatibility only and ignores."""
     for name, flag in flags.items():
         as_flag(f"{what}: {name}", flag)
 
 
 def as_callable(what: str, value: F) -> F:
-    """Return a function that was passed as an argument.
-
-    Raises
-    ------
-    TensorTypeError
-        If it cannot be called.
-    """
+    """Return a function that was passed as an argument."""
     if not callable(value):
         msg = f"{what} must be a function, got {text_of(value)}. Pass something that can be called."
         raise TensorTypeError(msg)
@@ -131,13 +84,7 @@ def as_callable(what: str, value: F) -> F:
 
 
 def as_items(what: str, value: Iterable[T]) -> list[T]:
-    """Return an argument that is a sequence as a list.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is a text, has no order, or cannot be iterated over.
-    """
+    """Return an argument that is an ordered sequence, and no text, as a list."""
     if isinstance(value, list | tuple):
         return list(value)
     if not isinstance(value, str | bytes | Mapping | Set):

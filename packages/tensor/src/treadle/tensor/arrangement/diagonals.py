@@ -16,8 +16,7 @@ from treadle.tensor.indexing.expressions import SYMBOLIC, Span
 from treadle.tensor.indexing.indexing import IncSubtensor, set_subtensor
 from treadle.tensor.indexing.ranges import arange, eye
 from treadle.tensor.lengths.numbers import diagonal_length, least, number, plus, times
-from treadle.tensor.ops.fields import fix_integers
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.broadcasting import alloc
@@ -69,10 +68,7 @@ class ExtractDiag(TensorOp):
     axis2: int = 1
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "offset", "axis1", "axis2")
+    integer_fields = ("offset", "axis1", "axis2")
 
     def kept(self, ndim: int) -> tuple[int, ...]:
         """Return the other dimensions of a tensor, which stand before the diagonal in the result."""
@@ -121,9 +117,7 @@ class ExtractDiag(TensorOp):
         batch = batch_ndim(node.inputs[0], x)
         return ExtractDiag(self.offset, self.axis1 + batch, self.axis2 + batch).make_node(x)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Put the cotangent on the diagonal of zeros."""
         x = as_tensor_variable(inputs[0])
         own = lengths(x)
@@ -148,13 +142,11 @@ class AllocDiag(TensorOp):
     offset: int = 0
 
     static_inputs = (1, 2)
+    smooth_count = 1
     # Inputs that the shape depends on.
     shape_inputs = slice(None)
     _output_type_depends_on_input_value = True
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "offset")
+    integer_fields = ("offset",)
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
@@ -183,10 +175,6 @@ class AllocDiag(TensorOp):
         """Promise what holds for every element of the vectors, as it holds for zeros."""
         return fact == "nonnegative" and output.owner is not None and holds(fact, output.owner.inputs[0])
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the vectors are connected, the lengths are not."""
-        return [[True], [False], [False]]
-
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the batch and those that are given."""
         x, *wanted = node.inputs
@@ -213,9 +201,7 @@ class AllocDiag(TensorOp):
         filled = IncSubtensor((*[Span()] * len(batch), span), set=True, inplace=True)(zeros, x, *symbolic)
         return [reshape(filled, [*batch, *wanted], ndim=len(batch) + 2)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Take the diagonal of the cotangent."""
         ct = as_tensor_variable(cotangents[0])
         return [ExtractDiag(self.offset, ct.ndim - 2, ct.ndim - 1)(ct), *(None for _ in inputs[1:])]

@@ -17,13 +17,12 @@ from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.joins.splitting import split
 from treadle.tensor.lengths.numbers import greatest, number, times, whole_quotient
-from treadle.tensor.ops.fields import fix_integers
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
-from treadle.tensor.shapes.shape import LENGTH, Reshape, as_lengths, length_inputs, lengths, shape
+from treadle.tensor.shapes.shape import LENGTH, LENGTHS_AFTER_FIRST, Reshape, as_lengths, length_inputs, lengths, shape
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.conversion import tensors as as_tensors
-from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,10 +61,7 @@ class JoinDims(TensorOp):
     n_axes: int = 2
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "start_axis", "n_axes")
+    integer_fields = ("start_axis", "n_axes")
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type with the dimensions joined."""
@@ -106,9 +102,7 @@ class JoinDims(TensorOp):
         wanted = [*own[: self.start_axis], _product(own[self.start_axis : stop]), *own[stop:]]
         return [Reshape(len(wanted))(inputs[0], *wanted)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Split the dimension of the cotangent again."""
         own = lengths(as_tensor_variable(inputs[0]))
         return [SplitDims(self.start_axis)(cotangents[0], *own[self.start_axis : self.start_axis + self.n_axes])]
@@ -131,19 +125,12 @@ class SplitDims(TensorOp):
     axis: int = 0
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+    static_inputs = LENGTHS_AFTER_FIRST
+    smooth_count = 1
     # Inputs that the shape depends on.
     shape_inputs = slice(None)
     _output_type_depends_on_input_value = True
-    _most_inputs = MOST_DIMENSIONS + 1
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "axis")
-
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # all inputs after the first, however many
-        """Positions of the lengths: every input after the first."""
-        return tuple(range(1, self._most_inputs))
+    integer_fields = ("axis",)
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
@@ -173,10 +160,6 @@ class SplitDims(TensorOp):
             msg = f"dimension {self.axis} of shape {x.shape} cannot be split into {[int(n) for n in wanted]}"
             raise ShapeError(msg)
         output_storage[0][0] = x.reshape((*x.shape[: self.axis], *new, *x.shape[self.axis + 1 :]))
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the tensor is connected, the lengths are not."""
-        return [[True], *([False] for _ in node.inputs[1:])]
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
@@ -210,9 +193,7 @@ class SplitDims(TensorOp):
         new = [*own[: self.axis], *split, *own[self.axis + 1 :]]
         return [Reshape(len(new))(x, *new)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Join the dimensions of the cotangent again."""
         return [JoinDims(self.axis, len(inputs) - 1)(cotangents[0]), *(None for _ in inputs[1:])]
 

@@ -14,7 +14,7 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import take
 from treadle.tensor.lengths.numbers import greatest, minus, number, plus, times, whole_quotient
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Discrete, TensorOp
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.broadcasting import alloc, full
@@ -39,7 +39,7 @@ _TOO_MANY = 2**60
 
 
 @static_op
-class RepeatedPositions(TensorOp):
+class RepeatedPositions(Discrete, TensorOp):
     """The positions 0 to n - 1, each as often as is said, as a vector of int64.
 
     Inputs: how often, a vector of int64 of length n or 1; and n, an int64 scalar.
@@ -95,20 +95,10 @@ class RepeatedPositions(TensorOp):
         """Promise that no position is negative."""
         return fact == "nonnegative"
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False], [False]]
-
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the positions, which must be the same for the whole batch."""
         refuse_batched(zip(node.inputs, inputs, strict=True), "the numbers of repetitions")
         return self.make_node(*inputs)
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None, None]
 
 
 def _checked(counts: np.ndarray, n: int) -> np.ndarray:

@@ -27,15 +27,7 @@ if TYPE_CHECKING:
 
     Positions = tuple[TensorVariable, TensorVariable]
 
-__all__ = [
-    "tri",
-    "tril",
-    "tril_indices",
-    "tril_indices_from",
-    "triu",
-    "triu_indices",
-    "triu_indices_from",
-]
+__all__ = ["tri", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from"]
 
 
 def _diagonal(k: TensorLike, n: TensorLike, m: TensorLike) -> TensorVariable:

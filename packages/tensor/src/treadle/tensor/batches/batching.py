@@ -84,14 +84,9 @@ def _is_full(new: TensorVariable, batch: Sequence[TensorVariable]) -> bool:
 
 
 def complete(old: TensorVariable, new: TensorVariable, replaced: Sequence[Pair]) -> TensorVariable:
-    """Return a result with all batch dimensions of the inputs that it depends on: one length of x does, for instance.
+    """Return a rule's result `new` for `old` with all batch dimensions of the inputs that it depends on.
 
-    Parameters
-    ----------
-    old, new
-        The result without batch dimensions, and what a rule made of it.
-    replaced
-        The inputs it depends on; those that are no tensors, such as generators, have no batch.
+    Such as one length of x depends on. Inputs that are not tensors, such as generators, have no batch.
     """
     replaced = [(before, after) for before, after in replaced if isinstance(before.type, TensorType)]
     if batch_ndim(old, new) >= most_batch(replaced):

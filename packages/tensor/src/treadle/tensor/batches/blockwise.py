@@ -23,7 +23,7 @@ from treadle.graph import (
 from treadle.tensor.arguments.signatures import parse_gufunc_signature, safe_signature
 from treadle.tensor.batches.batching import broadcast_length, complete
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.dimshuffle import shape_padleft
@@ -128,13 +128,7 @@ class Blockwise(TensorOp):
         return Apply(self, wide, outputs)
 
     def _core_shape(self, core: Core, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Return the static shape of a core result: numbers in the signature are lengths.
-
-        Raises
-        ------
-        ShapeError
-            If the core op makes another rank or length.
-        """
+        """Return the static shape of a core result, in which numbers in the signature are lengths, checked."""
         said = [int(name) if name.isdecimal() else None for name in core]
         if len(said) != len(shape) or any(None not in {n, m} and n != m for n, m in zip(said, shape, strict=True)):
             msg = f"{self}: the core op makes a result of shape {shape} for ({', '.join(core)}). Make them agree."
@@ -243,9 +237,7 @@ class Blockwise(TensorOp):
             return None
         return self.core_op.undefined_derivatives(self._core_node(tensors(node.inputs)))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Apply the core op's derivative to the batch, and sum over what was broadcast."""
         operands = tensors(inputs)
         core = self._core_node(operands)
@@ -265,9 +257,7 @@ class Blockwise(TensorOp):
             gradients.append(sum_to(_over_batch(term, batched), x))
         return gradients
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Apply the core op's derivative to the batch."""
         operands = tensors(inputs)
         core = self._core_node(operands)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Cell, SymbolicShape, Value
     from treadle.tensor.ops.known_values import Known
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["Assert", "CheckAndRaise", "assert_op"]
@@ -92,15 +93,11 @@ class CheckAndRaise(Op):
         """Say that the result is the value."""
         return self.connection_pattern(node)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Pass the cotangent on."""
         return [cotangents[0], *[None] * (len(inputs) - 1)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Pass the tangent on."""
         return list(tangents[:1])
 
@@ -139,22 +136,7 @@ NOT_NEGATIVE = CheckAndRaise(ValueError, "negative dimensions are not allowed")
 
 
 def checked_length(length: TensorVariable, text: str | None = None, least: int = 0) -> TensorVariable:
-    """Return a length with a check that it is not negative, for where no op refuses it; with NumPy's words.
-
-    Parameters
-    ----------
-    length
-        An integer scalar.
-    text
-        What the error says, if not that negative dimensions are not allowed.
-    least
-        The least length that is allowed.
-
-    Raises
-    ------
-    ShapeError
-        If it is known to be negative.
-    """
+    """Return a length, checked to be at least `least` where no op checks it; with NumPy's words, or `text`."""
     check = NOT_NEGATIVE if text is None else CheckAndRaise(ValueError, text)
     known = known_value(length)
     if known is not None and known < least:

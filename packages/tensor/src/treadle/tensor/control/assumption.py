@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.config import text_of
 from treadle.graph import DuplicateRegistrationError, as_flag, static_op
 from treadle.tensor.errors import ConflictingAssumptionsError, ShapeError, TensorTypeError
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -40,13 +40,7 @@ class FactTable(Mapping[str, tuple[str, ...]]):
         self._ways: dict[tuple[str, bool], tuple[str, ...]] = {}
 
     def add(self, fact: str, *implied: str, about_matrices: bool = True, if_real: tuple[str, ...] = ()) -> None:
-        """Add a fact, with those that follow from it, and those that follow if no element is complex.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If there is a fact of this name.
-        """
+        """Add a fact, with those that follow from it, and those that follow if no element is complex."""
         if fact in self._followed:
             msg = f"assume: a fact named {fact!r} exists already. Choose another name."
             raise DuplicateRegistrationError(msg)
@@ -134,15 +128,7 @@ class SpecifyAssumptions(TensorOp):
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
 
     def __post_init__(self) -> None:
-        """Bring the facts into one order, and refuse those that contradict each other.
-
-        Raises
-        ------
-        TensorTypeError
-            If a fact is unknown.
-        ConflictingAssumptionsError
-            If one contradicts another.
-        """
+        """Bring the facts into one order, and refuse those that contradict each other."""
         facts = dict(self.assumptions)
         facts = {fact: as_flag(f"assume: {text_of(fact, str)}", held) for fact, held in facts.items()}
         unknown = sorted(set(facts) - set(FACTS))
@@ -198,9 +184,7 @@ class SpecifyAssumptions(TensorOp):
         kept = tuple((fact, held) for fact, held in self.assumptions if fact != "unique_indices")
         return SpecifyAssumptions(kept).make_node(x)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Pass the cotangent on."""
         return list(cotangents)
 

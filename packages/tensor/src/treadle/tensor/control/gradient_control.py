@@ -10,7 +10,7 @@ from treadle.config import text_of
 from treadle.graph import DisconnectedType, NullType, static_op
 from treadle.tensor.elementwise.arithmetic import clip, mul
 from treadle.tensor.errors import TensorTypeError
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
@@ -67,14 +67,10 @@ class GradientControl(TensorOp):
         return inputs
 
     @abstractmethod
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return what flows back."""
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Return how the result moves: with the input, unless the class says otherwise."""
         (tangent,) = tangents
         absent = tangent is None or isinstance(tangent.type, DisconnectedType)
@@ -97,9 +93,7 @@ class DisconnectedGrad(GradientControl):
         """Say that the result counts as a constant, of whatever dtype."""
         return self.connection_pattern(node)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return nothing."""
         return [DisconnectedType()()]
 
@@ -115,9 +109,7 @@ class ZeroGrad(GradientControl):
         """Say that the result counts as a constant, of whatever dtype."""
         return [[False]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return zeros."""
         return [zeros_like(tensors(inputs)[0])]
 
@@ -130,9 +122,7 @@ class ZeroGrad(GradientControl):
 class UndefinedGrad(GradientControl):
     """What flows back is not defined: asking for it is an error."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return what is not defined."""
         return [NullType(f"it flows through undefined_grad({inputs[0]})")()]
 
@@ -147,9 +137,7 @@ class GradScale(GradientControl):
 
     multiplier: float
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Multiply."""
         return [mul(tensors(cotangents)[0], self.multiplier)]
 
@@ -165,9 +153,7 @@ class GradClip(GradientControl):
     lower: float
     upper: float
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Clip."""
         return [clip(tensors(cotangents)[0], self.lower, self.upper)]
 

@@ -24,8 +24,7 @@ from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.loops.plain import filled, leaves_of
 from treadle.tensor.shapes.broadcasting import zeros_like
-from treadle.tensor.types.conversion import as_tensor_variable
-from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.types.conversion import as_tensor_variable, is_smooth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,16 +39,10 @@ Terms = list["Variable | None"]
 
 @dataclass(frozen=True)
 class _Call:
-    """A call apart from its variables: the name, the forms of arguments and result, fixed arguments.
+    """A call apart from its variables.
 
-    Attributes
-    ----------
-    name
-        The function's.
-    form, result
-        The arguments that derivatives are taken by, and the result, with the position of a variable at each leaf.
-    fixed
-        The other arguments, each with its position.
+    `form` and `result` are the arguments to differentiate by and the result, with the position of a variable at each
+    leaf; `fixed` holds the other arguments by position.
     """
 
     name: str
@@ -137,7 +130,7 @@ class _TransposedRule:
     def __call__(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Terms:
-        moves = {x: x.type.make_variable() for x in inputs if _is_smooth(x)}
+        moves = {x: x.type.make_variable() for x in inputs if is_smooth(x)}
         pushed = self.forward(inputs, outputs, [moves.get(x) for x in inputs])
         seeds: dict[Variable, Any] = {}
         for term, cotangent in zip(pushed, cotangents, strict=True):
@@ -153,10 +146,6 @@ class _TransposedRule:
         still: dict[Variable, Variable] = {move: zeros_like(x) for x, move in moves.items()}
         by_input = dict(zip(moves, (graph_replace(s, still, strict=False) for s in slopes), strict=True))
         return [by_input.get(x) for x in inputs]
-
-
-def _is_smooth(x: Variable) -> bool:
-    return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
 
 
 def _or_zeros(variables: Sequence[Variable], directions: Sequence[Variable | None]) -> list[Variable]:

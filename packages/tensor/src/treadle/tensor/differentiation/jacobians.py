@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import (
-    DisconnectedType,
-    Variable,
-    VectorizeError,
-    as_flag,
-    composed,
-    graph_replace,
-    vectorize_graph,
-)
+from treadle.graph import DisconnectedType, Variable, VectorizeError, as_flag, composed, graph_replace, vectorize_graph
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import eq

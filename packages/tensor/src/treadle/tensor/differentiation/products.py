@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
@@ -30,13 +31,6 @@ class ProductOfOthers(OpFromGraph):
     The formula takes zeros apart, so that its own derivative would be wrong there. But the product is linear in each
     factor: its derivative in a direction leaves out one more element. So the gradient of this op is the same op with
     one more direction, and derivatives of every order are right, each in linear time.
-
-    Parameters
-    ----------
-    elements, directions
-        Tensors of one type and shape.
-    axes
-        Axes of the product.
     """
 
     __props__ = (*(OpFromGraph.__props__ or ()), "axes")
@@ -55,18 +49,14 @@ class ProductOfOthers(OpFromGraph):
         axes = tuple(axis + most_batch(pairs) for axis in self.axes)
         return ProductOfOthers(x, directions, axes).make_node(x, *directions).outputs
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric."""
         x, *directions = tensors(inputs)
         ct = tensors(cotangents)[0].conj()
         replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
         return [product_of_others(x, along, self.axes).conj() for along in ([*directions, ct], *replaced)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Take the tangent of the elements as one more direction, and that of each direction in place of it."""
         x, *directions = tensors(inputs)
         of_x, *moves = (

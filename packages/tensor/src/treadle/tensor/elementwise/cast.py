@@ -25,16 +25,7 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 
-__all__ = [
-    "CASTS",
-    "cast",
-    "fill",
-    "identity",
-    "second",
-    "switch",
-    "tensor_copy",
-    "where",
-]
+__all__ = ["CASTS", "cast", "fill", "identity", "second", "switch", "tensor_copy", "where"]
 
 
 def _copy(x: np.ndarray) -> np.ndarray:

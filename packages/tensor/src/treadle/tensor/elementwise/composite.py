@@ -126,13 +126,7 @@ class Composite:
         return results
 
     def expanded(self, takes: Takes) -> Composite:
-        """Return the composite with bodies in place of the scalar ops that a backend leaves to them.
-
-        Parameters
-        ----------
-        takes
-            Whether the backend computes a scalar op itself; it is asked about those with a body.
-        """
+        """Return the composite with bodies in place of the scalar ops that the backend does not take."""
         if all(step.scalar_op.body is None or takes(step.scalar_op, step.loops) for step in self.steps):
             return self
         return _Expansion(self, takes).composite()
@@ -143,13 +137,7 @@ class Composite:
 
 
 def formula(scalar_op: ScalarOp, loops: Sequence[str]) -> Composite:
-    """Return the body of a scalar op for operands of some dtypes.
-
-    Raises
-    ------
-    TensorTypeError
-        If it does more than apply elementwise functions.
-    """
+    """Return the body of a scalar op for operands of some dtypes, as elementwise functions only."""
     key = tuple(_WIDE.get(d, d) for d in loops)
     composite = scalar_op.formulas.get(key)
     if composite is None:

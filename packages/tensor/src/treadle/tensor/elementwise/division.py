@@ -25,13 +25,7 @@ def _is_integer(x: object) -> bool:
 
 
 def quotient(x: TensorLike, y: TensorLike) -> TensorVariable:
-    """Return ``x / y``.
-
-    Raises
-    ------
-    IntegerDivisionError
-        If both hold integers and the option int_division is ``raise``.
-    """
+    """Return ``x / y``; the option int_division may refuse it where both hold integers."""
     policy = config.int_division
     result: TensorVariable
     if policy == "true" or not (_is_integer(x) and _is_integer(y) and not is_composing()):

@@ -17,7 +17,7 @@ from treadle.tensor.elementwise.memory import filling, owned
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.ops.known_values import aligned
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of
@@ -476,9 +476,7 @@ class Elemwise(TensorOp):
         """Apply the function: batch dimensions stand in front of dimensions that broadcast together as before."""
         return self.make_node(*inputs)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return the scalar op's terms, summed back to each input's run-time shape.
 
         What flows back from a differentiable function of complex numbers is the cotangent times the conjugate of the
@@ -499,9 +497,7 @@ class Elemwise(TensorOp):
             terms = [None if t is None else t.conj() for t in cast("Sequence[TensorVariable | None]", terms)]
         return [None if t is None else self._term(t, x, xs) for t, x in zip(terms, xs, strict=True)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Return the sum of the tangents, each times the derivative by its input.
 
         An elementwise function's pullback multiplies by the same derivatives, so that its terms are those of tangents

@@ -24,16 +24,7 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 
-__all__ = [
-    "around",
-    "ceil",
-    "fix",
-    "floor",
-    "iround",
-    "round_half_away_from_zero",
-    "round_half_to_even",
-    "trunc",
-]
+__all__ = ["around", "ceil", "fix", "floor", "iround", "round_half_away_from_zero", "round_half_to_even", "trunc"]
 
 
 # Beyond, powers of ten are no float64.

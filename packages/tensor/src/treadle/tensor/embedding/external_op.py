@@ -25,13 +25,14 @@ from treadle.graph import (
 from treadle.tensor.arguments.nesting import flatten
 from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.shapes.batch_dims import batch_ndim, most_batch
-from treadle.tensor.types.conversion import as_tensor_variable, tensors
+from treadle.tensor.types.conversion import as_tensor_variable, is_smooth, tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Cell, Compute, Value
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 __all__ = ["ExternalOp", "wrap_external"]
@@ -198,11 +199,9 @@ class ExternalOp(Op, Generic[A]):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Gradients flow between floats."""
-        return [[_is_smooth(x) and _is_smooth(out) for out in node.outputs] for x in node.inputs]
+        return [[is_smooth(x) and is_smooth(out) for out in node.outputs] for x in node.inputs]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return the library's gradients, as the results of another op of this kind.
 
         Raises
@@ -216,9 +215,9 @@ class ExternalOp(Op, Generic[A]):
         results = tuple(
             i
             for i, (out, ct) in enumerate(zip(outputs, cotangents, strict=True))
-            if _is_smooth(out) and not isinstance(ct.type, DisconnectedType)
+            if is_smooth(out) and not isinstance(ct.type, DisconnectedType)
         )
-        wrt = tuple(i for i, x in enumerate(inputs) if _is_smooth(x))
+        wrt = tuple(i for i, x in enumerate(inputs) if is_smooth(x))
         if not wrt or not results:
             return [DisconnectedType()() for _ in inputs]
         slopes = self._derivative(wrt, results)(*inputs, *(cotangents[i] for i in results), return_list=True)
@@ -274,22 +273,8 @@ class ExternalOp(Op, Generic[A]):
     __repr__ = __str__
 
 
-def _is_smooth(var: Variable) -> bool:
-    return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
-
-
 class VectorJacobian(Generic[A]):
-    """The gradients of an op's function: its arguments in, then a cotangent for each result that has one.
-
-    Attributes
-    ----------
-    op
-        The op.
-    wrt
-        The arguments to differentiate by.
-    results
-        The results that cotangents are given for.
-    """
+    """The gradients of an op's function by the arguments `wrt`, from arguments and cotangents of `results`."""
 
     def __init__(self, op: ExternalOp[A], wrt: tuple[int, ...], results: tuple[int, ...]) -> None:
         self.op = op
@@ -311,17 +296,7 @@ class VectorJacobian(Generic[A]):
 
 
 class Batched(Generic[A]):
-    """An op's function along a batch.
-
-    Attributes
-    ----------
-    op
-        The op.
-    batched
-        Which arguments have batch dimensions, in front and all of the same lengths.
-    rank
-        Number of batch dimensions.
-    """
+    """An op's function where the arguments marked in `batched` have `rank` batch dimensions in front."""
 
     def __init__(self, op: ExternalOp[A], batched: tuple[bool, ...], rank: int) -> None:
         self.op = op
@@ -481,18 +456,8 @@ class ExternalFunction:
 class FlatFunction:
     """A wrapped function as one of arrays.
 
-    Attributes
-    ----------
-    wrapped
-        The function that takes variables, which pickles by its place.
-    structure
-        How arguments and keywords are put together from the leaves.
-    leaves
-        The leaves; in place of arrays, None.
-    places
-        Which leaves are arrays.
-    flatten
-        Takes the results apart.
+    The function pickles by its place. `leaves` are those of arguments and keywords, put together by `structure`, with
+    None at the `places` of arrays; `flatten` takes the results apart.
     """
 
     def __init__(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from treadle.graph import Compute, SymbolicShape
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
 
     Shapes = Sequence[SymbolicShape | None]
     # What `wrap_py` takes as types: one or several, or functions such as ``dvector`` that make variables of one.
@@ -62,12 +63,7 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
     connection_pattern = Op.connection_pattern
 
     def __init__(
-        self,
-        fn: Any,
-        itypes: object,
-        otypes: object,
-        infer_shape: object = None,
-        pullback: object = None,
+        self, fn: Any, itypes: object, otypes: object, infer_shape: object = None, pullback: object = None
     ) -> None:
         if not callable(fn):
             msg = f"wrap_py: a function is needed, got {text_of(fn)}. Use wrap_py as a decorator of a function."
@@ -99,9 +95,7 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
             return None
         return call_infer_shape(self.given_infer_shape, None, node, shapes)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return what the function given says.
 
         Raises
@@ -179,13 +173,7 @@ def _function_or_none(what: str, argument: Any) -> Compute | None:
 
 
 def _types(what: str, argument: object) -> list[Type]:
-    """Return types, given as types or as functions that make variables of them.
-
-    Raises
-    ------
-    GraphTypeError
-        If something else is given.
-    """
+    """Return types, given as types or as functions that make variables of them."""
     items: list[Any] = list(argument) if isinstance(argument, list | tuple) else [argument]
     kinds = []
     for item in items:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 __all__ = ["OpFromGraph"]
@@ -293,9 +294,7 @@ class OpFromGraph(Op, HasFrozenGraph):
             return None
         return own_reasons(self)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return the gradients: those given, or the inner graph's as another op of this kind."""
         gradients = self._given_pullback(inputs, outputs, cotangents)
         if self.given_pattern is None:
@@ -356,9 +355,7 @@ class OpFromGraph(Op, HasFrozenGraph):
         name = None if self.name is None else f"{self.name}_grad"
         return OpFromGraph([*inner, *results, *taken], there, inline=self.is_inline, name=name), absent
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Return the directional derivatives: those given, or the inner graph's.
 
         Where only a gradient is given, or a subclass has one of its own, they follow from that.
@@ -487,13 +484,7 @@ def _called(override: Any, arguments: tuple[Sequence[Variable | None], ...]) -> 
 
 
 def _one_override(what: str, candidates: list[tuple[str, Override]]) -> tuple[str, Override]:
-    """Return the one override given: ``none``, ``full`` or ``short`` (without outputs), ``each`` in front for lists.
-
-    Raises
-    ------
-    GraphValueError
-        If it is given under two names.
-    """
+    """Return the one override given: ``none``, ``full`` or ``short`` (without outputs), ``each`` in front for lists."""
     named = [(kind, value) for kind, value in candidates if value is not None]
     if len(named) > 1:
         msg = f"OpFromGraph: the {what} is given under {len(named)} names. Give it once."
@@ -517,13 +508,7 @@ def _check_count(what: str, override: tuple[str, Override], count: int, of: str)
 
 
 def _pattern(pattern: object, ins: int, outs: int) -> tuple[tuple[bool, ...], ...] | None:
-    """Return a connection pattern, checked.
-
-    Raises
-    ------
-    GraphValueError
-        If it does not say for each input, for each output, whether a gradient flows.
-    """
+    """Return a connection pattern (for each input, for each output, whether a gradient flows), checked."""
     if pattern is None:
         return None
     rows = list(pattern) if isinstance(pattern, list | tuple) else []

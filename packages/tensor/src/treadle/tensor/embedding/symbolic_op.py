@@ -163,18 +163,8 @@ def infer_shape(
 ) -> list[tuple[TensorVariable, ...] | None]:
     """Return the shapes of outputs as expressions of the shapes of inputs.
 
-    Parameters
-    ----------
-    outs
-        What is computed.
-    inputs
-        Variables that it is computed from.
-    input_shapes
-        Their shapes, a sequence of int64 scalars for each; None for one without a shape.
-
-    Returns
-    -------
-    The length of each dimension, None for what is no tensor. A length that depends on values is that of the output.
+    A shape is a sequence of int64 scalars, None for what has no shape. A length that depends on values is that of the
+    output.
     """
     if len(inputs) != len(input_shapes):
         msg = f"infer_shape: there are {len(inputs)} inputs, got {text_of(input_shapes)}. Give a shape for each."

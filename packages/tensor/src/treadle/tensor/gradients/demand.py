@@ -34,10 +34,7 @@ def _simplified(clauses: Iterable[Clause]) -> Demand:
     """Return alternatives without those that others cover; both outcomes of one condition are none."""
     alternatives = set(clauses)
     while True:
-        pair = next(
-            (c for c in alternatives if c and (*c[:-1], (c[-1][0], not c[-1][1])) in alternatives),
-            None,
-        )
+        pair = next((c for c in alternatives if c and (*c[:-1], (c[-1][0], not c[-1][1])) in alternatives), None)
         if pair is None:
             break
         alternatives -= {pair, (*pair[:-1], (pair[-1][0], not pair[-1][1]))}
@@ -53,13 +50,7 @@ def _simplified(clauses: Iterable[Clause]) -> Demand:
 
 
 class Conditions:
-    """Under which outcomes of conditions each variable of a graph is needed.
-
-    Parameters
-    ----------
-    roots
-        Variables that are needed always.
-    """
+    """Under which outcomes of conditions each variable of a graph is needed; `roots` are needed always."""
 
     def __init__(self, roots: Collection[Variable]) -> None:
         self._known: dict[Demand, Demand] = {ALWAYS: ALWAYS}
@@ -92,15 +83,7 @@ class Conditions:
 
 
 class Demands(Conditions):
-    """When each variable of a graph is needed.
-
-    Parameters
-    ----------
-    order
-        The nodes, each after those it needs.
-    roots
-        Variables that are needed always.
-    """
+    """When each variable of a graph is needed, given the nodes in order of evaluation and what is needed always."""
 
     def __init__(self, order: Sequence[Apply], roots: Collection[Variable]) -> None:
         super().__init__(roots)
@@ -129,18 +112,9 @@ class Demands(Conditions):
         return self._one(_simplified(first.union(*others)))
 
     def guarded(self, value: Variable, demand: Demand, like: Variable, wider: Demand) -> Variable | None:
-        """Return a value where a demand holds, and zeros elsewhere; None where it never holds.
+        """Return a value where a demand holds, and zeros elsewhere, like a variable; None where it never holds.
 
-        Parameters
-        ----------
-        value
-            What is right where the demand holds.
-        demand
-            When it is.
-        like
-            The variable whose shape and dtype the zeros have.
-        wider
-            When the result is needed at all.
+        The value is right where the demand holds; `wider` is when the result is needed at all.
         """
         if demand is wider or demand is ALWAYS or not isinstance(like.type, TensorType):
             return value

@@ -6,14 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
-from treadle.graph import (
-    DisconnectedType,
-    GraphTypeError,
-    GraphValueError,
-    Variable,
-    as_flag,
-    composed,
-)
+from treadle.graph import DisconnectedType, GraphTypeError, GraphValueError, Variable, as_flag, composed
 from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.gradients.forward_mode import defined, jvp
@@ -27,15 +20,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-__all__ = [
-    "Lop",
-    "Rop",
-    "as_list_or_tuple",
-    "pullback",
-    "pushforward",
-    "pushforward_through_pullback",
-    "subgraph_grad",
-]
+__all__ = ["Lop", "Rop", "as_list_or_tuple", "pullback", "pushforward", "pushforward_through_pullback", "subgraph_grad"]
 
 
 def listed(what: str, argument: Any) -> list[Any]:
@@ -218,11 +203,7 @@ def pushforward(
 
 
 def pushforward_through_pullback(
-    outputs: Any,
-    inputs: Any,
-    tangents: Any,
-    disconnected_outputs: str = "raise",
-    return_disconnected: str = "zero",
+    outputs: Any, inputs: Any, tangents: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
 ) -> Any:
     """Return what `pushforward` does, from the gradient of the outputs and the gradient of that; no op's rule is asked.
 

@@ -45,16 +45,9 @@ def is_switch(node: Apply) -> bool:
 class Masks(Conditions):
     """Under which conditions of switches the elements of each variable matter.
 
-    Parameters
-    ----------
-    order
-        The nodes, each after those it needs.
-    patterns
-        Of the nodes that a gradient flows through, which outputs are connected to each input.
-    everywhere
-        Variables whose elements all matter: where gradients begin, and those that they are asked for.
-    pull
-        Returns what flows back to the inputs of a node.
+    `order` has the nodes in order of evaluation; `patterns`, of those that a gradient flows through, which outputs are
+    connected to each input; `everywhere`, variables whose elements all matter: where gradients begin, and those that
+    they are asked for. `pull` returns what flows back to the inputs of a node.
     """
 
     def __init__(
@@ -256,15 +249,7 @@ def _is_pointwise(node: Apply) -> bool:
 
 
 class Uses(Masks):
-    """Under which conditions of switches the elements of each variable matter to the values of others.
-
-    Parameters
-    ----------
-    order
-        The nodes, each after those it needs.
-    everywhere
-        The variables whose elements all matter.
-    """
+    """Under which conditions of switches the elements of each variable matter to the values of those `everywhere`."""
 
     def __init__(self, order: Sequence[Apply], everywhere: Collection[Variable]) -> None:
         super().__init__(order, {node: [[True]] * len(node.inputs) for node in order}, everywhere, _no_pull)

@@ -26,7 +26,7 @@ from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import moved_without_derivative
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
-from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of
+from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, is_smooth
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -44,23 +44,10 @@ def jvp(
 ) -> list[Variable]:
     """Return how outputs move when variables move in given directions.
 
-    Parameters
-    ----------
-    outputs
-        What is computed.
-    wrt
-        The variables that move. One that is computed from others moves with them as well.
-    tangents
-        The direction of each, of its type; None or a variable of `DisconnectedType` where it does not move.
-    use_op_pushforward
-        Whether to ask ops for their own rules; else the gradient of all outputs is taken, and the gradient of that.
-    constants
-        Variables that do not move with what they are computed from.
-
-    Returns
-    -------
-    For each output the derivative, of its shape; a variable of `DisconnectedType` where it does not move, of `NullType`
-    where the derivative is not defined.
+    A variable of `wrt` that is computed from others moves with them as well; `constants` do not. A tangent is None or
+    of `DisconnectedType` where a variable does not move, and so is the result's type; it is `NullType` where the
+    derivative is not defined. Without `use_op_pushforward` the gradient of all outputs is taken, and the gradient of
+    that.
     """
     directions: dict[Variable, Variable] = {}
     for x, tangent in zip(wrt, tangents, strict=True):
@@ -73,13 +60,7 @@ def jvp(
 
 
 def defined(function: str, out: Variable, moved: Variable) -> Variable:
-    """Return a derivative that `jvp` found.
-
-    Raises
-    ------
-    NullTypeGradError
-        If it is not defined.
-    """
+    """Return a derivative that `jvp` found, and refuse one that is not defined."""
     if isinstance(moved.type, NullType):
         msg = f"{function}: the derivative of {out} is not defined: {moved.type.why}."
         raise NullTypeGradError(msg)
@@ -159,10 +140,6 @@ def _is_absent(var: Variable) -> bool:
     return type(var.type) is not TensorType and isinstance(var.type, DisconnectedType | NullType)
 
 
-def _is_smooth(var: Variable) -> bool:
-    return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
-
-
 # Through pullbacks
 
 
@@ -170,7 +147,7 @@ def _through_pullbacks(
     outputs: Sequence[Variable], directions: Mapping[Variable, Variable], constants: Collection[Variable]
 ) -> Mapping[Variable, Variable]:
     """Return how outputs move, from their gradient and the gradient of that."""
-    cotangents = {out: out.type.make_variable() for out in outputs if _is_smooth(out)}
+    cotangents = {out: out.type.make_variable() for out in outputs if is_smooth(out)}
     if not directions or not cotangents:
         return {}
     slopes = accumulate(dict(cotangents), list(directions), constants)
@@ -184,7 +161,7 @@ def _pushed_by_pullbacks(node: Apply, tangents: Sequence[Variable | None]) -> li
     cotangents = {
         out: out.type.make_variable()
         for o, out in enumerate(node.outputs)
-        if _is_smooth(out) and any(row[o] for row, hit in zip(rows, moving, strict=True) if hit)
+        if is_smooth(out) and any(row[o] for row, hit in zip(rows, moving, strict=True) if hit)
     }
     if not cotangents:
         return [None] * len(node.outputs)
@@ -203,16 +180,9 @@ def _transposed(
     cotangents: Mapping[Variable, Variable],
     blockers: Collection[Variable] | None,
 ) -> dict[Variable, Variable]:
-    """Return the derivatives of outputs, from their gradients by variables that move, each with its direction.
+    """Return the derivatives of outputs, from pairs of gradients by variables that move and their directions.
 
-    Parameters
-    ----------
-    pairs
-        Gradients, linear in the cotangents, and directions.
-    cotangents
-        The variable that stands for each output's cotangent.
-    blockers
-        Variables behind which no cotangent stands.
+    The gradients are linear in the cotangents. Behind `blockers` stands no cotangent.
     """
     seeds: dict[Variable, Variable] = {}
     for slope, tangent in pairs:

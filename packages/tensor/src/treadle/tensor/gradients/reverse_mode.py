@@ -34,7 +34,7 @@ from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
 from treadle.tensor.shapes.broadcasting import ones_like, zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
-from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of
+from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, is_smooth
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -208,13 +208,7 @@ _OPTIONS = frozenset(
 
 
 def check_options(what: str, options: Iterable[str]) -> None:
-    """Refuse keywords that `grad` does not take.
-
-    Raises
-    ------
-    GraphTypeError
-        If there is one.
-    """
+    """Refuse keywords that `grad` does not take."""
     unknown = sorted(set(options) - _OPTIONS)
     if unknown:
         msg = (
@@ -224,13 +218,7 @@ def check_options(what: str, options: Iterable[str]) -> None:
 
 
 def refuse_function(what: str, argument: Any) -> None:
-    """Refuse a function where what it returns belongs.
-
-    Raises
-    ------
-    GraphTypeError
-        If it is one.
-    """
+    """Refuse a function where what it returns belongs."""
     if callable(argument):
         msg = (
             f"{what}: {what} takes an expression, not a function, got {text_of(argument)}. Call the function with "
@@ -354,18 +342,8 @@ def accumulate(
 ) -> Cotangents:
     """Carry the seeds back through the graph; return the gradient of every variable that leads to a target.
 
-    Parameters
-    ----------
-    seeds
-        The gradients to begin with.
-    targets
-        The variables asked for.
-    constants
-        Variables that nothing flows back through.
-    blockers
-        Variables that no target stands behind: the graph is not looked at further than these.
-    known
-        Seeds that nothing is added to.
+    Nothing flows back through `constants`, nothing is added to the seeds in `known`, and the graph is not looked at
+    beyond `blockers`, behind which no target stands.
     """
     order = toposort(seeds, blockers)
     patterns, reached = _connected(order, targets, constants)
@@ -506,24 +484,20 @@ def _through_parts(node: Apply, cotangents: Sequence[Variable]) -> list[Variable
     if type(op).decompose is Op.decompose:
         return None
     with composing():
-        own = [x.type.make_variable() if _is_smooth(x) else x for x in node.inputs]
+        own = [x.type.make_variable() if is_smooth(x) else x for x in node.inputs]
         parts = op.decompose(*own)
         if parts is None:
             return None
         seeds: Cotangents = {}
         for part, cotangent in zip(parts, cotangents, strict=True):
-            if _is_smooth(part) and not _flows_nowhere(cotangent):
+            if is_smooth(part) and not _flows_nowhere(cotangent):
                 seeds[part] = summed(seeds.get(part), cotangent)
-        smooth = [x for x in own if _is_smooth(x)]
+        smooth = [x for x in own if is_smooth(x)]
         gradients = accumulate(seeds, smooth, blockers=own) if seeds else {}
         reached = {x: gradients[x] for x in smooth if x in gradients}
         replacements: dict[Variable, Variable] = dict(zip(own, node.inputs, strict=True))
         terms = dict(zip(reached, replaced(list(reached.values()), replacements, [*own, *cotangents]), strict=True))
     return [terms.get(x) for x in own]
-
-
-def _is_smooth(x: Variable) -> bool:
-    return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
 
 
 def _flows_nowhere(term: Variable) -> bool:

@@ -28,16 +28,9 @@ Label = tuple[str, int]
 
 
 class Plan(NamedTuple):
-    """A vectorised index.
+    """A vectorised index: the entries and inputs of the new op, and the dimensions of the part that it picks (`order`).
 
-    Attributes
-    ----------
-    entries, inputs
-        Those of the new index op.
-    order
-        The dimensions of the part that it picks.
-    wanted
-        The same in the order of the batch and then of the part that the old index picked.
+    `wanted` has these in the order of the batch and then of the part that the old index picked.
     """
 
     entries: tuple[Entry, ...]
@@ -67,16 +60,8 @@ def _places(entries: Sequence[Entry], pairs: Sequence[Pair]) -> Places:
 def _layout(entries: Sequence[Entry], arrays: Sequence[Label], ndim: int, full: int) -> list[Label]:
     """Return the dimensions of what an index picks.
 
-    Parameters
-    ----------
-    entries
-        The entries.
-    arrays
-        Dimensions of the arrays, broadcast together.
-    ndim
-        Their number as the index op sees it; -1 if there are no arrays.
-    full
-        How many of the first entries are full slices of the batch.
+    `arrays` are the dimensions of the arrays broadcast together, `ndim` their number as the index op sees it (-1: no
+    arrays), `full` how many of the first entries are full slices of the batch.
     """
     spans = sum(isinstance(e, Span) for e in entries)
     others: list[Label] = [("b", i) if i < full else ("s", i - full) for i in range(spans)]
@@ -87,21 +72,7 @@ def _layout(entries: Sequence[Entry], arrays: Sequence[Label], ndim: int, full: 
 
 
 def _plan(entries: tuple[Entry, ...], batch: int, own: int, pairs: Sequence[Pair], x: TensorVariable) -> Plan:
-    """Return the vectorised index.
-
-    Parameters
-    ----------
-    entries
-        The old index.
-    batch
-        Rank of the batch of the result.
-    own
-        How many batch dimensions the tensor has.
-    pairs
-        Old and new index inputs.
-    x
-        The tensor, with its batch dimensions.
-    """
+    """Return the vectorised index, for a result with `batch` batch dimensions and a tensor with `own` of them."""
     places = _places(entries, pairs)
     refuse_batched(places.bounds, "the bounds of slices")
     has_arrays = any(isinstance(e, Positions) for e in entries)

@@ -102,12 +102,7 @@ def symbolic_count(entries: Sequence[Entry]) -> int:
 def bound_inputs(entries: Sequence[Entry], first: int) -> tuple[int, ...]:
     """Return the positions of the inputs that are bounds of slices, which decide the result's shape.
 
-    Parameters
-    ----------
-    entries
-        The entries.
-    first
-        Position of the first index input of the node.
+    `first` is the position of the first index input.
     """
     positions: list[int] = []
     at = first
@@ -228,18 +223,11 @@ def span_length(entry: Span, n: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A parsed index expression.
+    """A parsed index expression: an entry for each dimension of the tensor, and their variables (`inputs`) in order.
 
-    Attributes
-    ----------
-    entries
-        One entry for each dimension of the tensor.
-    inputs
-        The symbolic parts and index arrays, in order.
-    order
-        For each dimension of the result, the dimension of what the entries pick that it is, or "x" for a new axis:
-        new axes, and an ellipsis even where it stands for no dimension, decide where NumPy puts the dimensions of
-        arrays.
+    `order` has, for each dimension of the result, the dimension of what the entries pick that it is, or "x" for a new
+    axis: new axes, and an ellipsis even where it stands for no dimension, decide where NumPy puts the dimensions of
+    arrays.
     """
 
     entries: tuple[Entry, ...]
@@ -269,14 +257,7 @@ _NEW_AXIS, _SLICE, _ARRAY, _NOTHING = "new axis", "slice", "array", "nothing"
 class _Parser:
     """Takes the items of an index one by one.
 
-    Attributes
-    ----------
-    entries, inputs
-        As of `Index`.
-    kinds
-        What each item contributes to the result, in the order of the items.
-    array_ndim
-        Rank of the arrays broadcast together.
+    `kinds` has what each item contributes to the result, `array_ndim` is the rank of the arrays broadcast together.
     """
 
     def __init__(self, x: TensorVariable) -> None:
@@ -444,15 +425,7 @@ def _array(var: TensorVariable) -> _Arrays | _Mask:
 
 
 def parse(x: TensorVariable, args: Given) -> Index:
-    """Return the index expression ``x[args]`` parsed.
-
-    Raises
-    ------
-    IndexingError
-        If there are too many indices, a position or mask known not to fit its dimension, or something that is no index.
-    TensorTypeError
-        If a bound of a slice is no integer.
-    """
+    """Return the index expression ``x[args]`` parsed; refuse one that is known not to fit, or is no index."""
     pieces: tuple[Given, ...] = args if isinstance(args, tuple) else (args,)
     items = [_resolved(item) for item in pieces]
     taken = sum(map(_dimensions_of, items))

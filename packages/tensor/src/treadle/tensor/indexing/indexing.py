@@ -30,7 +30,7 @@ from treadle.tensor.indexing.expressions import (
 )
 from treadle.tensor.indexing.masked_writes import mask_in, write_by_mask
 from treadle.tensor.indexing.overwriting import standing
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import Shape, shape_i
@@ -112,6 +112,7 @@ class _Take(_Indexed):
     """Base of the two ops that read a part. Inputs: the tensor, then the index inputs."""
 
     linear = "jointly"
+    smooth_count = 1
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
@@ -142,10 +143,6 @@ class _Take(_Indexed):
         """Write ``x[1:, i]``."""
         x, *parts = node.inputs
         return Form.index(x, index_pieces(self.entries, parts))
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the tensor is connected, positions are not."""
-        return [[True], *([False] for _ in node.inputs[1:])]
 
 
 @static_op
@@ -185,9 +182,7 @@ class Subtensor(_Take):
         except (IndexError, ValueError):
             return None
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Put the cotangent into zeros at the same place."""
         x, *parts = inputs
         back = IncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
@@ -219,9 +214,7 @@ class AdvancedSubtensor(_Take):
         """Index with NumPy."""
         output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:], inputs[0].shape)])
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Add the cotangent into zeros at the same places."""
         x, *parts = inputs
         back = AdvancedIncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
@@ -237,6 +230,7 @@ class _Put(_Indexed, ChangesPart):
 
     linear = "jointly"
     linear_count = 2
+    smooth_count = 2
 
     inplace_pass = "write_in_place"
 
@@ -318,10 +312,6 @@ class _Put(_Indexed, ChangesPart):
         part = Form.index(x, index_pieces(self.entries, parts))
         return Form([f"{name}(", *part.parts, ", ", Operand(y), ")"])
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that tensor and values are connected, positions are not."""
-        return [[True], [True], *([False] for _ in node.inputs[2:])]
-
     def _pullback(self, take: _Take, inputs: Sequence[Variable], ct: Variable) -> Sequence[Variable | None]:
         x, y, *parts = tensors(inputs)
         to_x, part = ct, take(ct, *parts)
@@ -366,9 +356,7 @@ class IncSubtensor(_Put):
             result[index] += y
         output_storage[0][0] = result
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Read the values' part of the cotangent; the rest flows to the tensor."""
         return self._pullback(Subtensor(self.entries), inputs, cotangents[0])
 
@@ -415,9 +403,7 @@ class AdvancedIncSubtensor(_Put):
     def _part_ndim(self, parts: Sequence[np.ndarray]) -> int:
         return sum(isinstance(e, Span) for e in self.entries) + max(a.ndim for a in self._arrays(parts))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Read the values' part of the cotangent; the rest flows to the tensor."""
         return self._pullback(AdvancedSubtensor(self.entries), inputs, cotangents[0])
 

@@ -41,20 +41,8 @@ def write_by_mask(
 ) -> TensorVariable | None:
     """Return a tensor with what a mask picks set to values, or increased by them, as a choice between whole tensors.
 
+    The mask picks from dimension `first` on; the values are of the tensor's dtype and broadcast to the part picked.
     None where there is a value for each element that is picked, whose number is not known.
-
-    Parameters
-    ----------
-    x
-        The tensor.
-    y
-        Values of its dtype, that broadcast to the part picked.
-    mask
-        The mask.
-    first
-        The first dimension that the mask picks from.
-    set_
-        Whether the values replace the part, else are added to it.
     """
     after = x.ndim - first - mask.ndim
     at = y.ndim - after - 1

@@ -35,18 +35,8 @@ def standing(
 ) -> TensorVariable:
     """Return a part of the cotangent of a tensor that was set, 0 where a later value of the same write won.
 
-    The values are numbered, and the numbers written as the values were: those found again won.
-
-    Parameters
-    ----------
-    part
-        What the index picks from the cotangent.
-    x
-        The tensor that was written into.
-    entries, arrays
-        The index, and its arrays of positions.
-    take, put
-        The ops that read and write at an index, each made from its entries.
+    The values are numbered, and the numbers written as the values were: those found again won. `part` is what the
+    index, entries and arrays, picks from the cotangent of `x`; `take` and `put` make the ops that read and write there.
     """
     written_into = [shape_i(x, d) for d, entry in enumerate(entries) if isinstance(entry, Positions)]
     if _all_apart(arrays, [x.type.shape[d] for d, entry in enumerate(entries) if isinstance(entry, Positions)]):

@@ -13,9 +13,8 @@ from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.ops.fields import fix_dtypes
 from treadle.tensor.ops.known_values import known_value
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.dimshuffle import expand_dims
@@ -51,10 +50,7 @@ class ARange(TensorOp):
 
     static_inputs = (0, 1, 2)
     _output_type_depends_on_input_value = True
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_dtypes(self, "dtype")
+    dtype_fields = ("dtype",)
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; the length is known where all three inputs are."""
@@ -103,9 +99,7 @@ class ARange(TensorOp):
         refuse_batched(zip(node.inputs, inputs, strict=True), "the lengths of ranges")
         return self.make_node(*inputs)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Sum the cotangent, for the step with how many steps were taken to each number."""
         if not self._is_smooth:
             return [None, None, None]

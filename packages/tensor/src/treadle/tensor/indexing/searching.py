@@ -13,7 +13,7 @@ from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.ops.known_values import known_value
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, refuse_batched
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import tensors
@@ -30,7 +30,7 @@ __all__ = ["BinCount", "CheckMask", "Nonzero", "RowOrder", "SearchSorted"]
 
 
 @static_op
-class CheckMask(TensorOp):
+class CheckMask(Discrete, TensorOp):
     """A mask as it is, where it is as long as the dimensions that it picks from; else an IndexError.
 
     Inputs are the mask and, for each of its last dimensions, the length that it must have.
@@ -66,19 +66,9 @@ class CheckMask(TensorOp):
         checked: TensorVariable = self(*inputs)
         return checked
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False] for _ in node.inputs]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None for _ in inputs]
-
 
 @static_op
-class Nonzero(TensorOp):
+class Nonzero(Discrete, TensorOp):
     """Positions of the true elements of a mask, in C order: a vector of int64 for each dimension."""
 
     promises_structure = False
@@ -115,19 +105,9 @@ class Nonzero(TensorOp):
         refuse_batched([(node.inputs[0], mask)], "the number of elements that a mask picks")
         return self.make_node(mask)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False] * len(node.outputs)]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None]
-
 
 @static_op
-class SearchSorted(TensorOp):
+class SearchSorted(Discrete, TensorOp):
     """Where values would be inserted among sorted ones to keep the order, by binary search.
 
     Inputs are the sorted values, along their last dimension, and the values searched for, of the same dtype; the
@@ -189,16 +169,6 @@ class SearchSorted(TensorOp):
             inputs = tuple(spread_all(pairs))
         positions: TensorVariable = self(*inputs)
         return positions
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: positions do not change smoothly."""
-        return [[False], [False]]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None, None]
 
 
 @static_op
@@ -275,9 +245,7 @@ class BinCount(TensorOp):
         """Say that weights alone are connected."""
         return [[False], [False], [True]][: len(node.inputs)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return to each weight the cotangent of its bin."""
         if not self.weighted:
             return [None, None]
@@ -295,7 +263,7 @@ def _of_bins(values: TensorVariable, x: TensorVariable, bins: TensorVariable | N
 
 
 @static_op
-class RowOrder(TensorOp):
+class RowOrder(Discrete, TensorOp):
     """The positions that sort the rows of a matrix, by their first elements, among equal ones by the next, and so on.
 
     Equal rows keep their order; NaN counts as larger than every number.
@@ -334,13 +302,3 @@ class RowOrder(TensorOp):
         """
         refuse_batched([(node.inputs[0], x)], "the number of distinct rows")
         return self.make_node(x)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: positions do not change smoothly."""
-        return [[False]]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None]

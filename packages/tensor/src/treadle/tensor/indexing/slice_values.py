@@ -9,6 +9,7 @@ import numpy as np
 from treadle.config import alias, text_of
 from treadle.graph import Apply, Op, Variable, static_op
 from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.ops.tensor_op import Discrete
 from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import as_tensor_variable
@@ -25,7 +26,7 @@ __all__ = ["MakeSlice", "SliceBounds", "make_slice"]
 
 
 @static_op
-class MakeSlice(Op):
+class MakeSlice(Discrete, Op):
     """A slice from start, stop and step: integers, integer scalars or None."""
 
     def make_node(self, *inputs: object) -> Apply:
@@ -54,10 +55,6 @@ class MakeSlice(Op):
         _refuse_batch(node, inputs)
         return self.make_node(*inputs)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False] for _ in node.inputs]
-
 
 make_slice = alias(MakeSlice(), "make_slice")
 
@@ -80,7 +77,7 @@ def _as_bound(value: object) -> Variable:
 
 
 @static_op
-class SliceBounds(Op):
+class SliceBounds(Discrete, Op):
     """Start, stop and step by which a slice picks from a dimension of some length, as int64 scalars.
 
     They mean the same between brackets: a slice that goes down to the first element has a stop below every position.
@@ -112,10 +109,6 @@ class SliceBounds(Op):
         """
         _refuse_batch(node, inputs)
         return self.make_node(*inputs)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back."""
-        return [[False] * 3 for _ in node.inputs]
 
 
 def opened(value: Variable, n: TensorVariable) -> slice:

@@ -20,13 +20,7 @@ __all__ = ["broadcast_arrays", "broadcast_shape", "broadcast_shapes"]
 
 
 def common_lengths(what: str, shapes: Sequence[Sequence[TensorVariable]]) -> list[TensorVariable]:
-    """Return the lengths that shapes broadcast to, as int64 scalars; where all are constants, as constants.
-
-    Raises
-    ------
-    ShapeError
-        If known lengths differ and none of them is 1.
-    """
+    """Return the lengths that shapes broadcast to, as int64 scalars; where all are constants, as constants."""
     ndim = max(map(len, shapes), default=0)
     result = []
     for at in range(-ndim, 0):

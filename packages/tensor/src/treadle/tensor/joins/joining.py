@@ -14,8 +14,7 @@ from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.ops.fields import fix_integers
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import most_batch
 from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i
@@ -55,9 +54,7 @@ class Join(TensorOp):
 
     axis: int
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "axis")
+    integer_fields = ("axis",)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the joined type."""
@@ -114,9 +111,7 @@ class Join(TensorOp):
         pairs = list(zip(node.inputs, inputs, strict=True))
         return Join(self.axis + most_batch(pairs)).make_node(*spread_all(pairs))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Cut the cotangent into the inputs' parts."""
         ct = as_tensors(cotangents)[0]
         terms: list[Variable | None] = []

@@ -11,8 +11,7 @@ from treadle.tensor.arguments.values import known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import Join
 from treadle.tensor.lengths.numbers import number, plus, whole_quotient
-from treadle.tensor.ops.fields import fix_integers
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.shape import as_lengths, length_inputs, shape_i, static_lengths
 from treadle.tensor.shapes.shape_specification import specify_shape
@@ -47,6 +46,7 @@ class Split(TensorOp):
     """
 
     linear = "jointly"
+    smooth_count = 1
 
     len_splits: int
     axis: int = 0
@@ -54,10 +54,7 @@ class Split(TensorOp):
     # Inputs that the shape depends on.
     shape_inputs = slice(1, None)
     _output_type_depends_on_input_value = True
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "len_splits", "axis")
+    integer_fields = ("len_splits", "axis")
 
     @property
     def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the number of parts
@@ -106,11 +103,6 @@ class Split(TensorOp):
             cell[0] = x[(*(slice(None),) * self.axis, slice(start, start + n))]
             start += n
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the tensor is connected, the lengths are not."""
-        count = len(node.outputs)
-        return [[True] * count, *([False] * count for _ in node.inputs[1:])]
-
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the part's own length along the axis, the tensor's others."""
         x, *sizes = node.inputs
@@ -140,9 +132,7 @@ class Split(TensorOp):
             parts.append(specify_shape(part, [n if d == self.axis else None for d in range(x.ndim)]))
         return parts
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Join the cotangents."""
         x = as_tensor_variable(inputs[0])
         back = cotangent_of(x, Join(self.axis)(*cotangents)) if x.type.numpy_dtype.kind in "fc" else None

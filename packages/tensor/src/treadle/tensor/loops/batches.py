@@ -36,12 +36,8 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     """Return the outputs of a loop for inputs some of which have batch dimensions.
 
     Sequences and results have the steps in front of the batch inside of the loop. A loop whose condition differs along
-    the batch runs until all have ended; the carries of those that have ended stay as they are.
-
-    Raises
-    ------
-    VectorizeError
-        If the number of steps differs along the batch, and the results with it.
+    the batch runs until all have ended; the carries of those that have ended stay as they are. Where the lengths of
+    results would differ along the batch, it is refused.
     """
     pairs: list[Pair] = [
         (old, new) for old, new in zip(node.inputs, inputs, strict=True) if isinstance(old.type, TensorType)

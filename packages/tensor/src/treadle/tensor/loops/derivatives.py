@@ -25,6 +25,7 @@ from treadle.tensor.loops.states import GeneratorInState, state_of
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import Shape, ShapeI
 from treadle.tensor.staging.stages import static_positions
+from treadle.tensor.types.conversion import is_smooth
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -39,22 +40,12 @@ def _is_absent(var: Variable | None) -> bool:
     return var is None or isinstance(var.type, DisconnectedType | NullType)
 
 
-def _is_smooth(var: Variable) -> bool:
-    return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
-
-
 def _seeded(seeds: dict[Variable, Any], var: Variable, cotangent: Any) -> None:
     seeds[var] = add(seeds[var], cotangent) if var in seeds else cotangent
 
 
 class _Gradient:
-    """The gradient of a loop, being built.
-
-    Parameters
-    ----------
-    op, inputs, outputs, cotangents
-        As for `Op.pullback`.
-    """
+    """The gradient of a loop, being built from what `Op.pullback` takes."""
 
     def __init__(
         self, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -73,14 +64,14 @@ class _Gradient:
         """Return the carries that something flows back to."""
         op, first = self.op, self.op.n_sequences
         reach = op.reach()
-        moving = {j for j in self.last if _is_smooth(self.parts.carries[j])}
+        moving = {j for j in self.last if is_smooth(self.parts.carries[j])}
         results = [op.n_carries + k for k in self.stacked]
         while True:
             more = {
                 i
                 for i, var in enumerate(self.parts.carries)
                 if i not in moving
-                and _is_smooth(var)
+                and is_smooth(var)
                 and (any(reach[first + i][j] for j in moving) or any(reach[first + i][k] for k in results))
             }
             if not more:
@@ -100,7 +91,7 @@ class _Gradient:
         inner = parts.inputs
         if not seeds:
             return [DisconnectedType()() for _ in range(1 + len(inner))]
-        targets = [x for x in inner if _is_smooth(x)]
+        targets = [x for x in inner if is_smooth(x)]
         gradients: Sequence[Variable] = gradients_of_parts(
             seeds, targets, disconnected_inputs="ignore", return_disconnected="disconnected",
             null_gradients="return", add_names=False,
@@ -146,7 +137,7 @@ class _Gradient:
             terms[parts.carries[j]] = self._of_start(backward.carries[at], count)
         for at, i in enumerate(sums):
             terms[parts.constants[i]] = backward.carries[len(by_carry) + at]
-        return [terms.get(x, DisconnectedType()() if _is_smooth(x) else None) for x in parts.inputs]
+        return [terms.get(x, DisconnectedType()() if is_smooth(x) else None) for x in parts.inputs]
 
     def _count(self) -> Variable:
         """Return the number of steps that the loop made."""
@@ -346,7 +337,7 @@ def pulled_back(
     """Return what flows back to each input of a loop."""
     null = next((c for c in cotangents if isinstance(c.type, NullType)), None)
     if null is not None:
-        return [None, *(null if _is_smooth(x) else None for x in inputs[1:])]
+        return [None, *(null if is_smooth(x) else None for x in inputs[1:])]
     return _Gradient(op, inputs, outputs, cotangents).terms()
 
 
@@ -358,14 +349,14 @@ def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Vari
     moving = {
         at
         for at, (x, t) in enumerate(zip(parts.inputs, tangents[1:], strict=True))
-        if not _is_absent(t) and _is_smooth(x)
+        if not _is_absent(t) and is_smooth(x)
     }
     count = op.n_carries
     while True:
         more = {
             first + j
             for j, var in enumerate(parts.carries)
-            if first + j not in moving and _is_smooth(var) and any(reach[at][j] for at in moving)
+            if first + j not in moving and is_smooth(var) and any(reach[at][j] for at in moving)
         }
         if not more:
             break

@@ -38,12 +38,7 @@ def influences(op: Scan) -> list[list[bool]]:
 def reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
     """Return why outputs of a loop have no derivative by its inputs, except by the number of steps.
 
-    Parameters
-    ----------
-    op
-        The loop.
-    connected
-        Whether a gradient flows from each input to each output, in any number of steps.
+    `connected` says whether a gradient flows from each input to each output, in any number of steps.
     """
     if "_reasons" not in op.__dict__:
         op.__dict__["_reasons"] = _reasons(op, connected)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from treadle.graph import Cell, SymbolicShape, Type, Value
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
     from treadle.tensor.shape_inference.symbolic_shapes import Length
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
@@ -504,15 +505,11 @@ class Scan(Op, HasFrozenGraph):
         rows = reasons(self, self.connection_pattern(node)[1:])
         return None if rows is None else [[None] * len(node.outputs), *rows]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return the gradients, by a loop that runs backwards."""
         return pulled_back(self, inputs, outputs, cotangents)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Return the directional derivatives, by a loop that carries both."""
         return pushed_forward(self, inputs, tangents)
 

@@ -42,13 +42,7 @@ _DEEPEST = 100
 
 
 def leaves_of(tree: Tree, depth: int = 0) -> list[Any]:
-    """Return the variables and values of a tree, in order.
-
-    Raises
-    ------
-    GraphValueError
-        If it is nested deeper than anybody writes, which may be without end.
-    """
+    """Return the variables and values of a tree, in order; refuse one that may be nested without end."""
     if tree is None:
         return []
     if depth > _DEEPEST:
@@ -122,13 +116,7 @@ def close(parts: LoopParts) -> None:
 
 
 def _adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> bool:
-    """Fit Python numbers that carries start with to the dtypes that steps make; say whether one has changed.
-
-    Raises
-    ------
-    TensorTypeError
-        If a carry that is a variable becomes one of another rank or dtype.
-    """
+    """Fit Python numbers that carries start with to the dtypes that steps make; say whether one has changed."""
     changed = False
     for j, value in enumerate(values):
         start, new = parts.starts[j], parts.new_carries[j]

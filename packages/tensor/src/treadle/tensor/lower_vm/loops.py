@@ -49,14 +49,9 @@ def lower(op: Scan, node: Apply) -> Callable[..., object]:
 
 
 class _Loop:
-    """What the function of a loop calls beside that of a step: seldom, or once for each call.
+    """What the function of a loop calls besides that of a step: seldom, or once for each call.
 
-    Attributes
-    ----------
-    program
-        The body.
-    copied
-        Positions of carries that may share memory with what the loop was given, or with each other.
+    `copied` has the positions of carries that may share memory with what the loop was given, or with each other.
     """
 
     def __init__(self, op: Scan, node: Apply) -> None:

@@ -264,13 +264,7 @@ def _unknown(name: str) -> NumpyFunctionError:
 def array_function(
     func: Callable[..., object], types: Iterable[type], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> object:
-    """Return what a function of NumPy's means for tensors (NEP 18); NotImplemented where others take part.
-
-    Raises
-    ------
-    NumpyFunctionError
-        If treadle has no counterpart, or it lacks an argument.
-    """
+    """Return what a function of NumPy's means for tensors (NEP 18); NotImplemented where others take part."""
     if not all(issubclass(t, Variable | np.ndarray) for t in types):
         return NotImplemented
     name = f"{func.__module__}.{func.__name__}".removeprefix("numpy.")
@@ -350,11 +344,6 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[TensorLike], kwargs:
 
     ``array += x`` makes the name `array` one of the symbolic sum, as it does with all operands that are not changed in
     place: NumPy passes the array as `out` and as the first operand then.
-
-    Raises
-    ------
-    NumpyFunctionError
-        If treadle has no counterpart, or it lacks an argument.
     """
     if not all(map(_is_ours, inputs)):
         return NotImplemented

@@ -23,18 +23,8 @@ _OTHERWISE = frozenset({"split", "copyto", "fill_diagonal", "place", "put", "put
 class Counterpart:
     """What stands for a function of NumPy.
 
-    Attributes
-    ----------
-    function
-        The function.
-    parameters
-        For each of NumPy's parameters that it has, its own name of it.
-    defaults
-        NumPy's defaults of parameters that it has other defaults of, by its own names.
-    takes_further
-        Whether it takes any keyword argument.
-    by_place
-        Its own names of parameters that it takes by position only.
+    `parameters` has its own name of each of NumPy's parameters that it has, `defaults` NumPy's defaults where its own
+    differ, `by_place` the names of parameters that it takes by position only. `takes_further`: it takes any keyword.
     """
 
     function: Callable[..., object]

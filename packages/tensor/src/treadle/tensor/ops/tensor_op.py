@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from treadle.graph import DisconnectedType, NullType, Op
-from treadle.tensor.types.conversion import as_tensor_variable
-from treadle.tensor.types.tensor_type import TensorType
+from treadle.graph import DisconnectedType, NullType, Op, Variable
+from treadle.tensor.ops.fields import fix_dtypes, fix_integers
+from treadle.tensor.types.conversion import as_tensor_variable, is_smooth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.graph import Apply
     from treadle.tensor.variables.variable import TensorVariable
+
+# What `pullback` and `pushforward` take and return.
+Variables = Sequence[Variable]
+Derivatives = Sequence[Variable | None]
+
+
+class Discrete:
+    """What ops inherit whose results, such as positions and lengths, do not change smoothly: no gradient flows back."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return that no input is connected to any output."""
+        return [[False] * len(node.outputs) for _ in node.inputs]
+
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
+        """Return that nothing flows back."""
+        return [None] * len(inputs)
 
 
 class TensorOp(Op):
@@ -24,14 +39,27 @@ class TensorOp(Op):
     linear: ClassVar[Literal["jointly", "each"] | None] = None
     # In how many it is, None for all; the others are indices, lengths and the like.
     linear_count: ClassVar[int | None] = 1
+    # To how many of its first inputs gradients flow, None for all.
+    smooth_count: ClassVar[int | None] = None
+    # Fields to bring to one form, so that equal parameters make equal ops: Python's integers, and names of dtypes.
+    integer_fields: ClassVar[tuple[str, ...]] = ()
+    dtype_fields: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Bring the fields to one form, in ops that are dataclasses."""
+        fix_integers(self, *self.integer_fields)
+        fix_dtypes(self, *self.dtype_fields)
 
     def as_input(self, value: object) -> TensorVariable:
         """Take anything that can be made a tensor."""
         return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return for each input, for each output, whether a gradient flows (see `smooth_count`)."""
+        count = len(node.inputs) if self.smooth_count is None else self.smooth_count
+        return [[i < count] * len(node.outputs) for i in range(len(node.inputs))]
+
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Return the tangents of an op that says how it is linear; any other has no rule unless it defines one."""
         if self.linear is None:
             return super().pushforward(inputs, outputs, tangents)
@@ -55,5 +83,4 @@ class TensorOp(Op):
 
 def _moves(x: Variable, tangent: Variable) -> bool:
     """Whether an input has a tangent: integers have none."""
-    smooth = isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
-    return smooth and not isinstance(tangent.type, DisconnectedType | NullType)
+    return is_smooth(x) and not isinstance(tangent.type, DisconnectedType | NullType)

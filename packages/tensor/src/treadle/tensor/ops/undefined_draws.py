@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import NullType, Variable, connections, toposort
-from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.types.conversion import is_smooth
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -28,15 +28,11 @@ def influences(node: Apply) -> list[list[bool]]:
     if known is not None:
         return known
     # That nothing flows between floats was meant so.
-    jumps = [not _is_smooth(out) for out in node.outputs]
+    jumps = [not is_smooth(out) for out in node.outputs]
     return [
-        [joined or jump or not _is_smooth(x) for joined, jump in zip(row, jumps, strict=True)]
+        [joined or jump or not is_smooth(x) for joined, jump in zip(row, jumps, strict=True)]
         for x, row in zip(node.inputs, connections(node), strict=True)
     ]
-
-
-def _is_smooth(var: Variable) -> bool:
-    return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
 
 
 def null_terms(
@@ -48,18 +44,8 @@ def null_terms(
 ) -> Mapping[Apply, list[Variable | None]]:
     """Return for nodes whose draws decide a cost, by input, the gradient that is not defined.
 
-    Parameters
-    ----------
-    order
-        The nodes behind the cost, in order of evaluation.
-    patterns
-        Those of them that a target leads through.
-    reached
-        The variables that a target leads to.
-    seeds
-        The cost.
-    constants
-        Variables that nothing flows back through.
+    `order` has the nodes behind the cost in order of evaluation, `patterns` those that a target leads through,
+    `reached` the variables that a target leads to. `seeds` hold the cost; nothing flows back through `constants`.
     """
     drawing = {node: reasons for node in patterns if (reasons := node.op.undefined_derivatives(node)) is not None}
     if not drawing:
@@ -89,16 +75,8 @@ def moved_without_derivative(
 ) -> dict[Variable, Variable]:
     """Return the outputs of a node that depend on draws without derivatives, each with the reason as its tangent.
 
-    Parameters
-    ----------
-    node
-        The node.
-    moves
-        Variables that move, with their tangents.
-    drawn
-        Variables that depend on such draws.
-    constants
-        Variables that do not move with what they are computed from.
+    `moves` has the variables that move with their tangents, `drawn` those that depend on such draws; `constants` do not
+    move with what they are computed from.
     """
     undefined: dict[Variable, Variable] = {}
     if any(x in drawn for x in node.inputs):

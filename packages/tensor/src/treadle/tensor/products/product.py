@@ -15,7 +15,7 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
@@ -91,9 +91,7 @@ class MatMul(TensorOp):
         batch = most_batch(pairs)
         return self.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Multiply the cotangent by the other factor's conjugate transpose, summed over broadcast stacks."""
         a, b = tensors(inputs)
         ct = cotangents[0]
@@ -186,9 +184,7 @@ class Gemm(TensorOp):
         batch = most_batch(pairs)
         return self.decompose(*(aligned(old, new, batch, 2) for old, new in pairs))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Differentiate the expression that the op stands for."""
         c, alpha, a, b, beta = inputs
         ct = cotangents[0]
@@ -204,13 +200,7 @@ class Gemm(TensorOp):
 
 
 def converted(what: str, x: TensorLike, dtype: DTypeLike | None) -> TensorVariable:
-    """Return an operand in the dtype to compute in, as NumPy's ufuncs convert it.
-
-    Raises
-    ------
-    DtypeError
-        If that is of a lower kind: a complex number is no real one, which is no integer.
-    """
+    """Return an operand in the dtype to compute in, as NumPy's ufuncs convert it: never to a lower kind."""
     var = as_tensor_variable(x)
     if dtype is None:
         return var

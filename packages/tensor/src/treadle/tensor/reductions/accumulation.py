@@ -17,8 +17,7 @@ from treadle.tensor.elementwise.exponential import exp
 from treadle.tensor.elementwise.logic import logical_and, logical_not
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import join
-from treadle.tensor.ops.fields import fix_dtypes, fix_integers
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import most_batch
 from treadle.tensor.shapes.broadcasting import full, zeros_like
 from treadle.tensor.shapes.shape import flatten, lengths
@@ -64,14 +63,10 @@ class AlongAxis(TensorOp):
 
     axis: int
 
-    def checked(self, x: Type) -> TensorType:
-        """Return the type of an input.
+    integer_fields = ("axis",)
 
-        Raises
-        ------
-        TensorTypeError
-            If it is no tensor that has the axis.
-        """
+    def checked(self, x: Type) -> TensorType:
+        """Return the type of an input, which must be a tensor that has the axis."""
         if not isinstance(x, TensorType) or not 0 <= self.axis < x.ndim:
             msg = f"{self}: a tensor with axis {self.axis} is needed, got {x}. Use the function of that name."
             raise TensorTypeError(msg)
@@ -108,10 +103,7 @@ class Accumulation(AlongAxis):
     axis: int
     dtype: str
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "axis")
-        fix_dtypes(self, "dtype")
+    dtype_fields = ("dtype",)
 
     @property
     def linear(self) -> Literal["jointly"] | None:  # type: ignore[override]  # depends on the kind
@@ -154,9 +146,7 @@ class Accumulation(AlongAxis):
         """Say that the input is connected, unless the result holds truth values or integers."""
         return [[self._is_smooth]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Sum from the end what flows back, each term faded by what it passes.
 
         A product fades by the factors passed, so that zeros need no care; an extremum by whether a new one came; the
@@ -215,10 +205,6 @@ class LinearRecurrence(AlongAxis):
 
     axis: int
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "axis")
-
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of x, with the lengths that the decays know."""
         decay, x = map(self.checked, types)
@@ -248,17 +234,13 @@ class LinearRecurrence(AlongAxis):
                 h[t] = decay[t - 1] * h[t - 1] + x[t]
         output_storage[0][0] = result
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Run the recurrence from the end; a decay multiplies the value before."""
         decay, out, ct = tensors([inputs[0], outputs[0], cotangents[0]])
         passed = _from_the_end(decay.conj(), ct, self.axis)
         return [mul(_cut(passed, self.axis, start=1), _cut(out, self.axis, stop=-1).conj()), passed]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Run the recurrence on how x moves, and on how a decay that moves changes what it multiplies."""
         decay, out = inputs[0], tensors(outputs)[0]
         of_decay, of_x = (None if t is None or isinstance(t.type, DisconnectedType) else t for t in tangents)
@@ -274,20 +256,9 @@ class LinearRecurrence(AlongAxis):
 def accumulated(
     kind: str, name: str, x: TensorLike, axis: int | None, dtype: DTypeLike | None = None
 ) -> TensorVariable:
-    """Return an accumulation; short integers are summed and multiplied in int64 or uint64, as in NumPy.
+    """Return an accumulation of some `kind`; short integers are summed and multiplied in int64 or uint64, as in NumPy.
 
-    Parameters
-    ----------
-    kind
-        The kind of `Accumulation`.
-    name
-        Name of the function, for messages.
-    x
-        A tensor; flattened if `axis` is None, and where it is a scalar.
-    axis
-        The axis.
-    dtype
-        Dtype of the result.
+    The tensor is flattened if `axis` is None, and where it is a scalar. `name` names the function in messages.
     """
     var = as_tensor_variable(x)
     if axis is None or var.ndim == 0:

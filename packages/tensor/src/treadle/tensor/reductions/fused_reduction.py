@@ -11,7 +11,7 @@ from treadle.graph import Form, Variable, static_op
 from treadle.tensor.elementwise.composite import Composite
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.errors import DtypeError, TensorTypeError
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static
 from treadle.tensor.types.tensor_type import TensorType
@@ -119,9 +119,7 @@ class FusedReduction(TensorOp):
         fused = FusedReduction(self.composite, reductions)
         return fused.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Refuse: differentiate before fusion."""
         msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
         raise DtypeError(msg)

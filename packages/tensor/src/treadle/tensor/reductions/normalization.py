@@ -14,7 +14,7 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import isfinite
 from treadle.tensor.elementwise.exponential import exp, log
 from treadle.tensor.joins.joining import join
-from treadle.tensor.ops.fields import fix_axes
+from treadle.tensor.ops.tensor_op import Derivatives, Variables
 from treadle.tensor.reductions.reduction import OverAxes, expanded, max_, sum_
 from treadle.tensor.shapes.broadcasting import full
 from treadle.tensor.shapes.dimshuffle import squeeze
@@ -36,10 +36,6 @@ class Peak(OverAxes):
     """The largest element along axes, which are kept with length 1; minus infinity over no elements."""
 
     axes: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_axes(self)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type with axes of length 1."""
@@ -64,10 +60,6 @@ class _Normalization(OverAxes):
     """Base of the ops over axes of one float tensor."""
 
     user_name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_axes(self)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the input's type."""
@@ -121,9 +113,7 @@ class Softmax(_Normalization):
         e = exp(shifted)
         return true_div(e, sum_(e, axis=self.axes, keepdims=True))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return s (ct - sum(ct s))."""
         s, ct = outputs[0], cotangents[0]
         return [mul(s, sub(ct, sum_(mul(ct, s), axis=self.axes, keepdims=True)))]
@@ -145,9 +135,7 @@ class LogSoftmax(_Normalization):
         """Subtract the logarithm of the sum of exponentials."""
         return sub(shifted, log(sum_(exp(shifted), axis=self.axes, keepdims=True)))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return ct - softmax(x) sum(ct)."""
         ct = cotangents[0]
         return [sub(ct, mul(exp(outputs[0]), sum_(ct, axis=self.axes, keepdims=True)))]
@@ -175,9 +163,7 @@ class LogSumExp(_Normalization):
         total = add(log(sum_(exp(shifted), axis=self.axes, keepdims=True)), top)
         return squeeze(total, self.axes)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return ct softmax(x)."""
         x = tensors(inputs)[0]
         return [mul(expanded(cotangents[0], self.axes, x.ndim), Softmax(self.axes)(x))]

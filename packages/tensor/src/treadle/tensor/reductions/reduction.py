@@ -18,8 +18,8 @@ from treadle.tensor.elementwise.complex_numbers import complex_
 from treadle.tensor.elementwise.logic import bitwise_or
 from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import join
-from treadle.tensor.ops.fields import fix_axes, fix_dtypes
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.fields import fix_axes
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.shapes.broadcasting import alloc
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle, squeeze
@@ -39,16 +39,7 @@ if TYPE_CHECKING:
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
-__all__ = [
-    "KINDS",
-    "ArgReduction",
-    "Kind",
-    "Reduction",
-    "argmax",
-    "argmin",
-    "max_and_argmax",
-    "prod",
-]
+__all__ = ["KINDS", "ArgReduction", "Kind", "Reduction", "argmax", "argmin", "max_and_argmax", "prod"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +89,13 @@ class OverAxes(TensorOp):
 
     axes: tuple[int, ...]
 
-    def checked(self, x: Type) -> TensorType:
-        """Return the input's type.
+    def __post_init__(self) -> None:
+        """Bring the fields to one form."""
+        fix_axes(self)
+        super().__post_init__()
 
-        Raises
-        ------
-        TensorTypeError
-            If it is no tensor, or does not have the axes.
-        """
+    def checked(self, x: Type) -> TensorType:
+        """Return the input's type, which must be a tensor that has the axes."""
         if not isinstance(x, TensorType):
             msg = f"{self}: a tensor is needed, got {x}."
             raise TensorTypeError(msg)
@@ -150,10 +140,7 @@ class Reduction(OverAxes):
     dtype: str
     acc_dtype: str
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_axes(self)
-        fix_dtypes(self, "dtype", "acc_dtype")
+    dtype_fields = ("dtype", "acc_dtype")
 
     @property
     def linear(self) -> Literal["jointly"] | None:  # type: ignore[override]  # depends on the kind
@@ -211,9 +198,7 @@ class Reduction(OverAxes):
     def _is_smooth(self) -> bool:
         return all(np.dtype(d).kind in "fc" for d in (self.acc_dtype, self.dtype))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Spread the cotangent over what was combined; ties of an extremum share it evenly."""
         x = tensors(inputs)[0]
         if not self._is_smooth or x.type.numpy_dtype.kind not in "fc":
@@ -234,7 +219,7 @@ class Reduction(OverAxes):
 
 
 @static_op
-class ArgReduction(OverAxes):
+class ArgReduction(Discrete, OverAxes):
     """Position of the first extremum along axes, counted in C order over them; the first NaN wins.
 
     Parameters
@@ -247,10 +232,6 @@ class ArgReduction(OverAxes):
 
     kind: str
     axes: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_axes(self)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return an int64 type without the reduced axes."""
@@ -269,16 +250,6 @@ class ArgReduction(OverAxes):
         moved = x.transpose(*kept, *self.axes)
         flat = moved.reshape(*moved.shape[: len(kept)], math.prod(moved.shape[len(kept) :]))
         output_storage[0][0] = np.asarray(getattr(np, self.kind)(flat, axis=-1), dtype="int64")
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: a position does not change smoothly."""
-        return [[False]]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None]
 
     def __str__(self) -> str:
         """Show kind and axes."""
@@ -316,13 +287,7 @@ def _sum_dtypes(x: TensorVariable, dtype: DTypeLike | None, acc_dtype: DTypeLike
 
 
 def mask_of(what: str, x: TensorVariable, where: TensorLike | None) -> TensorVariable | None:
-    """Return which elements count, as bool tensor that broadcasts to `x`; None for all.
-
-    Raises
-    ------
-    ShapeError
-        If it has more dimensions than `x`.
-    """
+    """Return which elements count, as bool tensor that broadcasts to `x`; None for all."""
     if where is None or where is True:
         return None
     mask = truth(where)

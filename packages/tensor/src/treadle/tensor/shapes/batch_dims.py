@@ -29,14 +29,8 @@ def most_batch(pairs: Iterable[Pair]) -> int:
 def aligned(old: TensorVariable, new: TensorVariable, batch: int, core: int | None = None) -> TensorVariable:
     """Return a variable with `batch` batch dimensions and a core of rank `core`, by dimensions of length 1.
 
-    Parameters
-    ----------
-    old, new
-        The variable without and with batch dimensions.
-    batch
-        Rank of the whole batch; dimensions are added in front.
-    core
-        Rank of the core; dimensions are added in front of it. That of `old` if None.
+    `old` and `new` are the variable without and with its batch dimensions. Dimensions are added in front of the batch
+    and of the core, whose rank is that of `old` by default.
     """
     own, rank = batch_ndim(old, new), old.type.ndim
     wide = rank if core is None else core
@@ -45,13 +39,7 @@ def aligned(old: TensorVariable, new: TensorVariable, batch: int, core: int | No
 
 
 def refuse_batched(pairs: Iterable[Pair], what: str) -> None:
-    """Refuse inputs that have batch dimensions.
-
-    Raises
-    ------
-    VectorizeError
-        If one has.
-    """
+    """Refuse inputs that have batch dimensions."""
     for old, new in pairs:
         if batch_ndim(old, new):
             msg = (

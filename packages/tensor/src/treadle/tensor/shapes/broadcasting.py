@@ -9,9 +9,9 @@ import numpy as np
 
 from treadle.graph import Apply, Form, Variable, is_composing, static_op
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, checked_lengths
-from treadle.tensor.shapes.shape import as_lengths, length_inputs, lengths, static_lengths
+from treadle.tensor.shapes.shape import LENGTHS_AFTER_FIRST, as_lengths, length_inputs, lengths, static_lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -42,13 +42,8 @@ __all__ = [
 def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
     """Return the static shape of arrays of one rank broadcast together.
 
-    A dimension is known if one of the lengths is known and not 1 (the others can only be the same or 1), or if all
-    are known.
-
-    Raises
-    ------
-    ShapeError
-        If two known lengths differ and neither is 1.
+    A dimension is known if one of the lengths is known and not 1 (the others can only be the same or 1), or if all are
+    known.
     """
     result: list[int | None] = []
     for at, ns in enumerate(zip(*shapes, strict=True)):
@@ -68,7 +63,8 @@ class _ToLengths(TensorOp):
 
     # Inputs that the shape depends on.
     shape_inputs = slice(1, None)
-
+    static_inputs = LENGTHS_AFTER_FIRST
+    smooth_count = 1
     _output_type_depends_on_input_value = True
 
     def make_node(self, *inputs: object) -> Apply:
@@ -82,20 +78,9 @@ class _ToLengths(TensorOp):
     def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
         """Return the result's static shape for lengths some of which may be known."""
 
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # all inputs after the first, however many
-        """Positions of the lengths: every input after the first."""
-        return tuple(range(1, self._most_inputs))
-
-    _most_inputs = 65
-
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given."""
         return [shapes.of_scalar(x) for x in node.inputs[1:]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the tensor is connected, the lengths are not."""
-        return [[True], *([False] for _ in node.inputs[1:])]
 
 
 @static_op
@@ -140,9 +125,7 @@ class Alloc(_ToLengths):
         checked = checked_lengths(node, wanted)
         return self.make_node(aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *checked)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Sum the cotangent back to the value's shape."""
         return [sum_to(cotangents[0], inputs[0]), *(None for _ in inputs[1:])]
 
@@ -188,21 +171,13 @@ class SumTo(_ToLengths):
             x = x.sum(axis=tuple(range(batch, batch + extra)), dtype=x.dtype, acc_dtype=x.dtype)
         return self.make_node(x, *lengths(x)[:batch], *checked)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Broadcast the cotangent to the input's shape."""
         return [Alloc()(cotangents[0], *lengths(inputs[0])), *(None for _ in inputs[1:])]
 
 
 def sum_array_to(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a NumPy array summed to a shape that it was broadcast from.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not broadcast to the array's.
-    """
+    """Return a NumPy array summed to a shape that it was broadcast from."""
     if x.shape == shape:
         return x
     extra = x.ndim - len(shape)

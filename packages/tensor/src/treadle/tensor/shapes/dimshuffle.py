@@ -11,7 +11,7 @@ from treadle.graph import Form, as_flag, static_op
 from treadle.tensor.arguments.axes import named_axes, normalize_axes, normalize_axis, several_axes
 from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_axes, fix_integers
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType, as_rank
 
@@ -194,9 +194,7 @@ class DimShuffle(TensorOp):
         order = (*range(batch), *(d + batch if isinstance(d, int) else d for d in self.order))
         return DimShuffle(order, x.ndim).make_node(x)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Rearrange the cotangent back."""
         inverse: list[int | str] = [NEW] * self.ndim
         for at, d in enumerate(self.order):

@@ -14,12 +14,11 @@ from treadle.graph import Apply, Constant, Form, Op, as_index, static_op
 from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.known_values import known_value
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.types.conversion import as_tensor_variable, constant
-from treadle.tensor.types.tensor_type import TensorType, as_rank
+from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType, as_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,21 +28,15 @@ if TYPE_CHECKING:
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
-__all__ = [
-    "Reshape",
-    "Shape",
-    "ShapeI",
-    "flatten",
-    "reshape",
-    "shape",
-    "shape_i",
-]
+__all__ = ["Reshape", "Shape", "ShapeI", "flatten", "reshape", "shape", "shape_i"]
 
 LENGTH = "int64"
+# Positions of inputs that are lengths, where all after the first are; there are no more dimensions.
+LENGTHS_AFTER_FIRST = tuple(range(1, MOST_DIMENSIONS + 1))
 
 
 @static_op
-class Shape(TensorOp):
+class Shape(Discrete, TensorOp):
     """The shape of a tensor, as a vector of int64."""
 
     def infer(self, *types: Type) -> Sequence[Type]:
@@ -63,10 +56,6 @@ class Shape(TensorOp):
         """Return the lengths that are part of the type."""
         return list(node.inputs[0].type.shape)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: a shape does not change smoothly."""
-        return [[False]]
-
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that a shape does not depend on the elements."""
         return self.connection_pattern(node)
@@ -76,24 +65,16 @@ class Shape(TensorOp):
         whole: TensorVariable = self(x)
         return whole[batch_ndim(node.inputs[0], x) :]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None]
-
 
 @static_op
-class ShapeI(TensorOp):
+class ShapeI(Discrete, TensorOp):
     """The length of one dimension, as an int64 scalar."""
 
     promises_structure = False
 
     axis: int
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "axis")
+    integer_fields = ("axis",)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a scalar type."""
@@ -118,10 +99,6 @@ class ShapeI(TensorOp):
         """Return the length, if it is part of the type."""
         return [node.inputs[0].type.shape[self.axis]]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: a length does not change smoothly."""
-        return [[False]]
-
     def influence_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that a length does not depend on the elements."""
         return self.connection_pattern(node)
@@ -129,12 +106,6 @@ class ShapeI(TensorOp):
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the length of the dimension behind the batch."""
         return shape_i(x, self.axis + batch_ndim(node.inputs[0], x))
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None]
 
 
 def shape(x: TensorLike) -> TensorVariable:
@@ -186,20 +157,7 @@ def lengths(x: TensorLike) -> list[TensorVariable]:
 
 
 def as_lengths(what: str, argument: TensorLike) -> list[TensorVariable]:
-    """Return a shape argument as a list of int64 scalars.
-
-    Parameters
-    ----------
-    what
-        Whose argument it is, for messages.
-    given
-        An integer or integer scalar, a sequence of these, or a vector whose length is known.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is none of these.
-    """
+    """Return a shape argument as int64 scalars: an integer, a sequence of these, or a vector of known length."""
     if isinstance(argument, list | tuple | range) or (isinstance(argument, np.ndarray) and argument.ndim == 1):
         items = list(argument)
     else:
@@ -241,13 +199,7 @@ def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
 
 
 def length_inputs(op: Op, inputs: Sequence[Variable]) -> None:
-    """Check that the inputs of an op that are lengths are integer scalars.
-
-    Raises
-    ------
-    TensorTypeError
-        If one is something else.
-    """
+    """Check that the inputs of an op that are lengths are integer scalars."""
     for var in inputs:
         kind = var.type
         if not isinstance(kind, TensorType) or kind.ndim or kind.numpy_dtype.kind not in "iu":
@@ -267,11 +219,10 @@ class Reshape(TensorOp):
     ndim: int
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+    static_inputs = LENGTHS_AFTER_FIRST
+    smooth_count = 1
     _output_type_depends_on_input_value = True
-
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "ndim")
+    integer_fields = ("ndim",)
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; a shape whose lengths are constant becomes part of the type."""
@@ -300,11 +251,6 @@ class Reshape(TensorOp):
             target = tuple(size // product if n in {None, -1} else n for n in target)
         return TensorType(kind.dtype, tuple(None if n == -1 else n for n in target))
 
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the number of lengths
-        """Positions of the lengths."""
-        return tuple(range(1, self.ndim + 1))
-
     def printed_form(self, node: Apply) -> Form:
         """Write ``x.reshape(2, -1)``."""
         x, *wanted = node.inputs
@@ -314,10 +260,6 @@ class Reshape(TensorOp):
         """Return the array in the other shape."""
         x, *wanted = inputs
         output_storage[0][0] = x.reshape([int(n) for n in wanted])
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the tensor is connected, the lengths are not."""
-        return [[True], *([False] for _ in node.inputs[1:])]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
@@ -330,9 +272,7 @@ class Reshape(TensorOp):
                 result[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
         return result
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Give the cotangent the input's shape."""
         x = inputs[0]
         back = reshape(cotangents[0], lengths(x), ndim=getattr(x, "ndim", 0))

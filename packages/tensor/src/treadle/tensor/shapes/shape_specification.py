@@ -12,9 +12,9 @@ from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_items, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_axes
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
-from treadle.tensor.shapes.shape import LENGTH, Shape, as_lengths, length_inputs, static_lengths
+from treadle.tensor.shapes.shape import LENGTH, LENGTHS_AFTER_FIRST, Shape, as_lengths, length_inputs, static_lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -48,6 +48,8 @@ class SpecifyShape(TensorOp):
     axes: tuple[int, ...]
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
+    static_inputs = LENGTHS_AFTER_FIRST
+    smooth_count = 1
     # Inputs that the shape depends on.
     shape_inputs = slice(None)
     _output_type_depends_on_input_value = True
@@ -55,11 +57,6 @@ class SpecifyShape(TensorOp):
     def __post_init__(self) -> None:
         """Bring the fields to one form."""
         fix_axes(self)
-
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the axes
-        """Positions of the lengths."""
-        return tuple(range(1, len(self.axes) + 1))
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
@@ -109,10 +106,6 @@ class SpecifyShape(TensorOp):
         """Return the tensor's elements."""
         return known(node.inputs[0])
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that the tensor is connected, the lengths are not."""
-        return [[True], *([False] for _ in node.inputs[1:])]
-
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the tensor's own lengths; those that are constant are part of the type."""
         return shapes.of(node.inputs[0])
@@ -123,9 +116,7 @@ class SpecifyShape(TensorOp):
         checked = checked_lengths(node, wanted)
         return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *checked)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Pass the cotangent on."""
         return [cotangents[0], *(None for _ in inputs[1:])]
 

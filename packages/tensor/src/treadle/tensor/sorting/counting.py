@@ -192,13 +192,7 @@ def _counted(x: TensorVariable, bins: TensorVariable, weights: TensorVariable | 
 
 
 def vectorize_bincount(op: BinCount, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
-    """Count for each part of a batch, in bins of its own.
-
-    Raises
-    ------
-    VectorizeError
-        If the numbers of bins differ along the batch, or depend on integers that do.
-    """
+    """Count for each part of a batch, in bins of its own, whose number must not differ along it."""
     x, bins, *_ = inputs
     pairs = list(zip(node.inputs, inputs, strict=True))
     refuse_batched([pairs[1]], "the number of bins")

@@ -16,7 +16,7 @@ from treadle.tensor.elementwise.comparison import isnan
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import put_along_axis, take_along_axis
 from treadle.tensor.indexing.indexing import inc_subtensor
-from treadle.tensor.ops.fields import fix_integers
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Variables
 from treadle.tensor.reductions.accumulation import AlongAxis
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -52,10 +52,6 @@ class _Ordering(AlongAxis):
 
     axis: int
 
-    def __post_init__(self) -> None:
-        """Bring the fields to one form."""
-        fix_integers(self, "axis")
-
     def checked(self, x: Type) -> TensorType:
         """Return the type of an input, which holds no complex numbers."""
         kind = super().checked(x)
@@ -89,9 +85,7 @@ class Sort(_Ordering):
         """Sort with NumPy."""
         output_storage[0][0] = np.sort(inputs[0], axis=self.axis)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Put the cotangent back where the elements came from."""
         x = tensors(inputs)[0]
         if x.type.numpy_dtype.kind != "f":
@@ -105,7 +99,7 @@ class Sort(_Ordering):
 
 
 @static_op
-class ArgSort(_Ordering):
+class ArgSort(Discrete, _Ordering):
     """The positions of the elements in ascending order along an axis, NaN last; equal ones keep their order.
 
     Parameters
@@ -127,16 +121,6 @@ class ArgSort(_Ordering):
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Sort with NumPy."""
         output_storage[0][0] = np.argsort(inputs[0], axis=self.axis, kind="stable").astype("int64", copy=False)
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that nothing flows back: a position does not change smoothly."""
-        return [[False]]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
-        return [None]
 
 
 @static_op
@@ -203,9 +187,7 @@ class OrderStatistics(_Ordering):
         """Say that floats are connected, positions are not."""
         return [[tensors(node.inputs)[0].type.numpy_dtype.kind == "f"], [False]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Add the cotangent where the elements came from."""
         x, positions = tensors(inputs)
         if x.type.numpy_dtype.kind != "f":

@@ -27,18 +27,7 @@ if TYPE_CHECKING:
     from treadle.graph import Variable
     from treadle.tensor.variables.variable import TensorVariable
 
-__all__ = [
-    "erf",
-    "erfc",
-    "erfcinv",
-    "erfcx",
-    "erfinv",
-    "log_ndtr",
-    "ndtr",
-    "ndtri",
-    "ndtri_exp",
-    "owens_t",
-]
+__all__ = ["erf", "erfc", "erfcinv", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri", "ndtri_exp", "owens_t"]
 
 SQRT_2, SQRT_PI = math.sqrt(2), math.sqrt(pi)
 

@@ -34,12 +34,8 @@ __all__ = ["betainc", "betaincinv"]
 class _Tail:
     """The lighter tail of a beta density, whose moments derivatives by the shapes are made of.
 
-    Shapes below 1 are moved up by 1, and what that adds stands apart (DLMF 8.17.20 and 8.17.21).
-
-    Parameters
-    ----------
-    a, b, x, y
-        Shapes, the argument, and 1 less the argument: each of the two to the last places where it is small.
+    Shapes below 1 are moved up by 1, and what that adds stands apart (DLMF 8.17.20 and 8.17.21). `x` and `y`, 1 less
+    `x`, are each exact to the last places where they are small.
     """
 
     def __init__(self, a: TensorVariable, b: TensorVariable, x: TensorVariable, y: TensorVariable) -> None:

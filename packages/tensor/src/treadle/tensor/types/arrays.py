@@ -30,27 +30,9 @@ _ROUNDINGS = 64.0
 
 
 def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-    """Return a plain value as an array of numbers.
+    """Return a plain value, such as a nested list, as an array of numbers; masked arrays are refused.
 
-    Parameters
-    ----------
-    what
-        What needs it, for messages.
-    value
-        A number, array, or nested list of these.
-    dtype
-        Dtype to convert to; NumPy's choice if None.
-    copy
-        Whether to copy an array; if None, only where it has another dtype.
-
-    Raises
-    ------
-    TensorTypeError
-        If it cannot be made an array of numbers.
-    MaskedArrayError
-        If it is a masked array, or holds one.
-    DtypeError
-        If it is complex and the dtype is not.
+    The dtype is NumPy's choice if None. An array is copied as `copy` says; if None, only where it has another dtype.
     """
     refuse_masked(what, value)
     try:
@@ -73,13 +55,7 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
 
 
 def refuse_masked(what: str, value: object, depth: int = 0) -> None:
-    """Refuse an array with a mask, alone or within lists: an array made of it would hold what the mask hides.
-
-    Raises
-    ------
-    MaskedArrayError
-        If there is one.
-    """
+    """Refuse an array with a mask, alone or within lists: an array made of it would hold what the mask hides."""
     masked = sys.modules.get("numpy.ma")  # where nobody has loaded it, there are none, and loading it is slow
     if masked is not None and isinstance(value, masked.MaskedArray):
         msg = (
@@ -121,16 +97,8 @@ def magnitude(value: object) -> float:
 def agree(a: object, b: object, scale: float, where_finite: bool, close: Callable[..., bool]) -> bool:
     """Return whether two arrays agree up to rounding (see `treadle.graph.Type.agree`).
 
-    Parameters
-    ----------
-    a, b
-        The arrays.
-    scale
-        Size of the numbers that they were computed from.
-    where_finite
-        Whether only elements that are finite in `a` count.
-    close
-        Compares arrays up to rounding; takes ``atol``.
+    `scale` is the size of the numbers that they were computed from; `close` compares arrays up to rounding, and takes
+    ``atol``. With `where_finite` only elements that are finite in `a` count.
     """
     first, second = np.asarray(a), np.asarray(b)
     if first.dtype != second.dtype or first.shape != second.shape:

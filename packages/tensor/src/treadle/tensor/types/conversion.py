@@ -131,6 +131,11 @@ def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
     return variables  # type: ignore[return-value]  # see above: a cast would cost a call
 
 
+def is_smooth(var: Variable) -> bool:
+    """Whether a variable is a tensor of real or complex floats, which alone have derivatives."""
+    return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
+
+
 def cotangent_of(x: TensorVariable, term: TensorVariable) -> TensorVariable:
     """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex."""
     if term.type.dtype == x.type.dtype:

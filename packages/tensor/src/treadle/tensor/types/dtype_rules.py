@@ -38,20 +38,7 @@ def promote(operands: Sequence[Operand]) -> Dtype:
 
 
 def check_conversion(what: str, source: Dtype, target: Dtype) -> None:
-    """Refuse to make real numbers of complex ones; whether one is zero, as bool, is clear.
-
-    Parameters
-    ----------
-    what
-        Subject of the message.
-    source, target
-        Dtypes from and to which something is converted.
-
-    Raises
-    ------
-    DtypeError
-        If only the first is complex.
-    """
+    """Refuse to make real numbers of complex ones; whether one is zero, as bool, is clear. `what` names the subject."""
     if source.kind == "c" and target.kind not in "cb":
         msg = (
             f"{what}: a complex number does not become {target.name} by itself, got dtype {source.name}. "

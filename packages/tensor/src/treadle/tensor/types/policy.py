@@ -31,13 +31,7 @@ _INTEGERS = ("int8", "int16", "int32", "int64")
 
 
 def number_dtype(x: object) -> str | None:
-    """Return the dtype that a Python number has as a constant; None leaves it to NumPy.
-
-    Parameters
-    ----------
-    x
-        Any value; only Python's own integers and floats have such a dtype.
-    """
+    """Return the dtype that one of Python's own integers or floats has as a constant; None leaves it to NumPy."""
     if isinstance(x, float) and not isinstance(x, np.generic):
         return str(config.floatX)
     if type(x) is int and config.cast_policy == "custom" and not is_composing():
@@ -51,17 +45,10 @@ def operands_follow_policy() -> bool:
 
 
 def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[TensorVariable]:
-    """Return the operands with integers made floats as the option has them.
+    """Return the operands of a result's dtype (by NumPy's rules) with integers made floats as the option has them.
 
     numpy+floatX: they are floatX where they would make a result wider than floatX. custom: those of 8 bits are float32
     where they would make the result float16, since numbers of the user's have become so short by the option alone.
-
-    Parameters
-    ----------
-    variables
-        Tensors.
-    result
-        The dtype of the result by NumPy's rules.
     """
     if config.cast_policy == "custom":
         half = result == np.float16 and all(v.type.numpy_dtype.kind in "biu" for v in variables)
@@ -80,18 +67,7 @@ def _wider(dtype: np.dtype, floatx: np.dtype) -> bool:
 
 
 def check_float64(described: object) -> None:
-    """Do what the option warn_float64 says about a float64 variable that the user's expressions make.
-
-    Parameters
-    ----------
-    described
-        The variable's type, for the message.
-
-    Raises
-    ------
-    Float64Error
-        If the option is ``raise``.
-    """
+    """Do what the option warn_float64 says about a float64 variable of some type that the user's expressions make."""
     action = config.warn_float64
     place = _builder()
     if action == "ignore" or place is None:

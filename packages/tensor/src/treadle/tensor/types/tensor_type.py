@@ -94,28 +94,14 @@ def _static_shape(shape: Iterable[object]) -> Shape:
 
 
 def as_rank(what: str, value: object) -> int:
-    """Return an argument as a rank.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is no integer of 0 or more.
-    ShapeError
-        If it is larger than NumPy's arrays have it.
-    """
+    """Return an argument as a rank that NumPy's arrays can have."""
     ndim = as_integer(what, value, 0)
     check_rank(what.partition(":")[0], ndim)
     return ndim
 
 
 def check_rank(what: str, ndim: int) -> None:
-    """Refuse a rank that NumPy's arrays cannot have.
-
-    Raises
-    ------
-    ShapeError
-        If it is too large.
-    """
+    """Refuse a rank that NumPy's arrays cannot have."""
     if ndim > MOST_DIMENSIONS:
         msg = f"{what}: a tensor has {MOST_DIMENSIONS} dimensions at most, as NumPy's arrays do, got {ndim}."
         raise ShapeError(msg)
@@ -230,13 +216,7 @@ class TensorType(Type):
         return tuple(n == 1 for n in self.shape)
 
     def make_variable(self, name: str | None = None) -> TensorVariable:
-        """Return a new variable of this type.
-
-        Raises
-        ------
-        Float64Error
-            If the type is of float64 and the option warn_float64 is ``raise``.
-        """
+        """Return a new variable of this type; the option warn_float64 may refuse float64."""
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             check_float64(self)
         variable: TensorVariable = self.variable_type(self, None, None, name=name)

@@ -29,17 +29,7 @@ PythonNumber = bool | int | float | complex
 
 @dataclass(frozen=True, slots=True)
 class SequenceTaps:
-    """A sequence, and which of its rows a step takes: those at these distances from its own.
-
-    Parameters
-    ----------
-    variable
-        The sequence.
-    taps
-        The distances, in the order in which the step function takes the rows.
-    label
-        How messages name it.
-    """
+    """A sequence, which of its rows a step takes (by distance from its own, in order), and its name in messages."""
 
     variable: TensorVariable
     taps: tuple[int, ...]
@@ -73,17 +63,9 @@ class SequenceTaps:
 class StateTaps:
     """An output of the step function: a state that later steps take, or a result only.
 
-    Parameters
-    ----------
-    initial
-        The first value, or the values before the first step where taps reach further back; None for a result only.
-    number
-        The Python number that was given for it, whose dtype adapts to what steps make.
-    taps
-        How many steps back each value lies that the step function takes, as negative numbers, in the order in which it
-        takes them; empty for a result only.
-    label
-        How messages name it.
+    `initial` is the first value, or the values before the first step where taps reach further back; None for a result
+    only. `number` is the Python number given for it, whose dtype adapts to what steps make. `taps` says how many steps
+    back the values lie that a step takes, as negative numbers in order. `label` is its name in messages.
     """
 
     initial: Variable | None
@@ -130,17 +112,7 @@ def _checked_keys(label: str, options: Mapping[object, object], known: Sequence[
 
 
 def read_sequences(argument: object) -> list[SequenceTaps]:
-    """Return the sequences with their taps.
-
-    Raises
-    ------
-    GraphTypeError, TensorTypeError
-        If one is no tensor.
-    ShapeError
-        If one is a scalar.
-    ArgumentError
-        If taps or keys are wrong.
-    """
+    """Return the sequences with their taps."""
     sequences = []
     for i, item in enumerate(_items(argument)):
         place = f"sequences[{i}]"
@@ -177,17 +149,7 @@ def _tensor(place: str, value: object) -> TensorVariable:
 
 
 def read_states(argument: object) -> list[StateTaps]:
-    """Return the initial values and taps of the outputs of the step function; plain results have no taps.
-
-    Raises
-    ------
-    GraphTypeError, TensorTypeError
-        If the initial value of one is no variable and cannot become one.
-    ShapeError
-        If a state with taps further back than a step does not start from enough values.
-    ArgumentError
-        If taps or keys are wrong.
-    """
+    """Return the initial values and taps of the outputs of the step function; plain results have no taps."""
     states = []
     for i, item in enumerate(_items(argument)):
         place = f"outputs_info[{i}]"
@@ -242,17 +204,7 @@ def read_constants(argument: object) -> list[Variable]:
 
 
 def number_of_steps(n_steps: TensorLike | None, sequences: Sequence[SequenceTaps]) -> TensorVariable:
-    """Return the number of steps: the one given, else that of the shortest sequence.
-
-    Raises
-    ------
-    ArgumentError
-        If there are neither a number nor sequences, or it is negative.
-    TensorTypeError
-        If it is no integer scalar.
-    ShapeError
-        If a sequence is known to be too short.
-    """
+    """Return the number of steps: the one given, else that of the shortest sequence."""
     if n_steps is not None:
         return _given_steps(n_steps, sequences)
     if not sequences:

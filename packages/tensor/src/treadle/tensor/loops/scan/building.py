@@ -56,16 +56,8 @@ MOST_TRIES = 3
 class _State:
     """The carries of one state, and what a step takes of them.
 
-    Parameters
-    ----------
-    state
-        The state, with an initial value.
-    start
-        The initial value, of the dtype that the state has.
-    parts
-        The loop, which the carries are added to once the step's output is known.
-    at
-        The number of the step, for a state whose values are kept in a ring; None for others.
+    `start` is the initial value, of the dtype that the state has. The carries are added to `parts` once the step's
+    output is known. `at` is the number of the step for a state whose values are kept in a ring; None for others.
     """
 
     def __init__(self, state: StateTaps, start: Variable, at: TensorVariable | None) -> None:
@@ -103,16 +95,8 @@ class _State:
 class _Loop:
     """A loop, being built from a function of one step.
 
-    Parameters
-    ----------
-    subject
-        How messages name the loop.
-    states
-        What the outputs of a step are; None if that follows from what it returns.
-    parts
-        The loop, with its sequences.
-    constants
-        What is the same in all steps.
+    `states` says what the outputs of a step are, None if that follows from what it returns; `constants` are the same in
+    all steps.
     """
 
     def __init__(
@@ -192,13 +176,7 @@ class _Loop:
             raise GraphValueError(msg)
 
     def _adapt(self, outputs: Sequence[Variable], beside: list[Variable]) -> bool:
-        """Fit numbers that states start with to the dtypes that steps make; say whether one has changed.
-
-        Raises
-        ------
-        TensorTypeError
-            If a state becomes one of another rank or dtype, or a tensor something else.
-        """
+        """Fit numbers that states start with to the dtypes that steps make; say whether one has changed."""
         changed = False
         for i, start in self.starts.items():
             state = (self.states or ())[i]
@@ -316,19 +294,10 @@ def _after_inner_loop(parts: LoopParts, var: SharedVariable) -> Variable | None:
 class BuiltLoop:
     """A loop that a function of one step was made into.
 
-    Parameters
-    ----------
-    subject
-        How messages name it.
-    outputs
-        The outputs of all steps, stacked; of states that are no tensors, the last value.
-    carried
-        The last value of each output that is a state, which there is without steps too; None for the others.
-    updates
-        For each shared variable that the steps update, its value after the loop.
-    explicit, bound
-        Those that the function updates, and those whose default update depends on values of a step, so that it means
-        nothing outside of the loop.
+    `outputs` are those of all steps, stacked; of states that are not tensors, the last value. `carried` has the last
+    value of each output that is a state, which there is without steps too; None for the others. `updates` has, for each
+    shared variable that the steps update, its value after the loop: `explicit` are those that the function updates,
+    `bound` those whose default update depends on values of a step, so that it means nothing outside of the loop.
     """
 
     subject: str
@@ -370,15 +339,7 @@ def build_loop(
     n_steps: TensorLike | None = None, truncate_gradient: object = -1, go_backwards: object = False,
     name: str | None = None, strict: object = False, recomputes: bool = False,
 ) -> BuiltLoop:  # fmt: skip
-    """Return the loop of a function of one step; `scan` says what the arguments are.
-
-    Parameters
-    ----------
-    subject
-        How messages name the function that was called.
-    recomputes
-        As for `Scan`.
-    """
+    """Return the loop of a function of one step, from the arguments of `scan`; `subject` names the function called."""
     given_fn: object = fn
     check_name(subject, name)
     if name:

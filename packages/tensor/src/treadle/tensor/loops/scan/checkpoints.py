@@ -122,11 +122,7 @@ def scan_checkpoints(
     n_sequences, n_states = len(taken), sum(state.initial is not None for state in states)
 
     def chunk(start: TensorVariable, *values: Any) -> object:
-        rows, carried, rest = (
-            values[:n_sequences],
-            values[n_sequences:][:n_states],
-            values[n_sequences + n_states :],
-        )
+        rows, carried, rest = (values[:n_sequences], values[n_sequences:][:n_states], values[n_sequences + n_states :])
         current = iter(carried)
         own = [None if s.initial is None else next(current) for s in states] or None
         inner = build_loop(

@@ -61,13 +61,7 @@ class Updates(dict[SharedVariable, Variable]):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> object:
-        """Say what this is.
-
-        Raises
-        ------
-        AttributeError
-            In any case: dictionaries have their own attributes only.
-        """
+        """Refuse, and say what this is: dictionaries have their own attributes only."""
         msg = (
             f"the updates of a loop's shared variables have no attribute {name!r}. A loop returns its outputs and "
             "these: write outputs, updates = scan(...), or pass return_updates=False."
@@ -77,17 +71,7 @@ class Updates(dict[SharedVariable, Variable]):
 
 @dataclass(slots=True)
 class StepResults:
-    """What the function of a step returned.
-
-    Parameters
-    ----------
-    outputs
-        Its outputs, in order.
-    updates
-        New values of shared variables.
-    condition
-        Whether the loop ends after the step; None if it has no condition.
-    """
+    """What the function of a step returned: outputs in order, new values of shared variables, the condition to end."""
 
     outputs: list[object] = field(default_factory=list)
     updates: dict[SharedVariable, Variable] = field(default_factory=dict)
@@ -95,15 +79,7 @@ class StepResults:
 
 
 def read_results(returned: object) -> StepResults:
-    """Return the parts of what the function of a step returned, which may come in any order.
-
-    Raises
-    ------
-    GraphTypeError
-        If an update is of something else than a shared variable, or of another type.
-    GraphValueError
-        If there are two conditions, two updates of one variable, or outputs both beside and within a list.
-    """
+    """Return the parts of what the function of a step returned, which may come in any order."""
     results = StepResults()
     rest: list[object] = []
     parts = [returned] if _is_updates(returned) or not isinstance(returned, list | tuple) else returned
@@ -166,13 +142,7 @@ def _add_updates(
 
 
 def as_output(place: str, value: object, wanted: Variable | None) -> Variable:
-    """Return an output of a step as a variable; one that is not a state must be a tensor.
-
-    Raises
-    ------
-    TensorTypeError
-        If it is none and cannot become one.
-    """
+    """Return an output of a step as a variable; one that is not a state must be a tensor."""
     if isinstance(value, Variable) and wanted is not None and not isinstance(wanted.type, TensorType):
         return value
     try:
