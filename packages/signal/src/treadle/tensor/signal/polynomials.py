@@ -118,17 +118,17 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
     ShapeError
         If a number of coefficients is not known.
     """
-    rest, divisor = _coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0
-    n, m = _length("polydiv", rest), _length("polydiv", divisor)
-    rest, divisor = held(rest, 0), held(divisor, 0)
+    remainder, divisor = _coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0
+    n, m = _length("polydiv", remainder), _length("polydiv", divisor)
+    remainder, divisor = held(remainder, 0), held(divisor, 0)
     if n < m:
-        return zeros((1,), np.result_type(rest.dtype, divisor.dtype)), rest
+        return zeros((1,), np.result_type(remainder.dtype, divisor.dtype)), remainder
     quotient = []
     for i in range(n - m + 1):
-        factor = rest[i] / divisor[0]
+        factor = remainder[i] / divisor[0]
         quotient.append(factor.dimshuffle("x"))
-        rest = concatenate([rest[:i], rest[i : i + m] - factor * divisor, rest[i + m :]])
-    return concatenate(quotient), rest[n - m + 1 :] if m > 1 else zeros((1,), rest.dtype)
+        remainder = concatenate([remainder[:i], remainder[i : i + m] - factor * divisor, remainder[i + m :]])
+    return concatenate(quotient), remainder[n - m + 1 :] if m > 1 else zeros((1,), remainder.dtype)
 
 
 def polyder(p: TensorLike, m: int = 1) -> TensorVariable:
@@ -220,7 +220,7 @@ def polyfit(
     Raises
     ------
     ShapeError
-        If the points are no vectors, or known not to be as many.
+        If the points are not vectors, or known not to be as many.
     """
     degree, has_all = as_integer("polyfit: deg", deg, 0), as_flag("polyfit: full", full)
     xs, ys = (v + 0.0 for v in map(as_tensor_variable, (x, y)))
@@ -257,8 +257,8 @@ def polyfit(
             f"polyfit: the number of data points must exceed order to scale the covariance matrix, got {n}. Pass more."
         )
         raise ShapeError(msg)
-    rest = ys - matmul(columns, solution)
-    variance = true_div(sum_(mul(rest, rest), axis=0), shape_i(xs, 0) - (degree + 1))
+    residual = ys - matmul(columns, solution)
+    variance = true_div(sum_(mul(residual, residual), axis=0), shape_i(xs, 0) - (degree + 1))
     return coefficients, mul(base, variance) if ys.ndim == 1 else mul(expand_dims(base, -1), variance)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,6 +65,11 @@ def normalize_axes(what: str, axis: object, ndim: int, *, of_scalar: bool = Fals
 def normalize_axis(what: str, axis: object, ndim: int) -> int:
     """Return one axis as a number from 0 to `ndim` - 1 (errors as for `normalize_axes`)."""
     return normalize_axes(what, (axis,), ndim)[0]
+
+
+def at_axis(axis: int, part: Any) -> tuple[Any, ...]:
+    """Return the index of a part along an axis: ``x[at_axis(1, slice(2))]`` is ``x[:, :2]``."""
+    return (*(slice(None),) * axis, part)
 
 
 def axis_keyword(axes: Sequence[int], ndim: int) -> dict[str, int | tuple[int, ...]]:

@@ -27,7 +27,7 @@ def parse_gufunc_signature(signature: str) -> tuple[list[Core], list[Core]]:
     Raises
     ------
     ShapeError
-        If it is no signature.
+        If it is not a signature.
 
     >>> parse_gufunc_signature("(m,n),(n)->(m)")
     ([('m', 'n'), ('n',)], [('m',)])
@@ -49,7 +49,7 @@ def safe_signature(core_inputs_ndim: Sequence[int], core_outputs_ndim: Sequence[
     Raises
     ------
     TensorTypeError
-        If they are no integers of 0 or more.
+        If they are not integers of 0 or more.
 
     >>> safe_signature([2, 1], [1])
     '(i00,i01),(i10)->(o00)'

@@ -1,6 +1,6 @@
 """Arguments as functions take them: one conversion for each kind, where they enter.
 
-Integers are Python's, NumPy's, arrays of rank 0 and constants of them; truth values are no integers.
+Integers are Python's, NumPy's, arrays of rank 0 and constants of them; truth values are not integers.
 """
 
 from __future__ import annotations

@@ -12,17 +12,16 @@ from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_integer, check_flags
 from treadle.tensor.elementwise.cast import cast, identity
 from treadle.tensor.errors import ShapeError
-from treadle.tensor.lengths.numbers import number, times
+from treadle.tensor.lengths.numbers import as_scalar, product
 from treadle.tensor.shapes.broadcasting import full, full_like
 from treadle.tensor.shapes.dimshuffle import transpose
-from treadle.tensor.shapes.shape import LENGTH, lengths
+from treadle.tensor.shapes.shape import lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = [
@@ -102,10 +101,7 @@ def size(a: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Return the number of elements, along axes if some are given, as an int64 scalar (as numpy.size)."""
     var = as_tensor_variable(a)
     own = lengths(var)
-    result: Number = 1
-    for d in normalize_axes("size", axis, var.ndim):
-        result = times(result, number(own[d]))
-    return constant(result, dtype=LENGTH) if isinstance(result, int) else result
+    return as_scalar(product(own[d] for d in normalize_axes("size", axis, var.ndim)))
 
 
 def ravel(a: TensorLike, order: str = "C") -> TensorVariable:

@@ -15,14 +15,14 @@ from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.expressions import SYMBOLIC, Span
 from treadle.tensor.indexing.indexing import IncSubtensor, set_subtensor
 from treadle.tensor.indexing.ranges import arange, eye
-from treadle.tensor.lengths.numbers import diagonal_length, least, number, plus, times
+from treadle.tensor.lengths.numbers import as_scalar, diagonal_length, least, number, plus, times
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.broadcasting import alloc
 from treadle.tensor.shapes.dimshuffle import moveaxis
 from treadle.tensor.shapes.shape import LENGTH, length_inputs, lengths, reshape, shape_i, static_lengths
-from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ExtractDiag(TensorOp):
         """Return a view with NumPy."""
         (x,) = inputs
         view = x.diagonal(self.offset, self.axis1, self.axis2)
-        # NumPy makes it read-only, for no other reason than the habits of its users.
+        # NumPy makes it read-only for its users only.
         view.flags.writeable = x.flags.writeable
         output_storage[0][0] = view
 
@@ -150,17 +150,17 @@ class AllocDiag(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
-        x, *wanted = (self.as_input(v) for v in inputs)
-        length_inputs(self, wanted)
-        if len(wanted) != 2 or x.ndim < 1:
+        x, *size = (self.as_input(v) for v in inputs)
+        length_inputs(self, size)
+        if len(size) != 2 or x.ndim < 1:
             msg = f"{self}: vectors and two lengths are needed, got {', '.join(map(str, inputs))}."
             raise TensorTypeError(msg)
-        n, m = static_lengths(wanted)
+        n, m = static_lengths(size)
         own = x.type.shape[-1]
         if n is not None and m is not None and own not in {None, 1, diagonal_length(n, m, self.offset)}:
             msg = f"{self}: {x} of type {x.type} does not fit the diagonal of a matrix of {n} rows and {m} columns."
             raise ShapeError(msg)
-        return Apply(self, [x, *wanted], [TensorType(x.dtype, (*x.type.shape[:-1], n, m)).make_variable()])
+        return Apply(self, [x, *size], [TensorType(x.dtype, (*x.type.shape[:-1], n, m)).make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Write the vectors into zeros."""
@@ -177,18 +177,18 @@ class AllocDiag(TensorOp):
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the batch and those that are given."""
-        x, *wanted = node.inputs
-        return [*shapes.of(x)[:-1], *(shapes.given(n) for n in wanted)]
+        x, *size = node.inputs
+        return [*shapes.of(x)[:-1], *(shapes.given(n) for n in size)]
 
-    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *size: TensorVariable) -> Apply:
         """Put each vector of the batch on a diagonal."""
-        return self.make_node(x, *checked_lengths(node, wanted))
+        return self.make_node(x, *checked_lengths(node, size))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Write into every (m + 1)-th element of zeros of the right number, and cut these into rows."""
-        x, *wanted = map(as_tensor_variable, inputs)
-        n, m = map(number, wanted)
+        x, *size = map(as_tensor_variable, inputs)
+        n, m = map(number, size)
         batch = lengths(x)[:-1]
         start = self.offset if self.offset >= 0 else times(m, -self.offset)
         step = plus(m, 1)
@@ -199,7 +199,7 @@ class AllocDiag(TensorOp):
         symbolic = [b for b in bounds if not isinstance(b, int)]
         zeros = alloc(np.zeros((), x.dtype), *batch, times(n, m))
         filled = IncSubtensor((*[Span()] * len(batch), span), set=True, inplace=True)(zeros, x, *symbolic)
-        return [reshape(filled, [*batch, *wanted], ndim=len(batch) + 2)]
+        return [reshape(filled, [*batch, *size], ndim=len(batch) + 2)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Take the diagonal of the cotangent."""
@@ -244,8 +244,7 @@ def diag(v: TensorLike, k: SupportsIndex = 0) -> TensorVariable:
     if var.ndim != 1:
         msg = f"diag: a vector or a matrix is needed, got {var} of type {var.type}. Use diagonal for more dimensions."
         raise TensorTypeError(msg)
-    n = plus(number(shape_i(var, 0)), abs(offset))
-    size = constant(n, dtype=LENGTH) if isinstance(n, int) else n
+    size = as_scalar(plus(number(shape_i(var, 0)), abs(offset)))
     result: TensorVariable = AllocDiag(offset)(var, size, size)
     return result
 

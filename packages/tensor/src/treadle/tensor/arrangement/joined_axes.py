@@ -16,11 +16,11 @@ from treadle.tensor.elementwise.comparison import lt
 from treadle.tensor.errors import AxisError, ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.joins.splitting import split
-from treadle.tensor.lengths.numbers import greatest, number, times, whole_quotient
+from treadle.tensor.lengths.numbers import as_scalar, greatest, number, product, whole_quotient
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
-from treadle.tensor.shapes.shape import LENGTH, LENGTHS_AFTER_FIRST, Reshape, as_lengths, length_inputs, lengths, shape
-from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.shapes.shape import LENGTHS_AFTER_FIRST, Reshape, as_lengths, length_inputs, lengths, shape
+from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.conversion import tensors as as_tensors
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -28,19 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Type, Variable
-    from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
 __all__ = ["JoinDims", "SplitDims", "join_dims", "pack", "split_dims", "unpack"]
-
-
-def _product(lengths: Sequence[TensorVariable]) -> TensorVariable:
-    """Return the product of lengths as a scalar."""
-    result: Number = 1
-    for n in lengths:
-        result = times(result, number(n))
-    return constant(result, dtype=LENGTH) if isinstance(result, int) else result
 
 
 @static_op
@@ -99,8 +90,8 @@ class JoinDims(TensorOp):
         """Return a reshape."""
         own = lengths(as_tensor_variable(inputs[0]))
         stop = self.start_axis + self.n_axes
-        wanted = [*own[: self.start_axis], _product(own[self.start_axis : stop]), *own[stop:]]
-        return [Reshape(len(wanted))(inputs[0], *wanted)]
+        result = [*own[: self.start_axis], as_scalar(product(own[self.start_axis : stop])), *own[stop:]]
+        return [Reshape(len(result))(inputs[0], *result)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Split the dimension of the cotangent again."""
@@ -134,16 +125,16 @@ class SplitDims(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
-        x, *wanted = (self.as_input(v) for v in inputs)
-        length_inputs(self, wanted)
+        x, *parts = (self.as_input(v) for v in inputs)
+        length_inputs(self, parts)
         if not 0 <= self.axis < x.ndim:
             msg = f"{self}: a tensor with this dimension is needed, got {x} of type {x.type}."
             raise AxisError(msg)
         # Reshape of one dimension alone has the same rules and the same errors.
-        alone = Reshape(len(wanted)).make_node(TensorType(x.dtype, (x.type.shape[self.axis],)).make_variable(), *wanted)
+        alone = Reshape(len(parts)).make_node(TensorType(x.dtype, (x.type.shape[self.axis],)).make_variable(), *parts)
         (part,) = as_tensors(alone.outputs)
-        shape = (*x.type.shape[: self.axis], *part.type.shape, *x.type.shape[self.axis + 1 :])
-        return Apply(self, [x, *wanted], [TensorType(x.dtype, shape).make_variable()])
+        result_shape = (*x.type.shape[: self.axis], *part.type.shape, *x.type.shape[self.axis + 1 :])
+        return Apply(self, [x, *parts], [TensorType(x.dtype, result_shape).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``split_dims(x, n, m, axis=1)``."""
@@ -151,45 +142,45 @@ class SplitDims(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Reshape with NumPy."""
-        x, *wanted = inputs
-        new = [int(n) for n in wanted]
-        if -1 in new:
-            others = math.prod(n for n in new if n != -1)
-            new[new.index(-1)] = x.shape[self.axis] // others if others else 0
-        if min(new, default=0) < 0 or math.prod(new) != x.shape[self.axis]:
-            msg = f"dimension {self.axis} of shape {x.shape} cannot be split into {[int(n) for n in wanted]}"
+        x, *parts = inputs
+        lengths = [int(n) for n in parts]
+        if -1 in lengths:
+            known = math.prod(n for n in lengths if n != -1)
+            lengths[lengths.index(-1)] = x.shape[self.axis] // known if known else 0
+        if min(lengths, default=0) < 0 or math.prod(lengths) != x.shape[self.axis]:
+            msg = f"dimension {self.axis} of shape {x.shape} cannot be split into {[int(n) for n in parts]}"
             raise ShapeError(msg)
-        output_storage[0][0] = x.reshape((*x.shape[: self.axis], *new, *x.shape[self.axis + 1 :]))
+        output_storage[0][0] = x.reshape((*x.shape[: self.axis], *lengths, *x.shape[self.axis + 1 :]))
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
         own = shapes.of(node.inputs[0])
-        wanted = [shapes.of_scalar(n) for n in node.inputs[1:]]
-        split = list(wanted)
-        for d, n in enumerate(wanted):
+        parts = [shapes.of_scalar(n) for n in node.inputs[1:]]
+        split = list(parts)
+        for d, n in enumerate(parts):
             if not shapes.is_natural(n):
-                rest = shapes.divided([own[self.axis]], [other for i, other in enumerate(wanted) if i != d])
-                split[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
+                inferred = shapes.divided([own[self.axis]], [other for i, other in enumerate(parts) if i != d])
+                split[d] = inferred if shapes.value(n) == -1 else shapes.atom("either", n, inferred)
         return [*own[: self.axis], *split, *own[self.axis + 1 :]]
 
-    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *parts: TensorVariable) -> Apply:
         """Split behind the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        return SplitDims(self.axis + batch).make_node(x, *checked_lengths(node, wanted))
+        return SplitDims(self.axis + batch).make_node(x, *checked_lengths(node, parts))
 
     @composed
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return a reshape."""
-        x, *wanted = map(as_tensor_variable, inputs)
+        x, *parts = map(as_tensor_variable, inputs)
         own = lengths(x)
-        # What -1 stands for is worked out here: of the whole tensor, other dimensions may have length 0.
-        split = list(wanted)
-        for d, n in enumerate(wanted):
+        # The length for -1 is computed here: a reshape of the whole tensor, which may be empty, could not infer it.
+        split = list(parts)
+        for d, n in enumerate(parts):
             known = known_integer(n)
             if known is None or known < 0:
-                others = greatest(number(_product([*wanted[:d], *wanted[d + 1 :]])), 1)
-                rest = as_tensor_variable(whole_quotient(number(own[self.axis]), others))
-                split[d] = rest if known == -1 else switch(lt(n, 0), rest, n)
+                others = greatest(product([*parts[:d], *parts[d + 1 :]]), 1)
+                inferred = as_tensor_variable(whole_quotient(number(own[self.axis]), others))
+                split[d] = inferred if known == -1 else switch(lt(n, 0), inferred, n)
         new = [*own[: self.axis], *split, *own[self.axis + 1 :]]
         return [Reshape(len(new))(x, *new)]
 
@@ -213,7 +204,7 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
     Raises
     ------
     AxisError
-        If there are not so many.
+        If there are fewer.
 
     Examples
     --------
@@ -257,10 +248,10 @@ def split_dims(x: TensorLike, shape: TensorLike, axis: int = 0) -> TensorVariabl
     """
     var = as_tensor_variable(x)
     at = normalize_axis("split_dims", axis, var.ndim)
-    wanted = as_lengths("split_dims", shape)
-    if len(wanted) == 1 and known_integer(wanted[0]) == -1:
+    parts = as_lengths("split_dims", shape)
+    if len(parts) == 1 and known_integer(parts[0]) == -1:
         return var
-    result: TensorVariable = SplitDims(at)(var, *wanted)
+    result: TensorVariable = SplitDims(at)(var, *parts)
     return result
 
 
@@ -273,10 +264,10 @@ def _kept_axes(what: str, keep_axes: AxisLike, ndims: Sequence[int]) -> tuple[in
     while front in axes:
         front += 1
     # Other axes are counted from the end, which needs one rank if they were counted from the front.
-    rest = sorted(a if a < 0 else a - ndims[0] for a in axes if not 0 <= a < front)
-    back = len(rest)
+    last = sorted(a if a < 0 else a - ndims[0] for a in axes if not 0 <= a < front)
+    back = len(last)
     mixed = len(set(ndims)) > 1 and any(a >= front for a in axes)
-    if mixed or len(set(axes)) < len(axes) or rest != list(range(-back, 0)) or front + back > min(ndims):
+    if mixed or len(set(axes)) < len(axes) or last != list(range(-back, 0)) or front + back > min(ndims):
         msg = (
             f"{what}: the axes to keep must be the first ones, the last ones (counted from the end) or both, and exist "
             f"in all tensors, got {text_of(keep_axes)} for ranks {list(ndims)}. Move the axes first."
@@ -318,12 +309,8 @@ def pack(*tensors: TensorLike, keep_axes: AxisLike = None) -> tuple[TensorVariab
         raise TensorTypeError(msg)
     front, back = _kept_axes("pack", keep_axes, [x.ndim for x in variables])
     parts = [join_dims(x, front, x.ndim - front - back) for x in variables]
-    shapes = [_part_of_shape(x, front, x.ndim - back) for x in variables]
+    shapes = [shape(x)[front : x.ndim - back] if front or back else shape(x) for x in variables]
     return concatenate(parts, front), shapes
-
-
-def _part_of_shape(x: TensorVariable, start: int, stop: int) -> TensorVariable:
-    return shape(x)[start:stop] if start or stop < x.ndim else shape(x)
 
 
 @composed
@@ -347,5 +334,5 @@ def unpack(
         msg = f"unpack: a tensor of rank {front + back + 1} is needed, got {var} of type {var.type}. Check keep_axes."
         raise ShapeError(msg)
     shapes = [as_lengths("unpack", shape) for shape in as_items("unpack: packed_shapes", packed_shapes)]
-    parts = split(var, [_product(shape) for shape in shapes], front)
+    parts = split(var, [as_scalar(product(shape)) for shape in shapes], front)
     return [split_dims(part, shape, front) for part, shape in zip(parts, shapes, strict=True)]

@@ -102,7 +102,7 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
     Raises
     ------
     TensorTypeError
-        If a shift is no integer.
+        If a shift is not an integer.
     ShapeError
         If there are neither as many shifts as axes, nor one of either.
     """

@@ -13,7 +13,7 @@ from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import take
-from treadle.tensor.lengths.numbers import greatest, minus, number, plus, times, whole_quotient
+from treadle.tensor.lengths.numbers import greatest, minus, number, plus, product, times, whole_quotient
 from treadle.tensor.ops.tensor_op import Discrete, TensorOp
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import refuse_batched
@@ -40,7 +40,7 @@ _TOO_MANY = 2**60
 
 @static_op
 class RepeatedPositions(Discrete, TensorOp):
-    """The positions 0 to n - 1, each as often as is said, as a vector of int64.
+    """The positions 0 to n - 1, each repeated a given number of times, as a vector of int64.
 
     Inputs: how often, a vector of int64 of length n or 1; and n, an int64 scalar.
     """
@@ -53,12 +53,12 @@ class RepeatedPositions(Discrete, TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; the length is known where both inputs are constant."""
-        counts, *rest = (self.as_input(v) for v in inputs)
-        length_inputs(self, rest)
-        if len(rest) != 1 or counts.type.ndim != 1 or counts.dtype != LENGTH:
-            msg = f"{self}: a vector of int64 and a length are needed, got {[counts, *rest]}."
+        counts, *length = (self.as_input(v) for v in inputs)
+        length_inputs(self, length)
+        if len(length) != 1 or counts.type.ndim != 1 or counts.dtype != LENGTH:
+            msg = f"{self}: a vector of int64 and a length are needed, got {[counts, *length]}."
             raise TensorTypeError(msg)
-        (n,) = static_lengths(rest)
+        (n,) = static_lengths(length)
         m = counts.type.shape[0]
         if n is not None and m not in {None, 1, n}:
             msg = f"repeat: {m} numbers of repetitions do not fit a dimension of length {n}. Give one for each element."
@@ -66,7 +66,7 @@ class RepeatedPositions(Discrete, TensorOp):
         total = None
         if isinstance(counts, Constant) and n is not None:
             total = int(np.broadcast_to(_checked(counts.data, n), (n,)).sum())
-        return Apply(self, [counts, *rest], [TensorType(LENGTH, (total,)).make_variable()])
+        return Apply(self, [counts, *length], [TensorType(LENGTH, (total,)).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``repeat(arange(n), counts)``."""
@@ -136,7 +136,7 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
     Raises
     ------
     TensorTypeError
-        If `repeats` are no integers, or of rank 2 or more.
+        If `repeats` are not integers, or of rank 2 or more.
     ShapeError
         If they are known to be negative, or not as many as elements.
     """
@@ -213,16 +213,14 @@ def resize(a: TensorLike, new_shape: TensorLike) -> TensorVariable:
         If a length is known to be negative.
     """
     var = as_tensor_variable(a).flatten()
-    wanted = as_lengths("resize", new_shape)
-    if any(n is not None and n < 0 for n in static_lengths(wanted)):
+    shape = as_lengths("resize", new_shape)
+    if any(n is not None and n < 0 for n in static_lengths(shape)):
         msg = f"resize: all lengths must be 0 or more, got {text_of(new_shape)}."
         raise ShapeError(msg)
-    wanted = [checked_length(n) for n in wanted]
+    shape = [checked_length(n) for n in shape]
     if var.type.shape[0] == 0:
-        return full(wanted, sum_(held(var, 0), dtype=var.dtype), var.dtype)
-    size: Number = 1
-    for n in wanted:
-        size = times(size, number(n))
+        return full(shape, sum_(held(var, 0), dtype=var.dtype), var.dtype)
+    size = product(shape)
     own = greatest(number(shape_i(var, 0)), 1)
     copies = whole_quotient(plus(size, minus(own, 1)), own)
-    return reshape(tile(var, copies)[:size], wanted, ndim=len(wanted))
+    return reshape(tile(var, copies)[:size], shape, ndim=len(shape))

@@ -117,8 +117,8 @@ def linspace(
         is_last = eq(at, count - 1) if isinstance(count, int) else bitwise_and(eq(at, count - 1), gt(count, 1))
         numbers = switch(is_last, last, numbers)
     if dtype is not None:
-        wanted = TensorType(dtype).numpy_dtype
-        numbers = cast(floor(numbers) if wanted.kind in "iu" else numbers, wanted)
+        target = TensorType(dtype).numpy_dtype
+        numbers = cast(floor(numbers) if target.kind in "iu" else numbers, target)
     at_axis = normalize_axis("linspace", axis, numbers.ndim)
     result = moveaxis(numbers, 0, at_axis) if at_axis else numbers
     return (result, step) if as_flag("linspace: retstep", retstep) else result
@@ -133,8 +133,8 @@ def _in_order(endpoint: object, base: object) -> tuple[bool, TensorLike]:
     """Return endpoint and base, which may be given in either order: one of them is a truth value."""
     if not isinstance(endpoint, bool | np.bool_) or isinstance(base, bool | np.bool_):
         endpoint, base = (base if isinstance(base, bool | np.bool_) else True), endpoint
-    as_tensor_variable(base)  # type: ignore[arg-type]  # refuses what is no number
-    return bool(endpoint), base  # type: ignore[return-value]  # what is no number is refused where it is used
+    as_tensor_variable(base)  # type: ignore[arg-type]  # refuses anything but a number
+    return bool(endpoint), base  # type: ignore[return-value]  # anything but a number is refused where it is used
 
 
 @composed
@@ -194,7 +194,7 @@ def geomspace(
             msg = f"geomspace: a geometric sequence cannot include zero, got {bound}. Give other bounds."
             raise ShapeError(msg)
     inner = np.result_type(_common_float(start, stop), *([] if dtype is None else [TensorType(dtype).numpy_dtype]))
-    wanted = inner if dtype is None else TensorType(dtype).numpy_dtype
+    target = inner if dtype is None else TensorType(dtype).numpy_dtype
     first, last = cast(first, inner), cast(last, inner)
     # Turned so that the sequence starts with a positive number.
     turn = sign(first)
@@ -209,7 +209,7 @@ def geomspace(
     at_axis = normalize_axis("geomspace", axis, numbers.ndim)
     if at_axis:
         numbers = moveaxis(numbers, 0, at_axis)
-    return cast(numbers, wanted)
+    return cast(numbers, target)
 
 
 def meshgrid(
@@ -294,7 +294,7 @@ def vander(x: TensorLike, N: TensorLike | None = None, increasing: bool = False)
     Raises
     ------
     ShapeError
-        If `x` is no vector.
+        If `x` is not a vector.
     """
     var = as_tensor_variable(x)
     if var.ndim != 1:

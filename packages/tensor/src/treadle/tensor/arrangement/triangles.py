@@ -32,14 +32,14 @@ __all__ = ["tri", "tril", "tril_indices", "tril_indices_from", "triu", "triu_ind
 
 def _diagonal(k: TensorLike, n: TensorLike, m: TensorLike) -> TensorVariable:
     """Return which diagonal is meant; one outside of an n x m matrix as one next to it: sums do not overflow."""
-    wanted = as_tensor_variable(k)
+    diagonal = as_tensor_variable(k)
     known = known_integer(k)
-    if wanted.type.numpy_dtype.kind not in "biu" or (known is not None and abs(known) < 2**62):
-        return wanted
+    if diagonal.type.numpy_dtype.kind not in "biu" or (known is not None and abs(known) < 2**62):
+        return diagonal
     rows, columns = (cast(as_tensor_variable(x), LENGTH) for x in (n, m))
-    if wanted.type.numpy_dtype.kind == "u":
-        wanted = minimum(cast(wanted, "uint64"), cast(columns, "uint64"))
-    return maximum(minimum(cast(wanted, LENGTH), columns), -rows)
+    if diagonal.type.numpy_dtype.kind == "u":
+        diagonal = minimum(cast(diagonal, "uint64"), cast(columns, "uint64"))
+    return maximum(minimum(cast(diagonal, LENGTH), columns), -rows)
 
 
 def _below(n: TensorLike, m: TensorLike, k: TensorLike, compare: Elemwise = ge) -> TensorVariable:

@@ -26,9 +26,9 @@ def common_lengths(what: str, shapes: Sequence[Sequence[TensorVariable]]) -> lis
     for at in range(-ndim, 0):
         candidates = [own[at] for own in shapes if len(own) >= -at]
         if len({*static_lengths(candidates)} - {None, 1}) > 1:
-            shown = ", ".join(str(static_lengths(own)).replace("None", "?") for own in shapes)
+            listed = ", ".join(str(static_lengths(own)).replace("None", "?") for own in shapes)
             msg = (
-                f"{what}: shape mismatch, objects cannot be broadcast to a single shape, got {shown}. Make dimension "
+                f"{what}: shape mismatch, objects cannot be broadcast to a single shape, got {listed}. Make dimension "
                 f"{at} equal, or 1 in all but one."
             )
             raise ShapeError(msg)
@@ -71,5 +71,5 @@ def broadcast_arrays(*args: TensorLike) -> tuple[TensorVariable, ...]:
         If the shapes are known not to broadcast together.
     """
     variables = [as_tensor_variable(x) for x in args]
-    wanted = common_lengths("broadcast_arrays", [lengths(x) for x in variables])
-    return tuple(alloc(x, *wanted) for x in variables)
+    shape = common_lengths("broadcast_arrays", [lengths(x) for x in variables])
+    return tuple(alloc(x, *shape) for x in variables)

@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Apply, Form, as_index, static_op
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_items
 from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add
@@ -118,7 +118,7 @@ class Join(TensorOp):
         start: TensorVariable | int = 0
         for x in as_tensors(inputs):
             stop = _sum_of(start, shape_i(x, self.axis))
-            part = ct[(*(slice(None) for _ in range(self.axis)), slice(start, stop))]
+            part = ct[at_axis(self.axis, slice(start, stop))]
             terms.append(cotangent_of(x, part) if x.type.numpy_dtype.kind in "fc" else None)
             start = stop
         return terms
@@ -165,12 +165,12 @@ def concatenate(
         raise TensorTypeError(msg)
     at = normalize_axis("concatenate", axis, variables[0].ndim)
     if dtype is not None:
-        wanted = TensorType(dtype).numpy_dtype
+        target = TensorType(dtype).numpy_dtype
         for x in variables:
-            if not np.can_cast(x.type.numpy_dtype, wanted, rule):
-                msg = f"concatenate: {x} of type {x.type} cannot be cast to {wanted} by the rule {casting!r}. Cast it."
+            if not np.can_cast(x.type.numpy_dtype, target, rule):
+                msg = f"concatenate: {x} of type {x.type} cannot be cast to {target} by the rule {casting!r}. Cast it."
                 raise TensorTypeError(msg)
-        variables = [cast(x, wanted) for x in variables]
+        variables = [cast(x, target) for x in variables]
     result: TensorVariable = Join(at)(*variables)
     return result
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Form, as_count, composed, static_op
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.arguments.values import known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import Join
@@ -74,9 +74,9 @@ class Split(TensorOp):
             msg = f"{self}: a tensor with this axis and the length of each part are needed, got {[x, *sizes]}."
             raise TensorTypeError(msg)
         known = static_lengths(sizes)
-        whole = x.type.shape[self.axis]
+        length = x.type.shape[self.axis]
         total = sum(n for n in known if n is not None)
-        too_long = whole is not None and (total > whole or (None not in known and total != whole))
+        too_long = length is not None and (total > length or (None not in known and total != length))
         if too_long or any(n is not None and n < 0 for n in known):
             msg = (
                 f"split: parts of lengths {str(list(known)).replace('None', '?')} do not make up dimension {self.axis} "
@@ -100,7 +100,7 @@ class Split(TensorOp):
             raise ShapeError(msg)
         start = 0
         for cell, n in zip(output_storage, lengths, strict=True):
-            cell[0] = x[(*(slice(None),) * self.axis, slice(start, start + n))]
+            cell[0] = x[at_axis(self.axis, slice(start, start + n))]
             start += n
 
     def symbolic_shape(self, node: TensorNode, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
@@ -120,12 +120,12 @@ class Split(TensorOp):
         """Return slices, whose lengths are checked."""
         x, *sizes = map(as_tensor_variable, inputs)
         before = (slice(None),) * self.axis
-        whole: Number = 0
+        total: Number = 0
         bounds: list[Number] = [0]
         for n in sizes:
-            whole = plus(whole, number(n))
-            bounds.append(whole)
-        x = specify_shape(x, [whole if d == self.axis else None for d in range(x.ndim)])
+            total = plus(total, number(n))
+            bounds.append(total)
+        x = specify_shape(x, [total if d == self.axis else None for d in range(x.ndim)])
         parts = []
         for (start, stop), n in zip(pairwise(bounds), sizes, strict=True):
             part = x[(*before, slice(start, stop))]
@@ -185,9 +185,9 @@ def split(
     if sections is not None:
         count = as_count("split: the number of parts", sections, 1)
         n = shape_i(var, at)
-        (whole,) = static_lengths([n])
-        if whole is not None and whole % count:
-            msg = f"split: an array split does not result in an equal division, got length {whole} for {count} parts."
+        (length,) = static_lengths([n])
+        if length is not None and length % count:
+            msg = f"split: an array split does not result in an equal division, got length {length} for {count} parts."
             raise ShapeError(msg)
         each = whole_quotient(number(n), count)
         return _parts(var, at, [each] * count)
@@ -238,7 +238,7 @@ def array_split(ary: TensorLike, indices_or_sections: TensorLike, axis: int = 0)
     if sections is None:
         cuts: list[Number] = [number(n) for n in as_lengths("array_split", indices_or_sections)]
         bounds: list[Number | None] = [None, *cuts, None]
-        return [var[(*(slice(None),) * at, slice(start, stop))] for start, stop in pairwise(bounds)]
+        return [var[at_axis(at, slice(start, stop))] for start, stop in pairwise(bounds)]
     count = as_count("array_split: the number of parts", sections, 1)
     n = number(shape_i(var, at))
     return _parts(var, at, [whole_quotient(plus(n, count - 1 - i), count) for i in range(count)])

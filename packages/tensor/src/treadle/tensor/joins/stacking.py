@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.config import alias, text_of
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joins.common_shapes import common_lengths
@@ -85,15 +85,15 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> T
     """
     variables = [as_tensor_variable(x) for x in as_items("concat_with_broadcast: the tensors", tensor_list)]
     if len({x.ndim for x in variables}) != 1 or variables[0].ndim == 0:
-        shown = ", ".join(str(x.type) for x in variables) or "none"
-        msg = f"concat_with_broadcast: tensors of one rank, 1 or more, are needed, got {shown}. Add dimensions."
+        types = ", ".join(str(x.type) for x in variables) or "none"
+        msg = f"concat_with_broadcast: tensors of one rank, 1 or more, are needed, got {types}. Add dimensions."
         raise TensorTypeError(msg)
     at = normalize_axis("concat_with_broadcast", axis, variables[0].ndim)
     others = [[n for d, n in enumerate(lengths(x)) if d != at] for x in variables]
-    wanted = common_lengths("concat_with_broadcast", others)
+    common = common_lengths("concat_with_broadcast", others)
     if len(variables) == 1:
         return variables[0]
-    return concatenate([alloc(x, *wanted[:at], lengths(x)[at], *wanted[at:]) for x in variables], at)
+    return concatenate([alloc(x, *common[:at], lengths(x)[at], *common[at:]) for x in variables], at)
 
 
 def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
@@ -114,7 +114,7 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
         msg = f"unstack: the length of axis {at} of {var} of type {var.type} must be known. Say it by specify_shape."
         raise ShapeError(msg)
     var = held(var, at)
-    return tuple(var[(*(slice(None),) * at, i)] for i in range(n))
+    return tuple(var[at_axis(at, i)] for i in range(n))
 
 
 def stacklists(arg: TensorLike | Sequence[object]) -> TensorVariable:
@@ -128,7 +128,7 @@ def _stacked(arg: TensorLike | Sequence[object], depth: int) -> TensorVariable:
         raise ShapeError(msg)
     if isinstance(arg, list | tuple):
         return stack([_stacked(item, depth + 1) for item in arg])
-    return as_tensor_variable(arg)  # type: ignore[arg-type]  # refuses what is none
+    return as_tensor_variable(arg)  # type: ignore[arg-type]  # refuses anything else
 
 
 def block(arrays: TensorLike | Sequence[object]) -> TensorVariable:
@@ -165,11 +165,11 @@ def _depth(arrays: object, above: int = 0) -> int:
 def _most_dimensions(arrays: object) -> int:
     if isinstance(arrays, list):
         return max(map(_most_dimensions, arrays))
-    return as_tensor_variable(arrays).ndim  # type: ignore[arg-type]  # refuses what is none
+    return as_tensor_variable(arrays).ndim  # type: ignore[arg-type]  # refuses anything else
 
 
 def _assembled(arrays: object, depth: int, ndim: int) -> TensorVariable:
     if isinstance(arrays, list):
         return concatenate([_assembled(item, depth - 1, ndim) for item in arrays], -depth)
-    x = as_tensor_variable(arrays)  # type: ignore[arg-type]  # refuses what is none
+    x = as_tensor_variable(arrays)  # type: ignore[arg-type]  # refuses anything else
     return shape_padleft(x, ndim - x.ndim)

@@ -12,15 +12,16 @@ from treadle.tensor.elementwise.cast import CASTS, switch
 from treadle.tensor.elementwise.comparison import eq, gt, lt
 from treadle.tensor.elementwise.rounding import ceil
 from treadle.tensor.shapes.shape import LENGTH, ShapeI
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from treadle.tensor.variables.variable import TensorVariable
 
 # An integer that is known, or an int64 scalar.
 Number: TypeAlias = "int | TensorVariable"
-# No array is so long, so that larger bounds mean the same as this one; and arithmetic with it stays within int64.
+# Longer than any array, so that larger bounds mean the same as this one; arithmetic with it stays within int64.
 LARGEST = 2**62
 
 
@@ -33,6 +34,11 @@ def number(value: int | TensorVariable) -> Number:
     if value.dtype == LENGTH:
         return value
     return CASTS[LENGTH](value)
+
+
+def as_scalar(n: Number) -> TensorVariable:
+    """Return a number as an int64 scalar."""
+    return constant(n, dtype=LENGTH) if isinstance(n, int) else n
 
 
 def plus(a: Number, b: Number) -> Number:
@@ -62,8 +68,16 @@ def times(a: Number, b: Number) -> Number:
     return b if a == 1 else mul(a, b)
 
 
+def product(lengths: Iterable[int | TensorVariable]) -> Number:
+    """Return the product of lengths."""
+    result: Number = 1
+    for n in lengths:
+        result = times(result, number(n))
+    return result
+
+
 def whole_quotient(a: Number, b: Number) -> Number:
-    """Return the quotient rounded down; a length over zero is zero, since only nothing can be cut into nothing."""
+    """Return the quotient rounded down; 0 for a length over zero, which must be 0 itself."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b if b else 0
     if b == 1:

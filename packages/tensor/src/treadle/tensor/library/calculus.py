@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
-from treadle.tensor.arguments.axes import normalize_axes, normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axes, normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import neq
@@ -14,7 +14,7 @@ from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.reductions.accumulation import cumsum
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.broadcasting import alloc
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.dimshuffle import as_dimension
 from treadle.tensor.shapes.shape import flatten, lengths
 from treadle.tensor.types.conversion import as_tensor_variable
 
@@ -28,18 +28,18 @@ __all__ = ["cumulative_trapezoid", "diff", "ediff1d", "gradient", "trapezoid"]
 
 def _part(x: TensorVariable, axis: int, start: int | None, stop: int | None) -> TensorVariable:
     """Return a slice of one dimension."""
-    return x[(*(slice(None) for _ in range(axis)), slice(start, stop))]
+    return x[at_axis(axis, slice(start, stop))]
 
 
 def _edge(value: TensorLike, x: TensorVariable, axis: int) -> TensorVariable:
-    """Return what is put beside a tensor along an axis; a scalar stands for one element in each line."""
+    """Return what to put next to a tensor along an axis; a scalar becomes one element in each line."""
     edge = as_tensor_variable(value)
     if edge.ndim:
         return edge
     return alloc(edge, *(1 if d == axis else n for d, n in enumerate(lengths(x))))
 
 
-# Each order is a node, and rounding leaves nothing of the numbers long before.
+# Each order is a node; rounding errors exceed the differences long before this order.
 _MOST_DIFFERENCES = 1000
 
 
@@ -179,7 +179,7 @@ def _slope(x: TensorVariable, axis: int, spacing: TensorVariable, edge_order: in
         return spacing[i] if spacing.ndim else spacing
 
     if spacing.ndim:
-        shaped = dimshuffle(spacing, *(0 if d == axis else NEW for d in range(x.ndim)))
+        shaped = as_dimension(spacing, axis, x.ndim)
         h, k = _part(shaped, axis, None, -1), _part(shaped, axis, 1, None)
         inner = (
             at(None, -2) * (-k / (h * (h + k))) + at(1, -1) * ((k - h) / (h * k)) + at(2, None) * (h / (k * (h + k)))
@@ -212,13 +212,13 @@ def _areas(name: str, y: TensorLike, x: TensorLike | None, dx: TensorLike, axis:
         msg = f"{name}: samples of rank 1 or more are needed, got {values} of type {values.type}."
         raise AxisError(msg)
     at = normalize_axis(name, axis, values.ndim)
-    # A number of Python's takes the dtype of the samples.
+    # A Python number takes the dtype of the samples.
     width: Any = dx if type(dx) in {int, float, complex} else as_tensor_variable(dx)
     if x is not None:
         place = as_tensor_variable(x)
         width = diff(place, axis=at if place.ndim == values.ndim else -1)
         if place.ndim == 1:
-            width = dimshuffle(width, *(0 if d == at else NEW for d in range(values.ndim)))
+            width = as_dimension(width, at, values.ndim)
     return width * (_part(values, at, 1, None) + _part(values, at, None, -1)) / 2.0, at
 
 

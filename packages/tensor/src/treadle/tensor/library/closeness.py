@@ -1,4 +1,4 @@
-"""Comparing whole tensors, and replacing what a computation went wrong at: NaN, infinities, jumps of phases."""
+"""Comparing whole tensors; replacing NaN and infinities; removing the jumps of phases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import as_flag
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.arguments.values import as_number
 from treadle.tensor.elementwise.arithmetic import abs_, add, mod, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
@@ -58,7 +58,7 @@ def array_equal(a1: TensorLike, a2: TensorLike, equal_nan: bool = False) -> Tens
         return constant(False)
     same = [eq(shape_i(x, d), shape_i(y, d)) for d in range(x.ndim) if x is not y]
     if same:
-        # Elements that stand at the same place in memory order: of tensors of one shape, all of them.
+        # Elements at the same places in memory order: all of them, if the shapes are equal.
         x, y = flatten(x), flatten(y)
         count = switch(x.size < y.size, x.size, y.size)
         x, y = x[:count], y[:count]
@@ -76,11 +76,11 @@ def array_equiv(a1: TensorLike, a2: TensorLike) -> TensorVariable:
     x, y = as_tensor_variable(a1), as_tensor_variable(a2)
     fits = []
     for d in range(1, min(x.ndim, y.ndim) + 1):
-        mine, its = shape_i(x, x.ndim - d), shape_i(y, y.ndim - d)
-        fits.append(eq(mine, its) | eq(mine, 1) | eq(its, 1))
-        # Of lengths that do not fit, some elements are compared all the same.
-        wanted = switch(eq(mine, 1), its, mine)
-        x, y = _stretched(x, x.ndim - d, wanted), _stretched(y, y.ndim - d, wanted)
+        n, m = shape_i(x, x.ndim - d), shape_i(y, y.ndim - d)
+        fits.append(eq(n, m) | eq(n, 1) | eq(m, 1))
+        # Where lengths do not fit, some elements are compared nevertheless.
+        length = switch(eq(n, 1), m, n)
+        x, y = _stretched(x, x.ndim - d, length), _stretched(y, y.ndim - d, length)
     result = all_(eq(x, y))
     for each in fits:
         result = bitwise_and(result, each)
@@ -139,12 +139,12 @@ def unwrap(
     """
     x = as_tensor_variable(p)
     at, period = normalize_axis("unwrap", axis, x.ndim), as_number("unwrap: the period", period)
-    before, after = ((slice(None),) * at + (part,) for part in (slice(None, -1), slice(1, None)))
+    before, after = (at_axis(at, part) for part in (slice(None, -1), slice(1, None)))
     steps = sub(x[after], x[before])
     dtype = promote([steps.type.numpy_dtype, type(period)])
     if dtype.kind in "iu":
-        high, rest = divmod(period, 2)
-        ambiguous = rest == 0
+        high, remainder = divmod(period, 2)
+        ambiguous = remainder == 0
     else:
         high, ambiguous = period / 2, True
     turned = mod(steps + high, period) - high
@@ -154,5 +154,5 @@ def unwrap(
     corrected = switch(
         abs_(steps) < (period / 2 if discont is None else as_tensor_variable(discont)), zeros_like(corrected), corrected
     )
-    first = x[(slice(None),) * at + (slice(None, 1),)]
+    first = x[at_axis(at, slice(1))]
     return cast(concatenate([first, x[after] + cumsum(corrected, axis=at)], axis=at), dtype)

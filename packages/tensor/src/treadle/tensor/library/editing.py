@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Constant
-from treadle.tensor.arguments.axes import normalize_axes, normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axes, normalize_axis
 from treadle.tensor.arguments.values import known_integer
 from treadle.tensor.control.assertion import CheckAndRaise
 from treadle.tensor.elementwise.arithmetic import add, sub
@@ -31,14 +31,9 @@ from treadle.tensor.sorting.sorting import argsort
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
-    from treadle.tensor.variables.variable import Index, TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["append", "delete", "insert", "trim_zeros"]
-
-
-def _along(axis: int, index: Index) -> Index:
-    """Return the index of a part along an axis."""
-    return (*(slice(None) for _ in range(axis)), index)
 
 
 def _line(what: str, arr: TensorLike, axis: int | None) -> tuple[TensorVariable, int]:
@@ -86,11 +81,11 @@ def delete(arr: TensorLike, obj: TensorLike | slice, axis: int | None = None) ->
         return _known_part(var, at, kept, obj)
     selection = as_tensor_variable(obj)
     if selection.dtype == "bool" and selection.ndim == 1:
-        return subtensor(var, _along(at, invert(selection)))
+        return subtensor(var, at_axis(at, invert(selection)))
     positions = as_positions("delete", obj)
     if positions.ndim == 0:
         place = _place("delete", positions, n, 0)
-        parts = subtensor(var, _along(at, slice(None, place))), subtensor(var, _along(at, slice(add(place, 1), None)))
+        parts = subtensor(var, at_axis(at, slice(None, place))), subtensor(var, at_axis(at, slice(add(place, 1), None)))
         return concatenate(list(parts), at)
     kept = set_subtensor(subtensor(ones(n, "bool"), flatten(positions)), constant(np.False_))
     return _known_part(var, at, kept, positions.data.ravel() if isinstance(positions, Constant) else None)
@@ -103,13 +98,13 @@ def _known_part(var: TensorVariable, axis: int, kept: TensorVariable, obj: slice
         known_integer(b) is None and b is not None for b in (obj.start, obj.stop, obj.step)
     )
     if n is None or obj is None or symbolic:
-        return subtensor(var, _along(axis, kept))
+        return subtensor(var, at_axis(axis, kept))
     try:
         left = np.delete(np.arange(n), obj)
     except IndexError as error:
         msg = f"delete: positions {text_of(obj)} are out of bounds for an axis of length {n}."
         raise IndexingError(msg) from error
-    return subtensor(held(var, axis), _along(axis, constant(left)))
+    return subtensor(held(var, axis), at_axis(axis, constant(left)))
 
 
 def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: int | None = None) -> TensorVariable:
@@ -141,7 +136,7 @@ def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: i
         place = _place("insert", flatten(positions)[0], n, 1)
         own = lengths(var)
         new = broadcast_to(new, [shape_i(new, at) if d == at else m for d, m in enumerate(own)])
-        before, after = (subtensor(var, _along(at, s)) for s in (slice(None, place), slice(place, None)))
+        before, after = (subtensor(var, at_axis(at, s)) for s in (slice(None, place), slice(place, None)))
         return concatenate([before, new, after], at)
     places = _place("insert", flatten(positions), n, 1)
     count = shape_i(places, 0)
@@ -149,11 +144,11 @@ def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: i
     # The k-th of the sorted positions is moved on by the k values before it.
     moved = set_subtensor(subtensor(places, order), add(subtensor(places, order), arange(count)))
     total = add(n, count)
-    taken = set_subtensor(subtensor(ones(total, "bool"), moved), constant(np.False_))
-    sources = sub(cumsum(cast(taken, LENGTH)), 1)
+    is_old = set_subtensor(subtensor(ones(total, "bool"), moved), constant(np.False_))
+    sources = sub(cumsum(cast(is_old, LENGTH)), 1)
     sources = set_subtensor(subtensor(sources, moved), add(n, arange(count)))
     own = [count if d == at else m for d, m in enumerate(lengths(var))]
-    return subtensor(concatenate([var, broadcast_to(new, own)], at), _along(at, sources))
+    return subtensor(concatenate([var, broadcast_to(new, own)], at), at_axis(at, sources))
 
 
 def trim_zeros(filt: TensorLike, trim: str = "fb", axis: TensorLike | None = None) -> TensorVariable:
@@ -179,7 +174,7 @@ def trim_zeros(filt: TensorLike, trim: str = "fb", axis: TensorLike | None = Non
     for d in axes:
         others = tuple(e for e in range(var.ndim) if e != d)
         line = any_(mask, axis=others) if others else mask
-        # One more that is true ends the search where there is none.
+        # An extra true element ends the search where there is no other.
         first, last = (argmax(cast(concatenate([x, np.ones(1, bool)]), "uint8")) for x in (line, line[::-1]))
         start = first if "f" in ends else None
         stop = sub(shape_i(var, d), last) if "b" in ends else None

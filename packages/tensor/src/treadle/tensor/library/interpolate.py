@@ -86,7 +86,7 @@ def interp(
     Raises
     ------
     ShapeError
-        If `xp` and `fp` are no vectors, or are known to be empty or to have different lengths.
+        If `xp` and `fp` are not vectors, or are known to be empty or to have different lengths.
     """
     where = _as_float("interp", as_tensor_variable(x))
     places, values = _points("interp", xp, fp)
@@ -154,7 +154,7 @@ def interpolate1d(
     TensorTypeError
         If there is no such method.
     ShapeError
-        If `x` and `y` are no vectors, or are known to be empty or to have different lengths.
+        If `x` and `y` are not vectors, or are known to be empty or to have different lengths.
     """
     chosen = as_choice("interpolate1d: method", method, ("linear", "nearest", "first", "last", "mean"))
     beyond = as_flag("interpolate1d: extrapolate", extrapolate)

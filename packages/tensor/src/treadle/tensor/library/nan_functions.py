@@ -42,8 +42,7 @@ def _filled(a: TensorLike, value: float) -> TensorVariable:
     x = as_tensor_variable(a)
     if x.type.numpy_dtype.kind not in "fc":
         return x
-    kept: TensorVariable = switch(isnan(x), constant(value, dtype=x.dtype), x)
-    return kept
+    return switch(isnan(x), constant(value, dtype=x.dtype), x)
 
 
 def nansum(
@@ -87,8 +86,7 @@ def _numbers(x: TensorVariable, where: TensorLike | None) -> TensorVariable | No
     if x.type.numpy_dtype.kind not in "fc":
         return None if where is None or where is True else as_tensor_variable(where)
     own = logical_not(isnan(x))
-    both: TensorVariable = own if where is None or where is True else logical_and(own, where)
-    return both
+    return own if where is None or where is True else logical_and(own, where)
 
 
 def nanmean(
@@ -126,8 +124,7 @@ def nanvar(
         return variance
     count = sum_(second(x, cast(numbers, "int64")), axis=axis, keepdims=keepdims)
     lost = ddof if correction is None else correction
-    result: TensorVariable = switch(le(count, lost), constant(np.nan, dtype=variance.dtype), variance)
-    return result
+    return switch(le(count, lost), constant(np.nan, dtype=variance.dtype), variance)
 
 
 def nanstd(
@@ -160,8 +157,7 @@ def _extremum(
     extremum = function(_filled(x, beyond), axis, keepdims, initial=initial, where=where)
     if x.type.numpy_dtype.kind not in "fc" or initial is not None:
         return extremum
-    result: TensorVariable = switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), extremum)
-    return result
+    return switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), extremum)
 
 
 def nanmax(

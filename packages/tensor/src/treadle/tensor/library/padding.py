@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import Constant, Variable, composed
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.arrangement.spaced_numbers import linspace
 from treadle.tensor.control.assertion import checked_length
@@ -20,12 +20,12 @@ from treadle.tensor.indexing.gathering import take
 from treadle.tensor.indexing.indexing import set_subtensor
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.joins.joining import concatenate
-from treadle.tensor.lengths.numbers import greatest, least, minus, number, plus, times
+from treadle.tensor.lengths.numbers import as_scalar, greatest, least, minus, number, plus, times
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.shapes.broadcasting import alloc
 from treadle.tensor.shapes.shape import LENGTH, lengths, shape_i
 from treadle.tensor.sorting.quantiles import median
-from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["pad"]
 
-# For each mode the argument that it takes beside the widths.
+# For each mode the argument that it takes besides the widths.
 _ARGUMENT_OF = {
     "constant": "constant_values",
     "edge": "",
@@ -88,7 +88,7 @@ def pad(
     Raises
     ------
     TensorTypeError
-        If the mode is a function, or not one of these; or the widths are no integers.
+        If the mode is a function, or not one of these; or the widths are not integers.
     ShapeError
         If an argument is not of the mode, does not fit the rank, is known to be negative, or nothing is to be extended.
     """
@@ -197,23 +197,15 @@ def _width(value: TensorLike | None) -> Number:
     return number(var if isinstance(var, Constant) else checked_length(cast(var, LENGTH)))
 
 
-def _scalar(n: Number) -> TensorVariable:
-    return constant(n, dtype=LENGTH) if isinstance(n, int) else n
-
-
-def _at(axis: int, part: slice) -> tuple[slice, ...]:
-    return (*(slice(None),) * axis, part)
-
-
 def _with_constants(x: TensorVariable, widths: Sequence[Width], values: Sequence[Pair]) -> TensorVariable:
     """Return a tensor with constants around it."""
     filled = [[cast(as_tensor_variable(0 if v is None else v), x.dtype) for v in pair] for pair in values]
     own = lengths(x)
     first = filled[0][0]
     if all(v is first or (isinstance(v, Constant) and v.equals(first)) for pair in filled for v in pair):
-        wanted = [plus(plus(number(n), a), b) for n, (a, b) in zip(own, widths, strict=True)]
+        shape = [plus(plus(number(n), a), b) for n, (a, b) in zip(own, widths, strict=True)]
         inner = tuple(slice(a, plus(number(n), a)) for n, (a, _) in zip(own, widths, strict=True))
-        return set_subtensor(alloc(first, *wanted)[inner], x)
+        return set_subtensor(alloc(first, *shape)[inner], x)
     for axis, (width, pair) in enumerate(zip(widths, filled, strict=True)):
         if width != (0, 0):
             x = _around(x, axis, width, pair[0], pair[1])
@@ -234,11 +226,9 @@ def _ramp(x: TensorVariable, axis: int, width: Width, ends: Pair) -> TensorVaria
     """Return a tensor with numbers at even distances between end values and its edges around it."""
     parts = []
     for edge, end, n in zip((0, -1), ends, width, strict=True):
-        ramp = linspace(
-            0 if end is None else end, x[(*(slice(None),) * axis, edge)], n, endpoint=False, dtype=x.dtype, axis=axis
-        )
+        ramp = linspace(0 if end is None else end, x[at_axis(axis, edge)], n, endpoint=False, dtype=x.dtype, axis=axis)
         parts.append(ramp if isinstance(ramp, Variable) else ramp[0])
-    return concatenate([parts[0], x, parts[1][_at(axis, slice(None, None, -1))]], axis)
+    return concatenate([parts[0], x, parts[1][at_axis(axis, slice(None, None, -1))]], axis)
 
 
 def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pair) -> TensorVariable:
@@ -246,12 +236,12 @@ def _statistics(name: str, x: TensorVariable, axis: int, width: Width, spans: Pa
     n = number(shape_i(x, axis))
     values: list[TensorVariable] = []
     for is_after, span in enumerate(spans):
-        wanted = n if span is None else _width(span)
-        count = n if span is None else 0 if wanted == 0 else least(wanted, n)
+        span_length = n if span is None else _width(span)
+        count = n if span is None else 0 if span_length == 0 else least(span_length, n)
         if count == 0 and name in {"maximum", "minimum"}:
             msg = "pad: stat_length of 0 yields no value for padding. Give a longer one."
             raise ShapeError(msg)
-        part = x if span is None else x[_at(axis, slice(minus(n, count), None) if is_after else slice(count))]
+        part = x if span is None else x[at_axis(axis, slice(minus(n, count), None) if is_after else slice(count))]
         if is_after and spans == (None, None):
             values *= 2
             break
@@ -273,12 +263,12 @@ def _extended(mode: str, odd: bool, x: TensorVariable, widths: Sequence[tuple[in
     (axis, width), *others = widths
     n = number(shape_i(x, axis))
     if mode == "edge":
-        edges = (x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))])
+        edges = (x[at_axis(axis, slice(1))], x[at_axis(axis, slice(-1, None))])
         first, last = (_extended(mode, odd, edge, others) for edge in edges)
         return _around(_extended(mode, odd, x, others), axis, width, first, last)
     before, after = width
     # Only what is added is picked element by element; the tensor itself is copied as a whole.
-    beyond = [arange(_scalar(minus(0, before)), 0), arange(_scalar(n), _scalar(plus(n, after)))]
+    beyond = [arange(as_scalar(minus(0, before)), 0), arange(as_scalar(n), as_scalar(plus(n, after)))]
     sides = [_reflected(mode, odd, x, axis, at, n) for at in beyond]
     return concatenate([_extended(mode, odd, part, others) for part in (sides[0], x, sides[1])], axis)
 
@@ -295,7 +285,7 @@ def _reflected(mode: str, odd: bool, x: TensorVariable, axis: int, at: TensorVar
     reflected = take(x, switch(inside, place, sub(back, place)), axis)
     if not odd:
         return reflected
-    first, last = x[_at(axis, slice(1))], x[_at(axis, slice(-1, None))]
+    first, last = x[at_axis(axis, slice(1))], x[at_axis(axis, slice(-1, None))]
     shape_ = [-1 if d == axis else 1 for d in range(x.ndim)]
     inside, turns = inside.reshape(shape_), cast(floor_div(at, period).reshape(shape_), x.dtype)
     reflected = switch(inside, reflected, sub(mul(2, last), reflected))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from treadle.graph import as_flag
-from treadle.tensor.arguments.axes import normalize_axes, normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axes, normalize_axis
 from treadle.tensor.arguments.values import as_callable, as_number, known_integer
 from treadle.tensor.arrangement.diagonals import diagonal
 from treadle.tensor.elementwise.arithmetic import clip, maximum
@@ -48,9 +48,9 @@ def _along(a: TensorVariable, weights: TensorLike, axis: AxisLike, axes: Sequenc
     if axis is None and not same:
         msg = f"average: Axis must be specified when shapes of a and weights differ, got ranks {a.ndim} and {w.ndim}."
         raise TensorTypeError(msg)
-    wanted = [a.type.shape[d] for d in (range(a.ndim) if same else axes)]
-    fits = len(wanted) == w.ndim and all(
-        m is None or n is None or m == n for m, n in zip(w.type.shape, wanted, strict=True)
+    lengths = [a.type.shape[d] for d in (range(a.ndim) if same else axes)]
+    fits = len(lengths) == w.ndim and all(
+        m is None or n is None or m == n for m, n in zip(w.type.shape, lengths, strict=True)
     )
     if not fits:
         msg = (
@@ -142,8 +142,8 @@ def _rows(m: TensorLike, rowvar: bool, dtype: DTypeLike | None) -> TensorVariabl
     if x.ndim > 2:
         msg = f"cov: m has more than 2 dimensions, got {x} of type {x.type}."
         raise ShapeError(msg)
-    wanted = TensorType(dtype).dtype if dtype is not None else np.result_type(x.type.numpy_dtype, "float64").name
-    x = cast(x, wanted)
+    target = TensorType(dtype).dtype if dtype is not None else np.result_type(x.type.numpy_dtype, "float64").name
+    x = cast(x, target)
     return shape_padleft(x, 2 - x.ndim) if x.ndim < 2 else (x if rowvar else transpose(x))
 
 
@@ -221,9 +221,9 @@ def _observation_weights(
         if name == "fweights" and w.type.numpy_dtype.kind not in "iu":
             msg = f"cov: fweights must be integer, got {w} of type {w.type}."
             raise TensorTypeError(msg)
-        n, wanted = w.type.shape[0], x.type.shape[1]
-        if n is not None and wanted is not None and n != wanted:
-            msg = f"cov: incompatible numbers of samples and {name}, got {wanted} and {n}."
+        n, count = w.type.shape[0], x.type.shape[1]
+        if n is not None and count is not None and n != count:
+            msg = f"cov: incompatible numbers of samples and {name}, got {count} and {n}."
             raise ShapeError(msg)
         w = cast(w, "float64") if w.type.numpy_dtype.kind != "f" else w
         result = w if result is None else result * w
@@ -298,7 +298,7 @@ def trim_mean(a: TensorLike, proportiontocut: float, axis: int | None = 0) -> Te
     x, at = (flatten(x), 0) if axis is None else (x, normalize_axis("trim_mean", axis, x.ndim))
     n = shape_i(x, at)
     cut = cast(cast(n, "float64") * proportiontocut, "int64")
-    return mean(sort(x, at)[(*(slice(None),) * at, slice(cut, n - cut))], axis=at)
+    return mean(sort(x, at)[at_axis(at, slice(cut, n - cut))], axis=at)
 
 
 def apply_over_axes(func: Callable[[TensorVariable, int], TensorLike], a: TensorLike, axes: AxisLike) -> TensorVariable:

@@ -26,7 +26,7 @@ def known_values(var: Variable) -> Known:
     function like this one.
     """
     left = _MOST_NODES
-    told: dict[Variable, Known] = {}
+    cache: dict[Variable, Known] = {}
 
     def known(at: Variable) -> Known:
         nonlocal left
@@ -35,14 +35,14 @@ def known_values(var: Variable) -> Known:
             return None
         if isinstance(at, Constant):
             return at.data.ravel().tolist() if at.data.size <= _MOST_ELEMENTS else None
-        if at in told:
-            return told[at]
+        if at in cache:
+            return cache[at]
         left -= 1
-        tell = None if at.owner is None else getattr(at.owner.op, "known_values", None)
-        if left < 0 or tell is None:
+        rule = None if at.owner is None else getattr(at.owner.op, "known_values", None)
+        if left < 0 or rule is None:
             return None
-        elements: Known = tell(at.owner, known)
-        told[at] = elements
+        elements: Known = rule(at.owner, known)
+        cache[at] = elements
         return elements
 
     return known(var)

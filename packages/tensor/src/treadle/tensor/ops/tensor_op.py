@@ -52,7 +52,7 @@ class TensorOp(Op):
 
     def as_input(self, value: object) -> TensorVariable:
         """Take anything that can be made a tensor."""
-        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
+        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses anything else
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input, for each output, whether a gradient flows (see `smooth_count`)."""

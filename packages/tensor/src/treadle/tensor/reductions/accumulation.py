@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from treadle.graph import DisconnectedType, Form, as_flag, static_op
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
@@ -55,7 +55,7 @@ def _cut(
     x: TensorVariable, axis: int, start: int | None = None, stop: int | None = None, step: int = 1
 ) -> TensorVariable:
     """Return a slice of one dimension."""
-    return x[(*(slice(None) for _ in range(axis)), slice(start, stop, None if step == 1 else step))]
+    return x[at_axis(axis, slice(start, stop, None if step == 1 else step))]
 
 
 class AlongAxis(TensorOp):
@@ -180,8 +180,7 @@ class Accumulation(AlongAxis):
 
 def _difference(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     """Return the difference of two tensors, 0 where both are the same infinity."""
-    result: TensorVariable = switch(eq(a, b), 0, sub(a, b))
-    return result
+    return switch(eq(a, b), 0, sub(a, b))
 
 
 def _from_the_end(decay: TensorVariable, x: TensorVariable, axis: int) -> TensorVariable:

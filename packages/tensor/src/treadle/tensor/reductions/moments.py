@@ -174,5 +174,4 @@ def std(
 
 def ptp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
     """Return the range of values along an axis (as numpy.ptp)."""
-    result: TensorVariable = sub(max_(x, axis, keepdims), min_(x, axis, keepdims))
-    return result
+    return sub(max_(x, axis, keepdims), min_(x, axis, keepdims))

@@ -207,5 +207,4 @@ def logsumexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     axes = _axes("logsumexp", axis, var)
     kept = as_flag("logsumexp: keepdims", keepdims)
     out = LogSumExp(axes)(var)
-    result: TensorVariable = expanded(out, axes, var.ndim) if kept else out
-    return result
+    return expanded(out, axes, var.ndim) if kept else out

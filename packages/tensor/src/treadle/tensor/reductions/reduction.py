@@ -301,8 +301,7 @@ def with_others(x: TensorVariable, mask: TensorVariable | None, value: TensorLik
     """Return a tensor with a value in place of the elements that do not count."""
     if mask is None:
         return x
-    kept: TensorVariable = switch(mask, x, cast(as_tensor_variable(value), x.dtype))
-    return kept
+    return switch(mask, x, cast(as_tensor_variable(value), x.dtype))
 
 
 def sum_(
@@ -402,8 +401,7 @@ def _extremum(
     if axes:
         return var
     extremum = _reduce(kind, var, axes, keepdims, var.dtype, var.dtype)
-    combined: TensorVariable = (maximum if kind == "max" else minimum)(extremum, first)
-    return combined
+    return (maximum if kind == "max" else minimum)(extremum, first)
 
 
 def max_(

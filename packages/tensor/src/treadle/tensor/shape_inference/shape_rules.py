@@ -107,7 +107,7 @@ def below_check(var: Variable) -> Variable | None:
         return None
     length, condition = var.owner.inputs
     about = condition.owner
-    # What was a check of a part of the length is no check of the length itself.
+    # What was a check of a part of the length is not a check of the length itself.
     is_own = about is not None and about.op is ge and about.inputs[0] is length
     return length if is_own else None
 

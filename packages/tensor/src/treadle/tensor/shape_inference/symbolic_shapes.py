@@ -19,6 +19,7 @@ from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import lt
 from treadle.tensor.lengths.numbers import (
+    as_scalar,
     broadcast_number,
     diagonal_length,
     number,
@@ -38,8 +39,7 @@ from treadle.tensor.shape_inference.shape_rules import (
     slice_of,
     stripped,
 )
-from treadle.tensor.shapes.shape import LENGTH, ShapeI
-from treadle.tensor.types.conversion import constant
+from treadle.tensor.shapes.shape import ShapeI
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ class SymbolicShapes(Feature):
                 numbers.append(scalar)
             built[current] = broadcast_number(numbers) if numbers else 1
         number_ = built[length]
-        result = constant(number_, dtype=LENGTH) if isinstance(number_, int) else number_
+        result = as_scalar(number_)
         self._built[length] = result
         return result
 

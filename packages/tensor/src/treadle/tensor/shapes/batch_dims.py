@@ -49,7 +49,7 @@ def refuse_batched(pairs: Iterable[Pair], what: str) -> None:
             raise VectorizeError(msg)
 
 
-def checked_lengths(node: TensorNode, wanted: Sequence[TensorVariable]) -> Sequence[TensorVariable]:
+def checked_lengths(node: TensorNode, lengths: Sequence[TensorVariable]) -> Sequence[TensorVariable]:
     """Return the lengths that a node takes after its first input: they may have no batch dimensions."""
-    refuse_batched(zip(node.inputs[1:], wanted, strict=True), "lengths")
-    return wanted
+    refuse_batched(zip(node.inputs[1:], lengths, strict=True), "lengths")
+    return lengths

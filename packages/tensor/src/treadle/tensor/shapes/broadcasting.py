@@ -69,13 +69,13 @@ class _ToLengths(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
-        x, *wanted = (self.as_input(v) for v in inputs)
-        length_inputs(self, wanted)
-        shape = self._result_shape(x, x.type, static_lengths(wanted))
-        return Apply(self, [x, *wanted], [TensorType(x.dtype, shape).make_variable()])
+        x, *target = (self.as_input(v) for v in inputs)
+        length_inputs(self, target)
+        result = self._result_shape(x, x.type, static_lengths(target))
+        return Apply(self, [x, *target], [TensorType(x.dtype, result).make_variable()])
 
     @abstractmethod
-    def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
+    def _result_shape(self, x: Variable, kind: TensorType, target: Shape) -> Shape:
         """Return the result's static shape for lengths some of which may be known."""
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
@@ -92,19 +92,19 @@ class Alloc(_ToLengths):
 
     linear = "jointly"
 
-    def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
-        if kind.ndim > len(wanted):
-            msg = f"Alloc: a value of rank {len(wanted)} at most is needed, got {x} of type {kind}. Add dimensions."
+    def _result_shape(self, x: Variable, kind: TensorType, target: Shape) -> Shape:
+        if kind.ndim > len(target):
+            msg = f"Alloc: a value of rank {len(target)} at most is needed, got {x} of type {kind}. Add dimensions."
             raise ShapeError(msg)
-        if any(n is not None and n < 0 for n in wanted):
-            msg = f"Alloc: lengths must be 0 or more, got {wanted}."
+        if any(n is not None and n < 0 for n in target):
+            msg = f"Alloc: lengths must be 0 or more, got {target}."
             raise ShapeError(msg)
-        own = (1,) * (len(wanted) - kind.ndim) + kind.shape
-        for at, (n, m) in enumerate(zip(own, wanted, strict=True)):
+        own = (1,) * (len(target) - kind.ndim) + kind.shape
+        for at, (n, m) in enumerate(zip(own, target, strict=True)):
             if n not in {1, None} and m is not None and n != m:
                 msg = f"Alloc: dimension {at} of {x} has length {n} and cannot be broadcast to {m}."
                 raise ShapeError(msg)
-        return tuple(n if n not in {1, None} and m is None else m for n, m in zip(own, wanted, strict=True))
+        return tuple(n if n not in {1, None} and m is None else m for n, m in zip(own, target, strict=True))
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, which are errors where they are negative."""
@@ -116,14 +116,14 @@ class Alloc(_ToLengths):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return a new array."""
-        x, *wanted = inputs
-        output_storage[0][0] = np.array(np.broadcast_to(x, tuple(int(n) for n in wanted)))
+        x, *target = inputs
+        output_storage[0][0] = np.array(np.broadcast_to(x, tuple(int(n) for n in target)))
 
-    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *target: TensorVariable) -> Apply:
         """Broadcast each value of the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        checked = checked_lengths(node, wanted)
-        return self.make_node(aligned(node.inputs[0], x, batch, len(wanted)), *lengths(x)[:batch], *checked)
+        checked = checked_lengths(node, target)
+        return self.make_node(aligned(node.inputs[0], x, batch, len(target)), *lengths(x)[:batch], *checked)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Sum the cotangent back to the value's shape."""
@@ -143,15 +143,15 @@ class SumTo(_ToLengths):
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
 
-    def _result_shape(self, x: Variable, kind: TensorType, wanted: Shape) -> Shape:
-        if kind.ndim < len(wanted):
-            msg = f"SumTo: a tensor of rank {len(wanted)} at least is needed, got {x} of type {kind}."
+    def _result_shape(self, x: Variable, kind: TensorType, target: Shape) -> Shape:
+        if kind.ndim < len(target):
+            msg = f"SumTo: a tensor of rank {len(target)} at least is needed, got {x} of type {kind}."
             raise ShapeError(msg)
-        for at, (n, m) in enumerate(zip(kind.shape[kind.ndim - len(wanted) :], wanted, strict=True)):
+        for at, (n, m) in enumerate(zip(kind.shape[kind.ndim - len(target) :], target, strict=True)):
             if m not in {1, None} and n is not None and n != m:
                 msg = f"SumTo: dimension {at} of length {n} cannot be summed to length {m}."
                 raise ShapeError(msg)
-        return wanted
+        return target
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``sum_to(x, n, m)``."""
@@ -159,14 +159,14 @@ class SumTo(_ToLengths):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the sum."""
-        x, *wanted = inputs
-        output_storage[0][0] = sum_array_to(x, tuple(int(n) for n in wanted))
+        x, *target = inputs
+        output_storage[0][0] = sum_array_to(x, tuple(int(n) for n in target))
 
-    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *target: TensorVariable) -> Apply:
         """Sum each value of the batch: first over the dimensions that it has too many, which stand behind the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        checked = checked_lengths(node, wanted)
-        extra = x.ndim - batch - len(wanted)
+        checked = checked_lengths(node, target)
+        extra = x.ndim - batch - len(target)
         if extra:
             x = x.sum(axis=tuple(range(batch, batch + extra)), dtype=x.dtype, acc_dtype=x.dtype)
         return self.make_node(x, *lengths(x)[:batch], *checked)

@@ -253,6 +253,11 @@ def dimshuffle(x: TensorLike, *order: int | str | Sequence[int | str]) -> Tensor
     return result
 
 
+def as_dimension(vector: TensorVariable, at: int, ndim: int) -> TensorVariable:
+    """Return a vector as dimension `at` of a tensor of rank `ndim` whose other dimensions have length 1."""
+    return dimshuffle(vector, *(0 if d == at else NEW for d in range(ndim)))
+
+
 def transpose(x: TensorLike, axes: AxisLike | Sequence[AxisLike] = None) -> TensorVariable:
     """Permute dimensions; reverse them if no axes are given (as numpy.transpose)."""
     var = as_tensor_variable(x)

@@ -62,8 +62,8 @@ class Shape(Discrete, TensorOp):
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> TensorVariable:
         """Return the shape behind the batch: it is the same for all of it, so that its lengths stay scalars."""
-        whole: TensorVariable = self(x)
-        return whole[batch_ndim(node.inputs[0], x) :]
+        shape: TensorVariable = self(x)
+        return shape[batch_ndim(node.inputs[0], x) :]
 
 
 @static_op
@@ -226,16 +226,16 @@ class Reshape(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; a shape whose lengths are constant becomes part of the type."""
-        x, *wanted = (self.as_input(v) for v in inputs)
-        length_inputs(self, wanted)
-        return Apply(self, [x, *wanted], [self._result_type(x, wanted).make_variable()])
+        x, *shape = (self.as_input(v) for v in inputs)
+        length_inputs(self, shape)
+        return Apply(self, [x, *shape], [self._result_type(x, shape).make_variable()])
 
-    def _result_type(self, x: Variable, wanted: Sequence[Variable]) -> TensorType:
+    def _result_type(self, x: Variable, shape: Sequence[Variable]) -> TensorType:
         kind = x.type
-        if not isinstance(kind, TensorType) or len(wanted) != self.ndim:
-            msg = f"{self}: a tensor and {self.ndim} lengths are needed, got {x} and {len(wanted)} lengths."
+        if not isinstance(kind, TensorType) or len(shape) != self.ndim:
+            msg = f"{self}: a tensor and {self.ndim} lengths are needed, got {x} and {len(shape)} lengths."
             raise TensorTypeError(msg)
-        target = static_lengths(wanted)
+        target = static_lengths(shape)
         if sum(n == -1 for n in target) > 1 or any(n is not None and n < -1 for n in target):
             msg = f"{self}: lengths must be 0 or more, and one of them may be -1, got {target}."
             raise ShapeError(msg)
@@ -258,18 +258,18 @@ class Reshape(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array in the other shape."""
-        x, *wanted = inputs
-        output_storage[0][0] = x.reshape([int(n) for n in wanted])
+        x, *shape = inputs
+        output_storage[0][0] = x.reshape([int(n) for n in shape])
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given, and what is left for -1."""
-        wanted = [shapes.of_scalar(x) for x in node.inputs[1:]]
-        result = list(wanted)
+        requested = [shapes.of_scalar(x) for x in node.inputs[1:]]
+        result = list(requested)
         size = shapes.of(node.inputs[0])
-        for d, n in enumerate(wanted):
+        for d, n in enumerate(requested):
             if not shapes.is_natural(n):
-                rest = shapes.divided(size, [other for i, other in enumerate(wanted) if i != d])
-                result[d] = rest if shapes.value(n) == -1 else shapes.atom("either", n, rest)
+                inferred = shapes.divided(size, [other for i, other in enumerate(requested) if i != d])
+                result[d] = inferred if shapes.value(n) == -1 else shapes.atom("either", n, inferred)
         return result
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:

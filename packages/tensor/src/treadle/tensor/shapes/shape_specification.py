@@ -155,7 +155,7 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
     elif isinstance(shape, list | tuple):
         items = list(shape)
     else:
-        items = list(as_lengths("specify_shape", shape))  # type: ignore[arg-type]  # refuses what is none
+        items = list(as_lengths("specify_shape", shape))  # type: ignore[arg-type]  # refuses anything else
     if len(items) != var.ndim:
         msg = (
             f"specify_shape: {var.ndim} lengths are needed for {var} of type {var.type}, got {text_of(shape)}. Give "

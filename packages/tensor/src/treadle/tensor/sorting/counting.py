@@ -22,7 +22,7 @@ from treadle.tensor.indexing.searching import BinCount, SearchSorted
 from treadle.tensor.joins.joining import concatenate, stack
 from treadle.tensor.reductions.reduction import max_, min_, prod, sum_
 from treadle.tensor.shapes.batch_dims import most_batch, refuse_batched
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.dimshuffle import NEW, as_dimension, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, flatten, lengths, reshape, shape_i
 from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.sorting.sets import unique_inverse
@@ -114,8 +114,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVari
     turned = subtensor(edges, slice(None, None, -1))
     falls = sum_(gt(subtensor(edges, slice(None, 1)), subtensor(turned, slice(None, 1)))) > 0
     number = searchsorted(switch(falls, turned, edges), values, side)
-    chosen: TensorVariable = switch(falls, sub(shape_i(edges, 0), number), number)
-    return chosen
+    return switch(falls, sub(shape_i(edges, 0), number), number)
 
 
 def _direction(what: str, edges: np.ndarray) -> int:
@@ -402,7 +401,7 @@ def histogramdd(
         whole = sum_(histogram)
         for d, e in enumerate(edges):
             widths = subtensor(e, slice(1, None)) - subtensor(e, slice(None, -1))
-            histogram = histogram / dimshuffle(widths, *(0 if k == d else NEW for k in np.arange(len(edges)).tolist()))
+            histogram = histogram / as_dimension(widths, d, len(edges))
         histogram = histogram / whole
     return histogram, tuple(edges)
 

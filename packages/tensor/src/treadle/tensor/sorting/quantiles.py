@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import as_flag
-from treadle.tensor.arguments.axes import normalize_axes
+from treadle.tensor.arguments.axes import at_axis, normalize_axes
 from treadle.tensor.elementwise.arithmetic import clip, maximum, minimum
 from treadle.tensor.elementwise.cast import cast, second, switch
 from treadle.tensor.elementwise.comparison import eq, ge, isnan, lt
@@ -21,7 +21,7 @@ from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.reductions.accumulation import cumsum
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.broadcasting import full
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle, expand_dims, moveaxis
+from treadle.tensor.shapes.dimshuffle import NEW, as_dimension, dimshuffle, expand_dims, moveaxis
 from treadle.tensor.shapes.shape import flatten, lengths, reshape, shape_i
 from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.sorting.sorting import OrderStatistics, argsort, sort
@@ -90,8 +90,7 @@ def _interpolated(method: str, n: TensorVariable, q: TensorVariable) -> tuple[Te
 def _between(a: TensorVariable, b: TensorVariable, weight: TensorVariable) -> TensorVariable:
     """Interpolate; computed from the nearer one."""
     change = b - a
-    result: TensorVariable = switch(ge(weight, 0.5), b - change * (1 - weight), a + change * weight)
-    return result
+    return switch(ge(weight, 0.5), b - change * (1 - weight), a + change * weight)
 
 
 def _as_line(name: str, a: TensorLike, axis: AxisLike) -> tuple[TensorVariable, int, tuple[int, ...], int]:
@@ -144,7 +143,7 @@ def median(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
         result = full(kept_lengths, np.nan, dtype=wide.dtype)
     else:
         picked = _statistics(x, at, [(n - 1) // 2, n // 2, n - 1])
-        below, above, last = (_widened(picked[(*(slice(None),) * at, i)]) for i in range(3))
+        below, above, last = (_widened(picked[at_axis(at, i)]) for i in range(3))
         middle = switch(eq((n - 1) // 2, n // 2), below, _mean_of_two(below, above))
         result = switch(isnan(last), last, middle)
     return _kept(result, 0, axes, ndim) if as_flag("median: keepdims", keepdims) else result
@@ -330,14 +329,13 @@ def _of_all(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, meth
         quantiles = _weighed(low, high, part, is_number)
     if not checks:
         return quantiles
-    top = picked[-1] if smooth else picked[(*(slice(None),) * at, -1)]
-    result: TensorVariable = switch(isnan(top), cast(top, quantiles.dtype), quantiles)
-    return result
+    top = picked[-1] if smooth else picked[at_axis(at, -1)]
+    return switch(isnan(top), cast(top, quantiles.dtype), quantiles)
 
 
 def _first_part(picked: TensorVariable, at: int, q: TensorVariable) -> TensorVariable:
     """Return what was picked for the quantiles, in front."""
-    return picked[(*(slice(None),) * at, 0)] if q.ndim == 0 else moveaxis(picked, at, 0)[: shape_i(q, 0)]
+    return picked[at_axis(at, 0)] if q.ndim == 0 else moveaxis(picked, at, 0)[: shape_i(q, 0)]
 
 
 def _neighbours(place: TensorVariable, last: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
@@ -369,7 +367,7 @@ def _of_numbers(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, 
 def _at_places(x: TensorVariable, positions: TensorVariable) -> TensorVariable:
     """Return the elements of lines along the last axis at positions, one or more for each line."""
     kept = x.ndim - 1
-    grid = [dimshuffle(arange(shape_i(x, d)), *(0 if e == d else NEW for e in range(kept))) for d in range(kept)]
+    grid = [as_dimension(arange(shape_i(x, d)), d, kept) for d in range(kept)]
     return x[(*grid, positions)]
 
 
@@ -403,5 +401,4 @@ def _by_weight(x: TensorVariable, at: int, q: TensorVariable, weights: TensorVar
     if x.type.numpy_dtype.kind != "f":
         return quantiles
     last = ordered[..., -1]
-    result: TensorVariable = switch(isnan(last), last, quantiles)
-    return result
+    return switch(isnan(last), last, quantiles)

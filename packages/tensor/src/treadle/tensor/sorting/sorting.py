@@ -8,7 +8,7 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Form, Variable, as_flag, static_op
-from treadle.tensor.arguments.axes import normalize_axis, several_axes
+from treadle.tensor.arguments.axes import at_axis, normalize_axis, several_axes
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.cast import cast
@@ -163,7 +163,7 @@ class OrderStatistics(_Ordering):
         """Return the elements at the positions of the sorted tensor."""
         x, positions = tensors(inputs)
         ordered: TensorVariable = Sort(self.axis)(x)
-        return [ordered[(*(slice(None) for _ in range(self.axis)), positions)]]
+        return [ordered[at_axis(self.axis, positions)]]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the tensor's lengths, and the number of positions along the axis."""
@@ -180,8 +180,7 @@ class OrderStatistics(_Ordering):
         ordered = Sort(batch + self.axis)(aligned(x, wide, batch))
         places = aligned(positions, picked, batch)
         order = [*range(batch), *(batch if d == self.axis else NEW for d in range(x.ndim))]
-        result: TensorVariable = take_along_axis(ordered, dimshuffle(places, *order), batch + self.axis)
-        return result
+        return take_along_axis(ordered, dimshuffle(places, *order), batch + self.axis)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected, positions are not."""
@@ -192,7 +191,7 @@ class OrderStatistics(_Ordering):
         x, positions = tensors(inputs)
         if x.type.numpy_dtype.kind != "f":
             return [None, None]
-        picked = argsort(x, self.axis)[(*(slice(None) for _ in range(self.axis)), positions)]
+        picked = argsort(x, self.axis)[at_axis(self.axis, positions)]
         back = inc_subtensor(take_along_axis(zeros_like(x), picked, self.axis), tensors(cotangents)[0])
         return [cotangent_of(x, back), None]
 

@@ -52,7 +52,7 @@ def _dtype_name(dtype: object) -> str:
         return DTYPE_NAMES[dtype]
     try:
         # To NumPy, None is float64, and whatever has an attribute dtype is a dtype.
-        name = "" if dtype is None or isinstance(dtype, Variable) else str(np.dtype(dtype).name)  # type: ignore[call-overload]  # refuses what is none
+        name = "" if dtype is None or isinstance(dtype, Variable) else str(np.dtype(dtype).name)  # type: ignore[call-overload]  # refuses anything else
     except Exception:  # noqa: BLE001 - what is given may fail in any way; it is no dtype in any case
         name = ""
     if name not in DTYPES:
@@ -219,8 +219,8 @@ class TensorType(Type):
         """Return a new variable of this type; the option warn_float64 may refuse float64."""
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             check_float64(self)
-        variable: TensorVariable = self.variable_type(self, None, None, name=name)
-        return variable
+        var: TensorVariable = self.variable_type(self, None, None, name=name)
+        return var
 
     if TYPE_CHECKING:
         # The classes are set by treadle.tensor.variables.variable, which needs this one.
