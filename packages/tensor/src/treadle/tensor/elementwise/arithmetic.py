@@ -10,8 +10,7 @@ from treadle.config import alias
 from treadle.graph import Infix, Precedence, Prefix
 from treadle.tensor.elementwise.cast import as_float, switch
 from treadle.tensor.elementwise.comparison import eq, gt, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable
@@ -20,11 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.elementwise.scalar_op import Pullback
+    from treadle.tensor.elementwise.scalar_op import Inputs, Pullback, Terms
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
-
-    Inputs = Sequence[TensorVariable]
-    Terms = Sequence[Variable | None]
 
 
 __all__ = [
@@ -64,8 +60,7 @@ def _div_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     return true_div(ct, y), neg(true_div(mul(ct, out), y))
 
 
-def _mod_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _mod_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     return ct, neg(mul(ct, floor_div(xs[0], xs[1])))
 
 
@@ -84,93 +79,63 @@ def _share(ct: TensorVariable, takes: Variable, tie: Variable) -> TensorVariable
     return switch(takes, ct, switch(tie, mul(ct, 0.5), zeros_like(ct)))
 
 
-def _maximum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _maximum_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     tie = eq(x, y)
     return _share(ct, gt(x, y), tie), _share(ct, lt(x, y), tie)
 
 
-def _minimum_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _minimum_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     tie = eq(x, y)
     return _share(ct, lt(x, y), tie), _share(ct, gt(x, y), tie)
 
 
-add: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        ufunc="add", form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
-        parity="odd", keeps_positive=True, wraps=True, conjugates=True, pullback=lambda ct, out, xs: (ct, ct),
-    )
+add: Elemwise = elementwise(
+    ufunc="add", cheap=True, form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
+    pullback=lambda ct, out, xs: (ct, ct), parity="odd", keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
-sub: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="sub", ufunc="subtract", form=Infix("-", Precedence.SUM).form, anticommutative=True,
-        parity="odd", wraps=True, conjugates=True, pullback=lambda ct, out, xs: (ct, neg(ct)),
-    )
+sub: Elemwise = elementwise(
+    name="sub", ufunc="subtract", cheap=True, form=Infix("-", Precedence.SUM).form,
+    pullback=lambda ct, out, xs: (ct, neg(ct)), anticommutative=True, parity="odd", wraps=True, conjugates=True,
 )  # fmt: skip
-mul: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="mul", ufunc="multiply", form=Infix("*", Precedence.PRODUCT).form, commutative=True, associative=True,
-        identity=1, parity=("odd", "odd"), linear=(0, 1), zero_of=(0, 1), keeps_positive=True, wraps=True,
-        conjugates=True, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])),
-    )
+mul: Elemwise = elementwise(
+    name="mul", ufunc="multiply", cheap=True, form=Infix("*", Precedence.PRODUCT).form, commutative=True,
+    associative=True, identity=1, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])), parity=("odd", "odd"),
+    linear=(0, 1), zero_of=(0, 1), keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
-true_div: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True, name="true_div", ufunc="true_divide", form=Infix("/", Precedence.PRODUCT).form,
-        parity=("odd", "odd"), linear=(0,), zero_of=(0,), keeps_positive=True, conjugates=True, pullback=_div_terms,
-    )
+true_div: Elemwise = elementwise(
+    name="true_div", ufunc="true_divide", cheap=True, form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms,
+    parity=("odd", "odd"), linear=(0,), zero_of=(0,), keeps_positive=True, conjugates=True,
 )  # fmt: skip
-floor_div: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True, name="floor_div", ufunc="floor_divide", form=Infix("//", Precedence.PRODUCT).form, discrete=True,
-        zero_of=(0,),
-    )
+floor_div: Elemwise = elementwise(
+    name="floor_div", ufunc="floor_divide", cheap=True, form=Infix("//", Precedence.PRODUCT).form, discrete=True,
+    zero_of=(0,),
 )  # fmt: skip
-mod = Elemwise(
-    ScalarOp(
-        cheap=True, name="mod", ufunc="remainder", form=Infix("%", Precedence.PRODUCT).form, zero_of=(0,),
-        pullback=_mod_terms,
-    )
+mod = elementwise(
+    name="mod", ufunc="remainder", cheap=True, form=Infix("%", Precedence.PRODUCT).form, pullback=_mod_terms,
+    zero_of=(0,),
 )  # fmt: skip
-neg: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="neg", ufunc="negative", form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
-        linear=(0,), wraps=True, conjugates=True, pullback=lambda ct, out, xs: (neg(ct),),
-    )
+neg: Elemwise = elementwise(
+    name="neg", ufunc="negative", cheap=True, form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
+    pullback=lambda ct, out, xs: (neg(ct),), linear=(0,), wraps=True, conjugates=True,
 )  # fmt: skip
-sign: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        ufunc="sign", parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,
-        keeps_positive=True, holomorphic=False, conjugates=True, pullback=_sign_terms,
-    )
+sign: Elemwise = elementwise(
+    ufunc="sign", cheap=True, parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,
+    holomorphic=False, pullback=_sign_terms, keeps_positive=True, conjugates=True,
 )  # fmt: skip
-abs_: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="abs", ufunc="absolute", parity="even", image=(0, inf), idempotent=True, holomorphic=False,
-        keeps_positive=True, conjugates=True, pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),),
-    )
+abs_: Elemwise = elementwise(
+    name="abs", ufunc="absolute", cheap=True, parity="even", image=(0, inf), idempotent=True, holomorphic=False,
+    pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),), keeps_positive=True, conjugates=True,
 )  # fmt: skip
 # NumPy's maximum and minimum return a NaN if either operand is one.
-maximum = Elemwise(
-    ScalarOp(
-        cheap=True, ufunc="maximum", commutative=True, associative=True, selective=True, bound="upper",
-        keeps_positive=True, pullback=_maximum_terms,
-    )
+maximum = elementwise(
+    ufunc="maximum", cheap=True, commutative=True, associative=True, pullback=_maximum_terms, selective=True,
+    bound="upper", keeps_positive=True,
 )  # fmt: skip
-minimum = Elemwise(
-    ScalarOp(
-        cheap=True, ufunc="minimum", commutative=True, associative=True, selective=True, bound="lower",
-        keeps_positive=True, pullback=_minimum_terms,
-    )
+minimum = elementwise(
+    ufunc="minimum", cheap=True, commutative=True, associative=True, pullback=_minimum_terms, selective=True,
+    bound="lower", keeps_positive=True,
 )  # fmt: skip
 
 int_div = alias(floor_div, "int_div")

@@ -9,8 +9,7 @@ import numpy as np
 
 from treadle.config import alias
 from treadle.graph import Form
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable
@@ -67,35 +66,26 @@ def _as_type(dtype: str, operands: Sequence[Variable]) -> Form:
     return Form.method(operands[0], "astype", [repr(dtype)])
 
 
-identity = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="identity", nin=1, ufunc="positive", dtypes=same, impl=_copy, idempotent=True, inverse="identity",
-        parity="odd", monotone="increasing", linear=(0,), selective=True, keeps_positive=True, wraps=True,
-        conjugates=True, pullback=lambda ct, out, xs: (ct,),
-    )
+identity = elementwise(
+    name="identity", nin=1, ufunc="positive", cheap=True, dtypes=same, impl=_copy, idempotent=True, inverse="identity",
+    parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (ct,), linear=(0,), selective=True,
+    keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
-second = Elemwise(
-    ScalarOp(cheap=True, name="second", dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct))
+second = elementwise(
+    name="second", cheap=True, dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct)
 )
-switch: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="switch", nin=3, dtypes=_switch_dtypes, impl=np.where,
-        pullback=lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
-    )
+switch: Elemwise = elementwise(
+    name="switch", nin=3, cheap=True, dtypes=_switch_dtypes, impl=np.where,
+    pullback=lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
 )  # fmt: skip
 
 
 def _cast_op(dtype: str) -> Elemwise:
     kind = np.dtype(dtype)
-    return Elemwise(
-        ScalarOp(
-        cheap=True,
-            name=f"cast_{dtype}", dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
-            idempotent=True, parity="odd" if kind.kind in "fc" else None,
-            pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
-        )
+    return elementwise(
+        name=f"cast_{dtype}", cheap=True, dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
+        idempotent=True, parity="odd" if kind.kind in "fc" else None,
+        pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
     )  # fmt: skip
 
 
@@ -147,8 +137,7 @@ def where(
     if x is None or y is None:
         msg = "where: either both or neither of x and y are needed, got one of them. Pass both, or the condition alone."
         raise TensorTypeError(msg)
-    result: TensorVariable = switch(condition, x, y)
-    return result
+    return switch(condition, x, y)
 
 
 def as_float(x: Variable) -> TensorVariable:

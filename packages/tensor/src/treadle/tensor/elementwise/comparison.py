@@ -9,8 +9,7 @@ import numpy as np
 
 from treadle.config import alias
 from treadle.graph import Infix, Precedence
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.types.dtype_rules import predicate, real_predicate
 
 if TYPE_CHECKING:
@@ -39,12 +38,8 @@ __all__ = [
 
 def _comparison(name: str, ufunc: str, operator: str, *, converse: str, negation: str) -> Elemwise:
     form = Infix(operator, Precedence.COMPARISON, "none").form
-    return Elemwise(
-        ScalarOp(
-            cheap=True, name=name, ufunc=ufunc, form=form, commutative=converse == name, converse=converse,
-            negation=negation,
-        )
-    )  # fmt: skip
+    traits = {"commutative": converse == name, "converse": converse, "negation": negation}
+    return elementwise(name=name, ufunc=ufunc, cheap=True, form=form, **traits)
 
 
 def _is_infinite(x: TensorVariable) -> TensorVariable:
@@ -67,15 +62,11 @@ le = _comparison("le", "less_equal", "<=", converse="ge", negation="gt")
 gt = _comparison("gt", "greater", ">", converse="lt", negation="le")
 ge = _comparison("ge", "greater_equal", ">=", converse="le", negation="lt")
 
-isnan = Elemwise(ScalarOp(cheap=True, ufunc="isnan", dtypes=predicate, body=lambda x: neq(x, x)))
-isinf = Elemwise(ScalarOp(cheap=True, ufunc="isinf", dtypes=predicate, body=_is_infinite))
-isfinite = Elemwise(ScalarOp(cheap=True, ufunc="isfinite", dtypes=predicate, body=_is_finite))
-isposinf = Elemwise(
-    ScalarOp(cheap=True, name="isposinf", dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf))
-)
-isneginf = Elemwise(
-    ScalarOp(cheap=True, name="isneginf", dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf))
-)
+isnan = elementwise(ufunc="isnan", cheap=True, dtypes=predicate, body=lambda x: neq(x, x))
+isinf = elementwise(ufunc="isinf", cheap=True, dtypes=predicate, body=_is_infinite)
+isfinite = elementwise(ufunc="isfinite", cheap=True, dtypes=predicate, body=_is_finite)
+isposinf = elementwise(name="isposinf", cheap=True, dtypes=real_predicate, impl=np.isposinf, body=lambda x: eq(x, inf))
+isneginf = elementwise(name="isneginf", cheap=True, dtypes=real_predicate, impl=np.isneginf, body=lambda x: eq(x, -inf))
 
 greater = alias(gt, "greater")
 greater_equal = alias(ge, "greater_equal")

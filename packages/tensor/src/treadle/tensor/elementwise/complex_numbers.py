@@ -16,8 +16,7 @@ from treadle.tensor.arguments.values import as_number
 from treadle.tensor.elementwise.arithmetic import mul, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, neq
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.trigonometric import arctan2, cos, rad2deg, sin
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.types.dtype_rules import Dtype, Operand, Signature
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
-
-    Inputs = Sequence[TensorVariable]
-    Terms = Sequence[Variable | None]
 
 
 __all__ = [
@@ -79,19 +76,17 @@ def _complex_dtypes(operands: Sequence[Operand]) -> Signature:
 
 def _complex(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Put parts together; a + 1j * b would make NaN of infinite parts."""
-    whole = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, 1j))
-    whole.real, whole.imag = a, b
-    return whole
+    number = np.empty(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, 1j))
+    number.real, number.imag = a, b
+    return number
 
 
-def _imag_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _imag_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     return (complex_(zeros_like(ct), ct) if xs[0].dtype.startswith("complex") else zeros_like(ct),)
 
 
-def _angle_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+def _angle_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     """I / conj(z); 0 where z is 0, and for real numbers."""
-    del out
     z = xs[0]
     if not z.dtype.startswith("complex"):
         return (zeros_like(ct),)
@@ -104,38 +99,25 @@ def _member(name: str) -> Callable[[Sequence[Variable]], Form]:
     return lambda operands: Form.member(operands[0], name)
 
 
-real = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="real", dtypes=_part_dtypes, impl=lambda z: np.array(z.real), form=_member(".real"), idempotent=True,
-        holomorphic=False, pullback=lambda ct, out, xs: (ct,),
-    )
+real = elementwise(
+    name="real", cheap=True, dtypes=_part_dtypes, impl=lambda z: np.array(z.real), form=_member(".real"),
+    idempotent=True, holomorphic=False, pullback=lambda ct, out, xs: (ct,),
 )  # fmt: skip
-imag = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="imag", dtypes=_part_dtypes, impl=lambda z: np.array(z.imag), form=_member(".imag"), holomorphic=False,
-        pullback=_imag_terms,
-    )
+imag = elementwise(
+    name="imag", cheap=True, dtypes=_part_dtypes, impl=lambda z: np.array(z.imag), form=_member(".imag"),
+    holomorphic=False, pullback=_imag_terms,
 )  # fmt: skip
-conj = Elemwise(
-    ScalarOp(
-        name="conj", ufunc="conjugate", inverse="conj", parity="odd", conjugates=True, holomorphic=False,
-        pullback=lambda ct, out, xs: (ct.conj(),),
-    )
+conj = elementwise(
+    name="conj", ufunc="conjugate", inverse="conj", holomorphic=False, pullback=lambda ct, out, xs: (ct.conj(),),
+    parity="odd", conjugates=True,
 )  # fmt: skip
-_angle = Elemwise(
-    ScalarOp(
-        name="angle", dtypes=_angle_dtypes, impl=np.angle, body=lambda z: arctan2(imag(z), real(z)), holomorphic=False,
-        pullback=_angle_terms,
-    )
+_angle = elementwise(
+    name="angle", dtypes=_angle_dtypes, impl=np.angle, body=lambda z: arctan2(imag(z), real(z)), holomorphic=False,
+    pullback=_angle_terms,
 )  # fmt: skip
-complex_: Elemwise = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="complex", dtypes=_complex_dtypes, impl=_complex, holomorphic=False,
-        pullback=lambda ct, out, xs: (ct.real, ct.imag),
-    )
+complex_: Elemwise = elementwise(
+    name="complex", cheap=True, dtypes=_complex_dtypes, impl=_complex, holomorphic=False,
+    pullback=lambda ct, out, xs: (ct.real, ct.imag),
 )  # fmt: skip
 
 conjugate = alias(conj, "conjugate")
@@ -191,5 +173,4 @@ def real_if_close(a: TensorLike, tol: float = 100) -> TensorVariable:
 
 def complex_from_polar(abs: object, angle: object) -> TensorVariable:
     """Return the complex number of an absolute value and an angle in radians."""
-    result: TensorVariable = complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
-    return result
+    return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
 import numpy as np
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.types.dtype_rules import Dtype, Operand
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
+
+P = ParamSpec("P")
 
 
 def never_broadcasts(x: TensorVariable) -> bool:
@@ -153,10 +155,10 @@ class Elemwise(TensorOp):
         free = list(allowed_inplace_inputs)
         pairs = []
         for o, value in enumerate(scalar.outputs):
-            taken = next((i for i in free if scalar.dtypes[i] == dtypes[value]), None)
-            if taken is not None:
-                free.remove(taken)
-                pairs.append((o, taken))
+            source = next((i for i in free if scalar.dtypes[i] == dtypes[value]), None)
+            if source is not None:
+                free.remove(source)
+                pairs.append((o, source))
         return replace(self, inplace=tuple(pairs)) if pairs else self
 
     @property
@@ -268,19 +270,19 @@ class Elemwise(TensorOp):
         ]
 
     def _number(self, x: Any, dtype: Any) -> TensorVariable:
-        wanted = np.dtype(dtype)
-        if isinstance(x, int) and wanted.kind in "iu":
-            info = np.iinfo(wanted)
+        target = np.dtype(dtype)
+        if isinstance(x, int) and target.kind in "iu":
+            info = np.iinfo(target)
             if not info.min <= x <= info.max:
                 if isinstance(self.scalar_op, ScalarOp) and self.scalar_op.converse:
                     # What no integer reaches compares as an infinite number does.
                     return constant(x if -(2**63) <= x < 2**63 else np.copysign(np.inf, x > 0 or -1))
                 msg = (
-                    f"{self.name}: the Python integer {x} is out of bounds for {wanted.name}. "
+                    f"{self.name}: the Python integer {x} is out of bounds for {target.name}. "
                     "Cast the tensor to a wider dtype first."
                 )
                 raise DtypeError(msg)
-        number = constant(x, dtype=wanted)
+        number = constant(x, dtype=target)
         number.tag.python_number = x
         return number
 
@@ -328,32 +330,32 @@ class Elemwise(TensorOp):
         """Return a scalar op's body or expansion, or the steps of a composite one by one: a backend may lack some."""
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
-            whole = scalar
+            composite = scalar
         elif scalar.expansion is not None:
             return self._expansion(scalar.expansion, cast("Sequence[TensorVariable]", inputs))
         elif scalar.body is None:
             return None
         else:
             single = self._as_composite(cast("Sequence[TensorVariable]", inputs))
-            whole = single.expanded(lambda inner, _: inner is not scalar)
-        values = [*inputs, *(constant(number, dtype=dtype) for number, dtype in whole.constants)]
-        for step in whole.steps:
+            composite = single.expanded(lambda inner, _: inner is not scalar)
+        values = [*inputs, *(constant(number, dtype=dtype) for number, dtype in composite.constants)]
+        for step in composite.steps:
             values.append(Elemwise(step.scalar_op)(*(values[i] for i in step.args)))
-        wanted = self.infer(*[x.type for x in inputs])
+        types = self.infer(*[x.type for x in inputs])
         # A result that depends on some of the inputs only has the shape of all.
         fill = Elemwise(SCALAR_OPS["second"])
         return [
             out if out.type == kind else reduce(lambda filled, x: fill(x, filled), inputs, out)
-            for out, kind in zip((values[i] for i in whole.outputs), wanted, strict=True)
+            for out, kind in zip((values[i] for i in composite.outputs), types, strict=True)
         ]
 
     def _expansion(self, expansion: Body, inputs: Sequence[TensorVariable]) -> Sequence[Variable]:
         """Return the expansion of a scalar op, computed in the dtypes of its rule, as a variable of the node's type."""
-        (wanted,) = self.infer(*[x.type for x in inputs])
+        (kind,) = self.infer(*[x.type for x in inputs])
         loops, out = cast("ScalarOp", self.scalar_op).signature([x.type.numpy_dtype for x in inputs])
         expanded = expansion(*[Elemwise(SCALAR_OPS[f"cast_{d.name}"])(x) for x, d in zip(inputs, loops, strict=True)])
         result = Elemwise(SCALAR_OPS[f"cast_{out.name}"])(expanded)
-        return [result if result.type == wanted else wanted.filter_variable(result)]
+        return [result if result.type == kind else kind.filter_variable(result)]
 
     # The methods of NumPy's ufuncs
 
@@ -556,3 +558,12 @@ class Elemwise(TensorOp):
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
         name = self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] if self.label is None else self.label
         return name + (f"{{{marks[1:]}}}" if marks else "")
+
+
+def _applied(make: Callable[P, ScalarOp]) -> Callable[P, Elemwise]:
+    """Return a function that makes the op of a scalar op, from the parameters of the scalar op."""
+    return lambda *args, **kwargs: Elemwise(make(*args, **kwargs))
+
+
+# ``elementwise(...)`` is ``Elemwise(ScalarOp(...))``.
+elementwise = _applied(ScalarOp)

@@ -13,16 +13,13 @@ from treadle.graph import Infix, Precedence
 from treadle.tensor.elementwise.arithmetic import add, maximum, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import as_float, cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import uniform_value
 from treadle.tensor.types.dtype_rules import quotient_of_one
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = [
@@ -49,7 +46,7 @@ __all__ = [
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
-def _power_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable | None]:
+def _power_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     """x**y by x is y x**(y-1); by y it is x**y log x, and 0 where x is 0, as the limit from above."""
     x, y = xs
     fx, fy = as_float(x), as_float(y)
@@ -97,111 +94,75 @@ def _numpy_log1mexp(x: np.ndarray) -> np.ndarray:
     return result
 
 
-exp: Elemwise = Elemwise(
-    ScalarOp(
-        ufunc="exp", monotone="increasing", inverse="log", image=(0, inf), nonzero=True, exponential=True,
-        conjugates=True,
-        pullback=lambda ct, out, xs: (mul(ct, out),),
-    )
+exp: Elemwise = elementwise(
+    ufunc="exp", monotone="increasing", inverse="log", image=(0, inf), pullback=lambda ct, out, xs: (mul(ct, out),),
+    nonzero=True, exponential=True, conjugates=True,
 )  # fmt: skip
-exp2 = Elemwise(
-    ScalarOp(
-        ufunc="exp2", monotone="increasing", inverse="log2", image=(0, inf), nonzero=True, exponential=True,
-        conjugates=True,
-        pullback=lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),),
-    )
+exp2 = elementwise(
+    ufunc="exp2", monotone="increasing", inverse="log2", image=(0, inf),
+    pullback=lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),), nonzero=True, exponential=True, conjugates=True,
 )  # fmt: skip
-expm1 = Elemwise(
-    ScalarOp(
-        ufunc="expm1", monotone="increasing", inverse="log1p", image=(-1, inf), keeps_positive=True, conjugates=True,
-        pullback=lambda ct, out, xs: (mul(ct, add(out, 1)),),
-    )
+expm1 = elementwise(
+    ufunc="expm1", monotone="increasing", inverse="log1p", image=(-1, inf),
+    pullback=lambda ct, out, xs: (mul(ct, add(out, 1)),), keeps_positive=True, conjugates=True,
 )  # fmt: skip
-log: Elemwise = Elemwise(
-    ScalarOp(
-        ufunc="log", monotone="increasing", inverse="exp", domain=(0, inf),
-        pullback=lambda ct, out, xs: (true_div(ct, xs[0]),),
-    )
+log: Elemwise = elementwise(
+    ufunc="log", monotone="increasing", inverse="exp", domain=(0, inf),
+    pullback=lambda ct, out, xs: (true_div(ct, xs[0]),),
 )  # fmt: skip
-log2 = Elemwise(
-    ScalarOp(
-        ufunc="log2", monotone="increasing", inverse="exp2", domain=(0, inf),
-        pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
-    )
+log2 = elementwise(
+    ufunc="log2", monotone="increasing", inverse="exp2", domain=(0, inf),
+    pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
 )  # fmt: skip
-log10 = Elemwise(
-    ScalarOp(
-        ufunc="log10", monotone="increasing", domain=(0, inf),
-        pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
-    )
+log10 = elementwise(
+    ufunc="log10", monotone="increasing", domain=(0, inf),
+    pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
 )  # fmt: skip
-log1p = Elemwise(
-    ScalarOp(
-        ufunc="log1p", monotone="increasing", inverse="expm1", domain=(-1, inf), keeps_positive=True,
-        pullback=lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),),
-    )
+log1p = elementwise(
+    ufunc="log1p", monotone="increasing", inverse="expm1", domain=(-1, inf),
+    pullback=lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),), keeps_positive=True,
 )  # fmt: skip
-sqrt = Elemwise(
-    ScalarOp(
-        ufunc="sqrt", monotone="increasing", inverse="sqr", domain=(0, inf), image=(-0.0, inf), exponent=0.5,
-        keeps_positive=True,
-        pullback=lambda ct, out, xs: (true_div(mul(ct, 0.5), out),),
-    )
+sqrt = elementwise(
+    ufunc="sqrt", monotone="increasing", inverse="sqr", domain=(0, inf), image=(-0.0, inf),
+    pullback=lambda ct, out, xs: (true_div(mul(ct, 0.5), out),), exponent=0.5, keeps_positive=True,
 )  # fmt: skip
-sqr = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="sqr", ufunc="square", parity="even", image=(0, inf), exponent=2, keeps_positive=True, wraps=True,
-        conjugates=True, body=lambda x: mul(x, x),
-        pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),),
-    )
+sqr = elementwise(
+    name="sqr", ufunc="square", cheap=True, parity="even", image=(0, inf), body=lambda x: mul(x, x),
+    pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),), exponent=2, keeps_positive=True, wraps=True,
+    conjugates=True,
 )  # fmt: skip
-reciprocal = Elemwise(
-    ScalarOp(
-        # Of integers a float: NumPy's is cut to an integer.
-        cheap=True,
-        ufunc="reciprocal", inverse="reciprocal", parity="odd", exponent=-1, nonzero=True, keeps_positive=True,
-        conjugates=True, dtypes=quotient_of_one,
-        pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),),
-    )
+# The reciprocal of an integer is a float here: NumPy truncates it to an integer.
+reciprocal = elementwise(
+    ufunc="reciprocal", cheap=True, inverse="reciprocal", parity="odd", dtypes=quotient_of_one,
+    pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),), exponent=-1, nonzero=True, keeps_positive=True,
+    conjugates=True,
 )  # fmt: skip
+_form = Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form
 power: Elemwise = alias(
-    Elemwise(
-    ScalarOp(
-        name="pow", ufunc="power", form=Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form,
-        keeps_positive=True, pullback=_power_terms,
-    )
-), "power")  # fmt: skip
-sigmoid: Elemwise = Elemwise(
-    ScalarOp(
-        name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1), nonzero=True,
-        pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),),
-    )
+    elementwise(name="pow", ufunc="power", form=_form, pullback=_power_terms, keeps_positive=True), "power"
+)
+sigmoid: Elemwise = elementwise(
+    name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1),
+    pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),), nonzero=True,
 )  # fmt: skip
-softplus = Elemwise(
-    ScalarOp(
-        # log(1 + exp(x)), which cannot overflow so.
-        name="softplus", body=lambda x: maximum(x, 0) + log1p(exp(-abs(x))), impl=_numpy_softplus,
-        monotone="increasing", image=(0, inf), nonzero=True,
-        pullback=lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),),
-    )
+# log(1 + exp(x)) in a form that cannot overflow.
+softplus = elementwise(
+    name="softplus", body=lambda x: maximum(x, 0) + log1p(exp(-abs(x))), impl=_numpy_softplus, monotone="increasing",
+    image=(0, inf), pullback=lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),), nonzero=True,
 )  # fmt: skip
-log1mexp = Elemwise(
-    ScalarOp(
-        # log(1 - exp(x)) for x < 0, each formula where it loses nothing (Maechler 2012).
-        name="log1mexp", body=lambda x: switch(gt(x, -LOG_2), log(-expm1(x)), log1p(-exp(x))),
-        impl=_numpy_log1mexp, monotone="decreasing", inverse="log1mexp", domain=(-inf, 0), image=(-inf, 0),
-        # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
-        pullback=lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
-    )
+# log(1 - exp(x)) for x < 0, each formula where it loses nothing (Maechler 2012).
+log1mexp = elementwise(
+    name="log1mexp", body=lambda x: switch(gt(x, -LOG_2), log(-expm1(x)), log1p(-exp(x))), impl=_numpy_log1mexp,
+    monotone="decreasing", inverse="log1mexp", domain=(-inf, 0), image=(-inf, 0),
+    # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
+    pullback=lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
 )  # fmt: skip
-logaddexp = Elemwise(
-    ScalarOp(
-        # Equal operands, infinite ones too, stand apart.
-        ufunc="logaddexp", commutative=True, associative=True, identity=-inf, bound="upper", keeps_positive=True,
-        body=lambda x, y: switch(eq(x, y), x + LOG_2, maximum(x, y) + log1p(exp(-abs(x - y)))),
-        pullback=lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
-    )
+# Equal operands are computed apart: the difference of equal infinities is NaN.
+logaddexp = elementwise(
+    ufunc="logaddexp", commutative=True, associative=True, identity=-inf,
+    body=lambda x, y: switch(eq(x, y), x + LOG_2, maximum(x, y) + log1p(exp(-abs(x - y)))),
+    pullback=lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
+    bound="upper", keeps_positive=True,
 )  # fmt: skip
 
 pow_ = alias(power, "pow")

@@ -11,11 +11,10 @@ import numpy as np
 from treadle.tensor.elementwise.arithmetic import abs_, maximum, mod, mul, neg, sign, sub, true_div
 from treadle.tensor.elementwise.cast import cast, identity, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, isinf, isnan, le, lt, neq
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import LOG_2, exp2, log1p, power, sigmoid, sqr
 from treadle.tensor.elementwise.logic import bitwise_or
 from treadle.tensor.elementwise.rounding import round_half_to_even, trunc
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.dtype_rules import of_ufunc
@@ -23,12 +22,10 @@ from treadle.tensor.types.dtype_rules import of_ufunc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.types.dtype_rules import DtypeRule, Operand, Signature
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-    Inputs = Sequence[TensorVariable]
-    Terms = Sequence[Variable | None]
 
 __all__ = [
     "cbrt",
@@ -74,8 +71,7 @@ def _only(name: str, *, half: bool) -> DtypeRule:
     return resolve
 
 
-def _copysign_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _copysign_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     return mul(ct, mul(sign(x), copysign(1.0, y))), zeros_like(ct)
 
@@ -97,15 +93,13 @@ def _share(ct: TensorVariable, wins: TensorVariable, tie: TensorVariable, other:
     return switch(bitwise_or(wins, isnan(other)), ct, switch(tie, mul(ct, 0.5), zeros_like(ct)))
 
 
-def _fmax_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _fmax_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     tie = eq(x, y)
     return _share(ct, gt(x, y), tie, y), _share(ct, gt(y, x), tie, x)
 
 
-def _fmin_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _fmin_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     tie = eq(x, y)
     return _share(ct, lt(x, y), tie, y), _share(ct, lt(y, x), tie, x)
@@ -119,8 +113,10 @@ def _fmod(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     """Give the remainder of the absolute values the sign of x."""
     if x.type.numpy_dtype.kind == "f":
         return copysign(mod(abs_(x), abs_(y)), x)
-    rest = mod(x, y)
-    return rest if x.type.numpy_dtype.kind == "u" else switch(neq(rest, 0) & neq(lt(rest, 0), lt(x, 0)), rest - y, rest)
+    remainder = mod(x, y)
+    if x.type.numpy_dtype.kind == "u":
+        return remainder
+    return switch(neq(remainder, 0) & neq(lt(remainder, 0), lt(x, 0)), remainder - y, remainder)
 
 
 def _heaviside(x: TensorVariable, y: TensorVariable) -> TensorVariable:
@@ -148,100 +144,72 @@ def _spacing(x: TensorVariable) -> TensorVariable:
     return sub(_nextafter(x, switch(lt(x, 0), _number(-inf, x), _number(inf, x))), x)
 
 
-cbrt: Elemwise = Elemwise(
-    ScalarOp(
-        ufunc="cbrt", parity="odd", monotone="increasing", keeps_positive=True,
-        pullback=lambda ct, out, xs: (true_div(ct, mul(sqr(out), 3)),),
-    )
+cbrt: Elemwise = elementwise(
+    ufunc="cbrt", parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (true_div(ct, mul(sqr(out), 3)),),
+    keeps_positive=True,
 )  # fmt: skip
-hypot = Elemwise(
-    ScalarOp(
-        ufunc="hypot", commutative=True, parity=("even", "even"), image=(0, inf), keeps_positive=True,
-        pullback=_hypot_terms,
-    )
+hypot = elementwise(
+    ufunc="hypot", commutative=True, image=(0, inf), pullback=_hypot_terms, parity=("even", "even"),
+    keeps_positive=True,
 )  # fmt: skip
-copysign: Elemwise = Elemwise(ScalarOp(ufunc="copysign", keeps_positive=True, pullback=_copysign_terms))
-signbit = Elemwise(ScalarOp(ufunc="signbit", body=lambda x: lt(copysign(1.0, x), 0)))
-fabs = Elemwise(ScalarOp(ufunc="fabs", parity="even", image=(0, inf), idempotent=True, keeps_positive=True, body=abs_))
-positive = Elemwise(
-    ScalarOp(
-        ufunc="positive", parity="odd", monotone="increasing", idempotent=True, inverse="positive", linear=(0,),
-        selective=True, keeps_positive=True, wraps=True, conjugates=True, body=identity,
-    )
+copysign: Elemwise = elementwise(ufunc="copysign", pullback=_copysign_terms, keeps_positive=True)
+signbit = elementwise(ufunc="signbit", body=lambda x: lt(copysign(1.0, x), 0))
+fabs = elementwise(ufunc="fabs", parity="even", image=(0, inf), idempotent=True, body=abs_, keeps_positive=True)
+positive = elementwise(
+    ufunc="positive", parity="odd", monotone="increasing", idempotent=True, inverse="positive", body=identity,
+    linear=(0,), selective=True, keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
-rint = Elemwise(
-    ScalarOp(
-        ufunc="rint", parity="odd", monotone="increasing", idempotent=True, discrete=True, body=round_half_to_even
-    )
-)  # fmt: skip
-fmod = Elemwise(ScalarOp(ufunc="fmod", body=_fmod, pullback=_fmod_terms))
-fmax = Elemwise(
-    ScalarOp(
-        ufunc="fmax", commutative=True, associative=True, selective=True, keeps_positive=True, pullback=_fmax_terms,
-        body=lambda x, y: switch(bitwise_or(ge(x, y), isnan(y)), x, y),
-    )
-)  # fmt: skip
-fmin = Elemwise(
-    ScalarOp(
-        ufunc="fmin", commutative=True, associative=True, selective=True, keeps_positive=True, pullback=_fmin_terms,
-        body=lambda x, y: switch(bitwise_or(le(x, y), isnan(y)), x, y),
-    )
-)  # fmt: skip
-heaviside = Elemwise(ScalarOp(ufunc="heaviside", body=_heaviside))
-float_power = Elemwise(ScalarOp(ufunc="float_power", body=power))
-logaddexp2 = Elemwise(
-    ScalarOp(
-        # Equal operands, infinite ones too, stand apart.
-        ufunc="logaddexp2", commutative=True, associative=True, identity=-inf, bound="upper", keeps_positive=True,
-        body=lambda x, y: switch(eq(x, y), x + 1, maximum(x, y) + log1p(exp2(-abs(x - y))) * (1 / LOG_2)),
-        pullback=lambda ct, out, xs: (
-            mul(ct, sigmoid(mul(sub(xs[0], xs[1]), LOG_2))), mul(ct, sigmoid(mul(sub(xs[1], xs[0]), LOG_2))),
-        ),
-    )
-)  # fmt: skip
-ldexp: Elemwise = Elemwise(
-    ScalarOp(
-        ufunc="ldexp", parity=("odd", None), linear=(0,), zero_of=(0,), keeps_positive=True,
-        pullback=lambda ct, out, xs: (ldexp(ct, xs[1]), None),
-    )
-)  # fmt: skip
-frexp_exponent = Elemwise(
-    ScalarOp(name="frexp_exponent", dtypes=_exponent_dtypes, impl=lambda x: np.frexp(x)[1], holomorphic=False)
+rint = elementwise(
+    ufunc="rint", parity="odd", monotone="increasing", idempotent=True, discrete=True, body=round_half_to_even
 )
-frexp_mantissa = Elemwise(
-    ScalarOp(
-        name="frexp_mantissa", dtypes=of_ufunc("fabs"), impl=lambda x: np.frexp(x)[0], parity="odd",
-        body=lambda x: ldexp(x, neg(frexp_exponent(x))),
-        pullback=lambda ct, out, xs: (ldexp(ct, neg(frexp_exponent(xs[0]))),),
-    )
+fmod = elementwise(ufunc="fmod", body=_fmod, pullback=_fmod_terms)
+fmax = elementwise(
+    ufunc="fmax", commutative=True, associative=True, pullback=_fmax_terms,
+    body=lambda x, y: switch(bitwise_or(ge(x, y), isnan(y)), x, y), selective=True, keeps_positive=True,
 )  # fmt: skip
-fraction = Elemwise(
-    ScalarOp(
-        name="fraction", dtypes=of_ufunc("fabs"), impl=lambda x: np.modf(x)[0], parity="odd", image=(-1, 1),
-        body=lambda x: copysign(switch(isinf(x), 0, x - trunc(x)), x), pullback=lambda ct, out, xs: (ct,),
-    )
+fmin = elementwise(
+    ufunc="fmin", commutative=True, associative=True, pullback=_fmin_terms,
+    body=lambda x, y: switch(bitwise_or(le(x, y), isnan(y)), x, y), selective=True, keeps_positive=True,
+)  # fmt: skip
+heaviside = elementwise(ufunc="heaviside", body=_heaviside)
+float_power = elementwise(ufunc="float_power", body=power)
+# Equal operands are computed apart: the difference of equal infinities is NaN.
+logaddexp2 = elementwise(
+    ufunc="logaddexp2", commutative=True, associative=True, identity=-inf,
+    body=lambda x, y: switch(eq(x, y), x + 1, maximum(x, y) + log1p(exp2(-abs(x - y))) * (1 / LOG_2)),
+    pullback=lambda ct, out, xs: (
+        mul(ct, sigmoid(mul(sub(xs[0], xs[1]), LOG_2))), mul(ct, sigmoid(mul(sub(xs[1], xs[0]), LOG_2))),
+    ), bound="upper", keeps_positive=True,
+)  # fmt: skip
+ldexp: Elemwise = elementwise(
+    ufunc="ldexp", pullback=lambda ct, out, xs: (ldexp(ct, xs[1]), None), parity=("odd", None), linear=(0,),
+    zero_of=(0,), keeps_positive=True,
+)  # fmt: skip
+frexp_exponent = elementwise(
+    name="frexp_exponent", dtypes=_exponent_dtypes, impl=lambda x: np.frexp(x)[1], holomorphic=False
+)
+frexp_mantissa = elementwise(
+    name="frexp_mantissa", dtypes=of_ufunc("fabs"), impl=lambda x: np.frexp(x)[0], parity="odd",
+    body=lambda x: ldexp(x, neg(frexp_exponent(x))),
+    pullback=lambda ct, out, xs: (ldexp(ct, neg(frexp_exponent(xs[0]))),),
+)  # fmt: skip
+fraction = elementwise(
+    name="fraction", dtypes=of_ufunc("fabs"), impl=lambda x: np.modf(x)[0], parity="odd", image=(-1, 1),
+    body=lambda x: copysign(switch(isinf(x), 0, x - trunc(x)), x), pullback=lambda ct, out, xs: (ct,),
 )  # fmt: skip
 # The neighbour of a number, and the distance to it, are those of its dtype; float16 is computed in float32.
-_nextafter = Elemwise(
-    ScalarOp(
-        ufunc="nextafter", dtypes=_only("nextafter", half=False), pullback=lambda ct, out, xs: (ct, zeros_like(ct))
-    )
+_nextafter = elementwise(
+    ufunc="nextafter", dtypes=_only("nextafter", half=False), pullback=lambda ct, out, xs: (ct, zeros_like(ct))
 )
-_nextafter_half = Elemwise(
-    ScalarOp(
-        name="nextafter_half", dtypes=_only("nextafter", half=True), impl=np.nextafter, body=_next_half,
-        pullback=lambda ct, out, xs: (ct, zeros_like(ct)),
-    )
+_nextafter_half = elementwise(
+    name="nextafter_half", dtypes=_only("nextafter", half=True), impl=np.nextafter, body=_next_half,
+    pullback=lambda ct, out, xs: (ct, zeros_like(ct)),
 )  # fmt: skip
-_spacing_of_float = Elemwise(
-    ScalarOp(ufunc="spacing", dtypes=_only("spacing", half=False), discrete=True, body=_spacing)
-)
-_spacing_of_half = Elemwise(
-    ScalarOp(
-        name="spacing_half", dtypes=_only("spacing", half=True), impl=np.spacing, discrete=True,
-        # NumPy's is the distance to the next larger float16.
-        body=lambda x: switch(isinf(x), math.nan, sub(_next_half(x, _number(inf, x)), x)),
-    )
+_spacing_of_float = elementwise(ufunc="spacing", dtypes=_only("spacing", half=False), discrete=True, body=_spacing)
+_spacing_of_half = elementwise(
+    name="spacing_half", dtypes=_only("spacing", half=True), impl=np.spacing, discrete=True,
+    # NumPy's is the distance to the next larger float16.
+    body=lambda x: switch(isinf(x), math.nan, sub(_next_half(x, _number(inf, x)), x)),
 )  # fmt: skip
 
 

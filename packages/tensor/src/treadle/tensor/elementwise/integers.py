@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.tensor.elementwise.arithmetic import abs_, floor_div, mod
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, neq
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
@@ -34,9 +33,9 @@ def _bitwise_count(x: TensorVariable) -> TensorVariable:
     return cast((n * 0x0101010101010101) >> 56, "uint8")
 
 
-gcd: Elemwise = Elemwise(ScalarOp(ufunc="gcd", commutative=True, associative=True))
-lcm = Elemwise(ScalarOp(ufunc="lcm", commutative=True, zero_of=(0, 1), body=_lcm))
-bitwise_count = Elemwise(ScalarOp(ufunc="bitwise_count", body=_bitwise_count))
+gcd: Elemwise = elementwise(ufunc="gcd", commutative=True, associative=True)
+lcm = elementwise(ufunc="lcm", commutative=True, body=_lcm, zero_of=(0, 1))
+bitwise_count = elementwise(ufunc="bitwise_count", body=_bitwise_count)
 
 
 def ceil_intdiv(a: TensorLike, b: TensorLike) -> TensorVariable:

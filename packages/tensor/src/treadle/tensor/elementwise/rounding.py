@@ -11,8 +11,7 @@ from treadle.tensor.arguments.values import as_choice, as_integer
 from treadle.tensor.elementwise.arithmetic import add, sign, true_div
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import ge
-from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.elementwise.scalar_op import ScalarOp
+from treadle.tensor.elementwise.elemwise import elementwise
 from treadle.tensor.errors import ArgumentError, DtypeError
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.dtype_rules import of_ufunc, same
@@ -48,15 +47,15 @@ def _half_away_dtypes(operands: Sequence[Operand]) -> Signature:
 
 def _half_away(x: TensorVariable) -> TensorVariable:
     """Round to the nearest integer, halves away from zero (C's round)."""
-    whole = trunc(x)
-    return switch(ge(abs(x - whole), 0.5), add(whole, sign(x)), whole)
+    truncated = trunc(x)
+    return switch(ge(abs(x - truncated), 0.5), add(truncated, sign(x)), truncated)
 
 
 def _numpy_half_away(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "f":
         return np.array(x)
-    whole = np.trunc(x)
-    rounded: np.ndarray = np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole).astype(x.dtype)
+    truncated = np.trunc(x)
+    rounded: np.ndarray = np.where(np.abs(x - truncated) >= 0.5, truncated + np.sign(x), truncated).astype(x.dtype)
     return rounded
 
 
@@ -64,24 +63,16 @@ def _rint(x: np.ndarray) -> np.ndarray:
     return np.array(x) if x.dtype.kind in "iu" else np.rint(x)
 
 
-ceil = Elemwise(ScalarOp(cheap=True, ufunc="ceil", idempotent=True, discrete=True, monotone="increasing"))
-floor = Elemwise(ScalarOp(cheap=True, ufunc="floor", idempotent=True, discrete=True, monotone="increasing"))
-trunc = Elemwise(
-    ScalarOp(cheap=True, ufunc="trunc", idempotent=True, discrete=True, monotone="increasing", parity="odd")
-)
-round_half_to_even = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="round_half_to_even", dtypes=_rint_dtypes, impl=_rint, idempotent=True, discrete=True,
-        monotone="increasing", parity="odd",
-    )
+ceil = elementwise(ufunc="ceil", cheap=True, idempotent=True, discrete=True, monotone="increasing")
+floor = elementwise(ufunc="floor", cheap=True, idempotent=True, discrete=True, monotone="increasing")
+trunc = elementwise(ufunc="trunc", cheap=True, idempotent=True, discrete=True, monotone="increasing", parity="odd")
+round_half_to_even = elementwise(
+    name="round_half_to_even", cheap=True, dtypes=_rint_dtypes, impl=_rint, idempotent=True, discrete=True,
+    monotone="increasing", parity="odd",
 )  # fmt: skip
-round_half_away_from_zero = Elemwise(
-    ScalarOp(
-        cheap=True,
-        name="round_half_away_from_zero", dtypes=_half_away_dtypes, body=_half_away, impl=_numpy_half_away,
-        idempotent=True, discrete=True, monotone="increasing", parity="odd",
-    )
+round_half_away_from_zero = elementwise(
+    name="round_half_away_from_zero", cheap=True, dtypes=_half_away_dtypes, body=_half_away, impl=_numpy_half_away,
+    idempotent=True, discrete=True, monotone="increasing", parity="odd",
 )  # fmt: skip
 
 
@@ -106,10 +97,9 @@ def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | 
     chosen = as_choice("round: the mode", mode, (None, "half_to_even", "half_away_from_zero"))
     rounded = round_half_away_from_zero if chosen == "half_away_from_zero" else round_half_to_even
     x = as_tensor_variable(a)
-    whole = x.type.numpy_dtype.kind in "iu"
-    if places == 0 or (whole and places > 0):
-        result: TensorVariable = rounded(x)
-        return result
+    is_integer = x.type.numpy_dtype.kind in "iu"
+    if places == 0 or (is_integer and places > 0):
+        return rounded(x)
     if x.dtype == "bool":
         msg = f"round: truth values have no decimals, got {places} of them. Cast to a float or integer first."
         raise DtypeError(msg)
@@ -120,7 +110,7 @@ def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | 
     if places > 0:
         return rounded(x * scale) / scale
     scaled = true_div(x, scale)
-    return cast(rounded(cast(scaled, "float64")) * scale, x.dtype) if whole else rounded(scaled) * scale
+    return cast(rounded(cast(scaled, "float64")) * scale, x.dtype) if is_integer else rounded(scaled) * scale
 
 
 around = alias(round_, "around")

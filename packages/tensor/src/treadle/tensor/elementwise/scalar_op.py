@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Body = Callable[..., TensorLike]
     Impl = Callable[..., Any]
     Parity = Literal["even", "odd"]
-    Pullback = Callable[[TensorVariable, TensorVariable, Sequence[TensorVariable]], Sequence[Variable | None]]
+    Inputs = Sequence[TensorVariable]
+    Terms = Sequence[Variable | None]
+    Pullback = Callable[[TensorVariable, TensorVariable, Inputs], Terms]
 
 INFINITY = float("inf")
 
@@ -247,8 +249,8 @@ class ScalarOp:
             except DtypeError:
                 raise
             except TypeError as error:
-                shown = ", ".join(getattr(d, "name", getattr(d, "__name__", str(d))) for d in key)
-                msg = f"{self.name}: the function does not take operands of dtype {shown}. Cast one of them first."
+                names = ", ".join(getattr(d, "name", getattr(d, "__name__", str(d))) for d in key)
+                msg = f"{self.name}: the function does not take operands of dtype {names}. Cast one of them first."
                 raise DtypeError(msg) from error
             if self.body is not None:
                 # What is wrong with a body is said where the scalar op is first applied.

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 from treadle.config import alias
 from treadle.tensor.elementwise.arithmetic import add, mul, neg, scaled_by, sub, true_div
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import sqr, sqrt
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = [
@@ -47,97 +44,64 @@ __all__ = [
 DEGREE = pi / 180
 
 
-def _arctan2_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _arctan2_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     y, x = xs
     size = add(sqr(y), sqr(x))
     return mul(ct, true_div(x, size)), neg(mul(ct, true_div(y, size)))
 
 
-sin: Elemwise = Elemwise(
-    ScalarOp(ufunc="sin", parity="odd", image=(-1, 1), conjugates=True, pullback=scaled_by(lambda out, x: cos(x)))
-)
-cos: Elemwise = Elemwise(
-    ScalarOp(ufunc="cos", parity="even", image=(-1, 1), conjugates=True, pullback=scaled_by(lambda out, x: neg(sin(x))))
-)
-tan = Elemwise(
-    ScalarOp(ufunc="tan", parity="odd", conjugates=True, pullback=scaled_by(lambda out, x: add(1, sqr(out))))
-)
-arcsin = Elemwise(
-    ScalarOp(
-        ufunc="arcsin", parity="odd", monotone="increasing", inverse="sin", domain=(-1, 1), image=(-pi / 2, pi / 2),
-        pullback=scaled_by(lambda out, x: true_div(1, sqrt(sub(1, sqr(x))))),
-    )
+sin: Elemwise = elementwise(
+    ufunc="sin", parity="odd", image=(-1, 1), pullback=scaled_by(lambda out, x: cos(x)), conjugates=True,
 )  # fmt: skip
-arccos = Elemwise(
-    ScalarOp(
-        ufunc="arccos", monotone="decreasing", inverse="cos", domain=(-1, 1), image=(0, pi),
-        pullback=scaled_by(lambda out, x: true_div(-1, sqrt(sub(1, sqr(x))))),
-    )
+cos: Elemwise = elementwise(
+    ufunc="cos", parity="even", image=(-1, 1), pullback=scaled_by(lambda out, x: neg(sin(x))), conjugates=True,
 )  # fmt: skip
-arctan = Elemwise(
-    ScalarOp(
-        ufunc="arctan", parity="odd", monotone="increasing", inverse="tan", image=(-pi / 2, pi / 2),
-        keeps_positive=True,
-        pullback=scaled_by(lambda out, x: true_div(1, add(1, sqr(x)))),
-    )
+tan = elementwise(ufunc="tan", parity="odd", pullback=scaled_by(lambda out, x: add(1, sqr(out))), conjugates=True)
+arcsin = elementwise(
+    ufunc="arcsin", parity="odd", monotone="increasing", inverse="sin", domain=(-1, 1), image=(-pi / 2, pi / 2),
+    pullback=scaled_by(lambda out, x: true_div(1, sqrt(sub(1, sqr(x))))),
 )  # fmt: skip
-sinh: Elemwise = Elemwise(
-    ScalarOp(
-        ufunc="sinh", parity="odd", monotone="increasing", inverse="arcsinh", keeps_positive=True, conjugates=True,
-        pullback=scaled_by(lambda out, x: cosh(x)),
-    )
+arccos = elementwise(
+    ufunc="arccos", monotone="decreasing", inverse="cos", domain=(-1, 1), image=(0, pi),
+    pullback=scaled_by(lambda out, x: true_div(-1, sqrt(sub(1, sqr(x))))),
 )  # fmt: skip
-cosh: Elemwise = Elemwise(
-    ScalarOp(
-        ufunc="cosh", parity="even", image=(1, inf), nonzero=True, conjugates=True,
-        pullback=scaled_by(lambda out, x: sinh(x)),
-    )
+arctan = elementwise(
+    ufunc="arctan", parity="odd", monotone="increasing", inverse="tan", image=(-pi / 2, pi / 2),
+    pullback=scaled_by(lambda out, x: true_div(1, add(1, sqr(x)))), keeps_positive=True,
 )  # fmt: skip
-tanh = Elemwise(
-    ScalarOp(
-        ufunc="tanh", parity="odd", monotone="increasing", inverse="arctanh", image=(-1, 1), keeps_positive=True,
-        conjugates=True,
-        pullback=scaled_by(lambda out, x: sub(1, sqr(out))),
-    )
+sinh: Elemwise = elementwise(
+    ufunc="sinh", parity="odd", monotone="increasing", inverse="arcsinh", pullback=scaled_by(lambda out, x: cosh(x)),
+    keeps_positive=True, conjugates=True,
 )  # fmt: skip
-arcsinh = Elemwise(
-    ScalarOp(
-        ufunc="arcsinh", parity="odd", monotone="increasing", inverse="sinh", keeps_positive=True,
-        pullback=scaled_by(lambda out, x: true_div(1, sqrt(add(sqr(x), 1)))),
-    )
+cosh: Elemwise = elementwise(
+    ufunc="cosh", parity="even", image=(1, inf), pullback=scaled_by(lambda out, x: sinh(x)), nonzero=True,
+    conjugates=True,
 )  # fmt: skip
-arccosh = Elemwise(
-    ScalarOp(
-        ufunc="arccosh", monotone="increasing", inverse="cosh", domain=(1, inf), image=(0, inf),
-        pullback=scaled_by(lambda out, x: true_div(1, mul(sqrt(sub(x, 1)), sqrt(add(x, 1))))),
-    )
+tanh = elementwise(
+    ufunc="tanh", parity="odd", monotone="increasing", inverse="arctanh", image=(-1, 1),
+    pullback=scaled_by(lambda out, x: sub(1, sqr(out))), keeps_positive=True, conjugates=True,
 )  # fmt: skip
-arctanh = Elemwise(
-    ScalarOp(
-        ufunc="arctanh", parity="odd", monotone="increasing", inverse="tanh", domain=(-1, 1),
-        pullback=scaled_by(lambda out, x: true_div(1, sub(1, sqr(x)))),
-    )
+arcsinh = elementwise(
+    ufunc="arcsinh", parity="odd", monotone="increasing", inverse="sinh",
+    pullback=scaled_by(lambda out, x: true_div(1, sqrt(add(sqr(x), 1)))), keeps_positive=True,
 )  # fmt: skip
-deg2rad = Elemwise(
-    ScalarOp(
-        cheap=True, ufunc="deg2rad", parity="odd", monotone="increasing", inverse="rad2deg", linear=(0,),
-        keeps_positive=True, body=lambda x: x * DEGREE,
-    )
+arccosh = elementwise(
+    ufunc="arccosh", monotone="increasing", inverse="cosh", domain=(1, inf), image=(0, inf),
+    pullback=scaled_by(lambda out, x: true_div(1, mul(sqrt(sub(x, 1)), sqrt(add(x, 1))))),
 )  # fmt: skip
-rad2deg = Elemwise(
-    ScalarOp(
-        cheap=True,
-        ufunc="rad2deg",
-        parity="odd",
-        monotone="increasing",
-        inverse="deg2rad",
-        linear=(0,),
-        keeps_positive=True,
-        body=lambda x: x * (1 / DEGREE),
-    )
-)
-arctan2 = Elemwise(ScalarOp(ufunc="arctan2", keeps_positive=True, pullback=_arctan2_terms))
+arctanh = elementwise(
+    ufunc="arctanh", parity="odd", monotone="increasing", inverse="tanh", domain=(-1, 1),
+    pullback=scaled_by(lambda out, x: true_div(1, sub(1, sqr(x)))),
+)  # fmt: skip
+deg2rad = elementwise(
+    ufunc="deg2rad", cheap=True, parity="odd", monotone="increasing", inverse="rad2deg", body=lambda x: x * DEGREE,
+    linear=(0,), keeps_positive=True,
+)  # fmt: skip
+rad2deg = elementwise(
+    ufunc="rad2deg", cheap=True, parity="odd", monotone="increasing", inverse="deg2rad",
+    body=lambda x: x * (1 / DEGREE), linear=(0,), keeps_positive=True,
+)  # fmt: skip
+arctan2 = elementwise(ufunc="arctan2", pullback=_arctan2_terms, keeps_positive=True)
 
 acos = alias(arccos, "acos")
 asin = alias(arcsin, "asin")

@@ -16,9 +16,8 @@ from treadle.graph import Constant, graph_replace
 from treadle.tensor.elementwise.arithmetic import abs_, add, maximum, mul, neg, scaled_by, sign, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, gt, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, sqrt
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.elementwise.trigonometric import cos
 from treadle.tensor.gradients.reverse_mode import grad
 from treadle.tensor.special_functions import bessel_integrals
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
-
-    Terms = Sequence[Variable | None]
 
 
 __all__ = [
@@ -141,25 +139,21 @@ def _mean(f: Elemwise, v: TensorVariable, x: TensorVariable, sign_above: int) ->
 
 
 def _of_order_zero_or_one(name: str, slope: Callable[..., TensorVariable], **traits: Any) -> Elemwise:
-    return Elemwise(
-        ScalarOp(
-            name=name, nin=1, impl=of_scipy(name), dtypes=double_first, pullback=scaled_by(slope),
-            expansion=partial(_integral, name[0] + ("ve" if name[2:] else "v"), float(name[1])),
-            **traits,
-        )
-    )  # fmt: skip
+    expansion = partial(_integral, name[0] + ("ve" if name[2:] else "v"), float(name[1]))
+    pullback = scaled_by(slope)
+    return elementwise(
+        name=name, nin=1, impl=of_scipy(name), dtypes=double_first, pullback=pullback, expansion=expansion, **traits
+    )
 
 
 def _of_any_order(name: str, slope: Callable[..., TensorVariable], **traits: Any) -> Elemwise:
-    def terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Terms:
+    def terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
         return _by_order(name, ct, xs), mul(ct, slope(*xs, out))
 
-    return Elemwise(
-        ScalarOp(
-            name=name, nin=2, impl=of_scipy(name), dtypes=single_first, pullback=terms,
-            expansion=partial(_integral, name), **traits,
-        )
-    )  # fmt: skip
+    expansion = partial(_integral, name)
+    return elementwise(
+        name=name, nin=2, impl=of_scipy(name), dtypes=single_first, pullback=terms, expansion=expansion, **traits
+    )
 
 
 j0: Elemwise = _of_order_zero_or_one("j0", lambda out, x: neg(j1(x)), parity="even", image=(-0.5, 1))

@@ -61,8 +61,7 @@ def _integral(function: Function, low: TensorLike, high: TensorVariable) -> Tens
 
 def _cut(bound: TensorVariable) -> TensorVariable:
     """Return a bound beyond which nothing is left: where it stands does not count in derivatives."""
-    cut: TensorVariable = disconnected_grad(bound)
-    return cut
+    return disconnected_grad(bound)
 
 
 def _wide(*operands: TensorLike) -> list[TensorVariable]:
@@ -77,8 +76,8 @@ def _alternating(v: TensorVariable) -> TensorVariable:
 
 def _sine(v: TensorVariable) -> TensorVariable:
     """Return sin(pi v), which is 0 for whole v."""
-    whole = disconnected_grad(round_half_to_even(v))
-    return _alternating(whole) * sin(pi * (v - whole))
+    nearest = disconnected_grad(round_half_to_even(v))
+    return _alternating(nearest) * sin(pi * (v - nearest))
 
 
 def _cosine(v: TensorVariable) -> TensorVariable:

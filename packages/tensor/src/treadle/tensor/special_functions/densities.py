@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 from treadle.tensor.elementwise.arithmetic import maximum, minimum, mul, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, log, log1p, sqrt
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.special_functions.gamma_functions import betaln, digamma, gammaln
 from treadle.tensor.special_functions.stirling import LARGE, in_double, log1p_less, stirling_error
 from treadle.tensor.types.dtype_rules import double_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorVariable
 
 
@@ -56,17 +54,13 @@ def _beta_density(a: TensorVariable, b: TensorVariable, x: TensorVariable) -> Te
     return switch(inside, switch(ends, 0.0, switch(ge(minimum(a, b), LARGE), large, small)), float("nan"))
 
 
-def _gamma_terms(
-    ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]
-) -> tuple[TensorVariable, TensorVariable]:
+def _gamma_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     a, x = xs
     scaled = mul(ct, out)
     return mul(scaled, sub(log(x), digamma(a))), mul(scaled, sub(true_div(sub(a, 1), x), 1))
 
 
-def _beta_terms(
-    ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]
-) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
+def _beta_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     a, b, x = xs
     scaled, of_sum = mul(ct, out), digamma(a + b)
     by_x = sub(true_div(sub(a, 1), x), true_div(sub(b, 1), sub(1, x)))
@@ -77,15 +71,11 @@ def _beta_terms(
     )
 
 
-gamma_density: Elemwise = Elemwise(
-    ScalarOp(
-        name="gamma_density", dtypes=double_first, body=in_double(_gamma_density), nin=2, image=(0, inf),
-        pullback=_gamma_terms,
-    )
+gamma_density: Elemwise = elementwise(
+    name="gamma_density", dtypes=double_first, body=in_double(_gamma_density), nin=2, image=(0, inf),
+    pullback=_gamma_terms,
 )  # fmt: skip
-beta_density: Elemwise = Elemwise(
-    ScalarOp(
-        name="beta_density", dtypes=double_first, body=in_double(_beta_density), nin=3, image=(0, inf), domain=(0, 1),
-        pullback=_beta_terms,
-    )
+beta_density: Elemwise = elementwise(
+    name="beta_density", dtypes=double_first, body=in_double(_beta_density), nin=3, image=(0, inf), domain=(0, 1),
+    pullback=_beta_terms,
 )  # fmt: skip

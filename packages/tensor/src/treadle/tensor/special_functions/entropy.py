@@ -9,21 +9,16 @@ from treadle.config import alias
 from treadle.tensor.elementwise.arithmetic import abs_, add, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt, neq
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import log, log1p
 from treadle.tensor.elementwise.logic import and_, or_
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.special_functions.scipy_special import of_scipy
 from treadle.tensor.types.dtype_rules import double_first, or_complex, single_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-    Inputs = Sequence[TensorVariable]
-    Terms = Sequence[Variable | None]
 
 __all__ = ["entr", "kl_div", "rel_entr", "xlog1py", "xlogx", "xlogy", "xlogy0"]
 
@@ -39,14 +34,12 @@ def _slope(ct: TensorVariable, x: TensorVariable, argument: TensorVariable) -> T
     return switch(zero, 0, mul(ct, true_div(x, switch(zero, 1, argument))))
 
 
-def _xlogy_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _xlogy_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     return xlogy(ct, y), _slope(ct, x, y)
 
 
-def _xlog1py_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
-    del out
+def _xlog1py_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
     return xlog1py(ct, y), _slope(ct, x, add(y, 1))
 
@@ -57,8 +50,8 @@ def _log_ratio(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     near = and_(gt(ratio, 0.5), lt(ratio, 2))
     # Subnormal numbers have lost digits already.
     most = 1e3 if ratio.dtype == "float16" else 1e30
-    whole = and_(gt(ratio, 1 / most), lt(ratio, most))
-    return switch(near, log1p(true_div(sub(x, y), y)), switch(whole, log(ratio), sub(log(x), log(y))))
+    in_range = and_(gt(ratio, 1 / most), lt(ratio, most))
+    return switch(near, log1p(true_div(sub(x, y), y)), switch(in_range, log(ratio), sub(log(x), log(y))))
 
 
 def _divergence(x: TensorVariable, y: TensorVariable) -> TensorVariable:
@@ -68,10 +61,10 @@ def _divergence(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     """
     s = true_div(sub(y, x), add(y, x))
     square = mul(s, s)
-    rest = add(mul(square, 0), 1 / 31)
+    series = add(mul(square, 0), 1 / 31)
     for k in range(29, 1, -2):
-        rest = add(mul(rest, square), 1 / k)
-    near = mul(square, sub(add(x, y), mul(mul(2, mul(x, s)), rest)))
+        series = add(mul(series, square), 1 / k)
+    near = mul(square, sub(add(x, y), mul(mul(2, mul(x, s)), series)))
     return switch(lt(abs_(s), 0.3), near, add(sub(mul(x, _log_ratio(x, y)), x), y))
 
 
@@ -88,18 +81,16 @@ def _positive(x: TensorVariable, y: TensorVariable) -> tuple[TensorVariable, Ten
     return both, switch(both, x, 1), switch(both, y, 1)
 
 
-def _rel_entr_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+def _rel_entr_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     """Log(x / y) + 1 by x, which is minus infinity at 0; -x / y by y."""
-    del out
     x, y = xs
     both, p, q = _positive(x, y)
     at_zero = switch(and_(eq(x, 0), gt(y, 0)), mul(ct, -inf), 0)
     return switch(both, mul(ct, add(_log_ratio(p, q), 1)), at_zero), switch(both, neg(mul(ct, true_div(p, q))), 0)
 
 
-def _kl_div_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+def _kl_div_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     """Log(x / y) by x, which is minus infinity at 0; 1 - x / y by y."""
-    del out
     x, y = xs
     both, p, q = _positive(x, y)
     zero = and_(eq(x, 0), gt(y, 0))
@@ -108,38 +99,27 @@ def _kl_div_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     return by_x, by_y
 
 
-xlogy: Elemwise = Elemwise(
-    ScalarOp(
-        name="xlogy", body=lambda x, y: _times_logarithm(x, y, log(y)),
-        dtypes=or_complex(double_first), impl=of_scipy("xlogy"), pullback=_xlogy_terms,
-    )
+xlogy: Elemwise = elementwise(
+    name="xlogy", body=lambda x, y: _times_logarithm(x, y, log(y)), dtypes=or_complex(double_first),
+    impl=of_scipy("xlogy"), pullback=_xlogy_terms,
 )  # fmt: skip
-xlog1py: Elemwise = Elemwise(
-    ScalarOp(
-        name="xlog1py", body=lambda x, y: _times_logarithm(x, y, log1p(y)),
-        dtypes=or_complex(double_first), impl=of_scipy("xlog1py"),
-        pullback=_xlog1py_terms,
-    )
+xlog1py: Elemwise = elementwise(
+    name="xlog1py", body=lambda x, y: _times_logarithm(x, y, log1p(y)), dtypes=or_complex(double_first),
+    impl=of_scipy("xlog1py"), pullback=_xlog1py_terms,
 )  # fmt: skip
-entr = Elemwise(
-    ScalarOp(
-        # -x log x, whose limit at 0 is 0.
-        name="entr", impl=of_scipy("entr"), dtypes=single_first,
-        body=lambda x: switch(lt(x, 0), -inf, switch(eq(x, 0), 0, neg(mul(x, log(x))))),
-        pullback=lambda ct, out, xs: (neg(mul(ct, add(log(xs[0]), 1))),),
-    )
+# -x log x, whose limit at 0 is 0.
+entr = elementwise(
+    name="entr", impl=of_scipy("entr"), dtypes=single_first,
+    body=lambda x: switch(lt(x, 0), -inf, switch(eq(x, 0), 0, neg(mul(x, log(x))))),
+    pullback=lambda ct, out, xs: (neg(mul(ct, add(log(xs[0]), 1))),),
 )  # fmt: skip
-rel_entr = Elemwise(
-    ScalarOp(
-        name="rel_entr", impl=of_scipy("rel_entr"), dtypes=single_first,
-        body=lambda x, y: _inside(x, y, mul(x, _log_ratio(x, y)), 0), pullback=_rel_entr_terms,
-    )
+rel_entr = elementwise(
+    name="rel_entr", impl=of_scipy("rel_entr"), dtypes=single_first,
+    body=lambda x, y: _inside(x, y, mul(x, _log_ratio(x, y)), 0), pullback=_rel_entr_terms,
 )  # fmt: skip
-kl_div = Elemwise(
-    ScalarOp(
-        name="kl_div", dtypes=single_first, image=(-0.0, inf),
-        body=lambda x, y: _inside(x, y, _divergence(x, y), y), pullback=_kl_div_terms,
-    )
+kl_div = elementwise(
+    name="kl_div", dtypes=single_first, image=(-0.0, inf), body=lambda x, y: _inside(x, y, _divergence(x, y), y),
+    pullback=_kl_div_terms,
 )  # fmt: skip
 
 

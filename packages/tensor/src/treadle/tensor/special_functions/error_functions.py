@@ -15,16 +15,15 @@ import numpy as np
 from treadle.tensor.elementwise.arithmetic import abs_, add, maximum, minimum, mul, neg, scaled_by, sign, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, expm1, log, log1p, sqr, sqrt
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.special_functions.scipy_special import of_scipy
 from treadle.tensor.types.dtype_rules import double_first, single_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["erf", "erfc", "erfcinv", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri", "ndtri_exp", "owens_t"]
@@ -150,8 +149,7 @@ def _owens_t(h: TensorVariable, a: TensorVariable) -> TensorVariable:
     return mul(sign(a), switch(steep, crossed, flat))
 
 
-def _owens_t_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable | None]:
-    del out
+def _owens_t_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     h, a = xs
     by_h = mul(mul(-0.5 / (SQRT_2 * SQRT_PI), exp(mul(-0.5, sqr(h)))), erf(mul(mul(a, h), 1 / SQRT_2)))
     curve = add(1, sqr(a))
@@ -159,95 +157,66 @@ def _owens_t_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorV
     return mul(ct, by_h), mul(ct, by_a)
 
 
-erf: Elemwise = Elemwise(
-    ScalarOp(
-        name="erf", nin=1, impl=of_scipy("erf"), dtypes=double_first, monotone="increasing", parity="odd",
-        inverse="erfinv", image=(-1, 1), keeps_positive=True,
-        pullback=scaled_by(lambda out, x: mul(2 / SQRT_PI, exp(neg(sqr(x))))),
-    )
+erf: Elemwise = elementwise(
+    name="erf", nin=1, impl=of_scipy("erf"), dtypes=double_first, monotone="increasing", parity="odd", inverse="erfinv",
+    image=(-1, 1), pullback=scaled_by(lambda out, x: mul(2 / SQRT_PI, exp(neg(sqr(x))))), keeps_positive=True,
 )  # fmt: skip
-erfc: Elemwise = Elemwise(
-    ScalarOp(
-        name="erfc", nin=1, impl=of_scipy("erfc"), dtypes=double_first, monotone="decreasing",
-        inverse="erfcinv", image=(0, 2), nonzero=True,
-        pullback=scaled_by(lambda out, x: mul(-2 / SQRT_PI, exp(neg(sqr(x))))),
-    )
+erfc: Elemwise = elementwise(
+    name="erfc", nin=1, impl=of_scipy("erfc"), dtypes=double_first, monotone="decreasing", inverse="erfcinv",
+    image=(0, 2), pullback=scaled_by(lambda out, x: mul(-2 / SQRT_PI, exp(neg(sqr(x))))), nonzero=True,
 )  # fmt: skip
-erfcx: Elemwise = Elemwise(
-    ScalarOp(
-        # exp(x^2) erfc(x)
-        name="erfcx", body=_erfcx, impl=of_scipy("erfcx"), dtypes=double_first,
-        monotone="decreasing", image=(0, inf), nonzero=True, pullback=scaled_by(lambda out, x: mul(-2, erfcx_1(x))),
-    )
+# exp(x^2) erfc(x)
+erfcx: Elemwise = elementwise(
+    name="erfcx", body=_erfcx, impl=of_scipy("erfcx"), dtypes=double_first, monotone="decreasing", image=(0, inf),
+    pullback=scaled_by(lambda out, x: mul(-2, erfcx_1(x))), nonzero=True,
 )  # fmt: skip
 # exp(x^2) times the first and the second repeated integral of erfc, from which derivatives of erfcx are made:
 # E_n' = -2 (n + 1) E_(n+1).
-erfcx_1: Elemwise = Elemwise(
-    ScalarOp(
-        name="erfcx_1", body=_erfcx_1, monotone="decreasing", image=(0, inf), nonzero=True,
-        pullback=scaled_by(lambda out, x: mul(-4, erfcx_2(x))),
-    )
+erfcx_1: Elemwise = elementwise(
+    name="erfcx_1", body=_erfcx_1, monotone="decreasing", image=(0, inf),
+    pullback=scaled_by(lambda out, x: mul(-4, erfcx_2(x))), nonzero=True,
 )  # fmt: skip
-erfcx_2: Elemwise = Elemwise(
-    ScalarOp(
-        name="erfcx_2", body=_erfcx_2, monotone="decreasing", image=(0, inf), nonzero=True,
-        pullback=scaled_by(lambda out, x: sub(mul(2, mul(x, out)), erfcx_1(x))),
-    )
+erfcx_2: Elemwise = elementwise(
+    name="erfcx_2", body=_erfcx_2, monotone="decreasing", image=(0, inf),
+    pullback=scaled_by(lambda out, x: sub(mul(2, mul(x, out)), erfcx_1(x))), nonzero=True,
 )  # fmt: skip
-erfinv: Elemwise = Elemwise(
-    ScalarOp(
-        name="erfinv", body=_erfinv, impl=of_scipy("erfinv"), dtypes=single_first, monotone="increasing",
-        parity="odd", inverse="erf", domain=(-1, 1), pullback=scaled_by(lambda out, x: mul(SQRT_PI / 2, exp(sqr(out)))),
-    )
+erfinv: Elemwise = elementwise(
+    name="erfinv", body=_erfinv, impl=of_scipy("erfinv"), dtypes=single_first, monotone="increasing", parity="odd",
+    inverse="erf", domain=(-1, 1), pullback=scaled_by(lambda out, x: mul(SQRT_PI / 2, exp(sqr(out)))),
 )  # fmt: skip
-erfcinv: Elemwise = Elemwise(
-    ScalarOp(
-        name="erfcinv", body=lambda x: mul(-1 / SQRT_2, ndtri(mul(x, 0.5))), impl=of_scipy("erfcinv"),
-        dtypes=single_first, monotone="decreasing", inverse="erfc", domain=(0, 2),
-        pullback=scaled_by(lambda out, x: mul(-SQRT_PI / 2, exp(sqr(out)))),
-    )
+erfcinv: Elemwise = elementwise(
+    name="erfcinv", body=lambda x: mul(-1 / SQRT_2, ndtri(mul(x, 0.5))), impl=of_scipy("erfcinv"), dtypes=single_first,
+    monotone="decreasing", inverse="erfc", domain=(0, 2),
+    pullback=scaled_by(lambda out, x: mul(-SQRT_PI / 2, exp(sqr(out)))),
 )  # fmt: skip
-ndtr: Elemwise = Elemwise(
-    ScalarOp(
-        name="ndtr", body=lambda x: mul(0.5, erfc(mul(x, -1 / SQRT_2))), impl=of_scipy("ndtr"),
-        dtypes=double_first, monotone="increasing", inverse="ndtri", image=(0, 1), nonzero=True,
-        pullback=scaled_by(lambda out, x: mul(1 / (SQRT_2 * SQRT_PI), exp(mul(-0.5, sqr(x))))),
-    )
+ndtr: Elemwise = elementwise(
+    name="ndtr", body=lambda x: mul(0.5, erfc(mul(x, -1 / SQRT_2))), impl=of_scipy("ndtr"), dtypes=double_first,
+    monotone="increasing", inverse="ndtri", image=(0, 1),
+    pullback=scaled_by(lambda out, x: mul(1 / (SQRT_2 * SQRT_PI), exp(mul(-0.5, sqr(x))))), nonzero=True,
 )  # fmt: skip
-log_ndtr: Elemwise = Elemwise(
-    ScalarOp(
-        name="log_ndtr", body=_log_ndtr, impl=of_scipy("log_ndtr"), dtypes=double_first,
-        monotone="increasing", inverse="ndtri_exp", image=(-inf, 0),
-        pullback=scaled_by(lambda out, x: inverse_mills_ratio(x)),
-    )
+log_ndtr: Elemwise = elementwise(
+    name="log_ndtr", body=_log_ndtr, impl=of_scipy("log_ndtr"), dtypes=double_first, monotone="increasing",
+    inverse="ndtri_exp", image=(-inf, 0), pullback=scaled_by(lambda out, x: inverse_mills_ratio(x)),
 )  # fmt: skip
 # The derivative of log_ndtr: density over distribution function of the normal distribution, r. Its own is -r (x + r).
-inverse_mills_ratio: Elemwise = Elemwise(
-    ScalarOp(
-        name="inverse_mills_ratio", body=lambda x: true_div(SQRT_2 / SQRT_PI, erfcx(mul(x, -1 / SQRT_2))),
-        monotone="decreasing", image=(0, inf), nonzero=True,
-        pullback=scaled_by(lambda out, x: neg(mul(out, switch(gt(x, 0), add(x, out), _sum_with_ratio(minimum(x, 0)))))),
-    )
+inverse_mills_ratio: Elemwise = elementwise(
+    name="inverse_mills_ratio", body=lambda x: true_div(SQRT_2 / SQRT_PI, erfcx(mul(x, -1 / SQRT_2))),
+    monotone="decreasing", image=(0, inf),
+    pullback=scaled_by(lambda out, x: neg(mul(out, switch(gt(x, 0), add(x, out), _sum_with_ratio(minimum(x, 0)))))),
+    nonzero=True,
 )  # fmt: skip
-ndtri: Elemwise = Elemwise(
-    ScalarOp(
-        name="ndtri", nin=1, impl=of_scipy("ndtri"), dtypes=single_first, monotone="increasing",
-        inverse="ndtr", domain=(0, 1),
-        pullback=scaled_by(lambda out, x: mul(SQRT_2 * SQRT_PI, exp(mul(0.5, sqr(out))))),
-    )
+ndtri: Elemwise = elementwise(
+    name="ndtri", nin=1, impl=of_scipy("ndtri"), dtypes=single_first, monotone="increasing", inverse="ndtr",
+    domain=(0, 1), pullback=scaled_by(lambda out, x: mul(SQRT_2 * SQRT_PI, exp(mul(0.5, sqr(out))))),
 )  # fmt: skip
-ndtri_exp: Elemwise = Elemwise(
-    ScalarOp(
-        name="ndtri_exp", body=_ndtri_exp, impl=of_scipy("ndtri_exp"), dtypes=single_first,
-        monotone="increasing", inverse="log_ndtr", domain=(-inf, 0),
-        pullback=scaled_by(lambda out, x: mul(SQRT_PI / SQRT_2, erfcx(mul(out, -1 / SQRT_2)))),
-    )
+ndtri_exp: Elemwise = elementwise(
+    name="ndtri_exp", body=_ndtri_exp, impl=of_scipy("ndtri_exp"), dtypes=single_first, monotone="increasing",
+    inverse="log_ndtr", domain=(-inf, 0),
+    pullback=scaled_by(lambda out, x: mul(SQRT_PI / SQRT_2, erfcx(mul(out, -1 / SQRT_2)))),
 )  # fmt: skip
-owens_t = Elemwise(
-    ScalarOp(
-        name="owens_t", body=_owens_t, impl=of_scipy("owens_t"), dtypes=single_first,
-        image=(-0.25, 0.25), pullback=_owens_t_terms,
-    )
+owens_t = elementwise(
+    name="owens_t", body=_owens_t, impl=of_scipy("owens_t"), dtypes=single_first, image=(-0.25, 0.25),
+    pullback=_owens_t_terms,
 )  # fmt: skip
 
 

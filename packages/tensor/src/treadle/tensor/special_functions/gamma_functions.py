@@ -13,10 +13,9 @@ from treadle.graph import as_count
 from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, scaled_by, sub
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, log, log1p
 from treadle.tensor.elementwise.rounding import floor
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.ops.undefined_gradients import grad_undefined
 from treadle.tensor.special_functions.scipy_special import of_scipy
 from treadle.tensor.special_functions.stirling import LARGE, in_double, stirling_error
@@ -24,9 +23,7 @@ from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.dtype_rules import double_first, single_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
@@ -48,25 +45,23 @@ __all__ = [
 HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 
 
-def _polygamma_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _polygamma_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     n, x = xs
     by_order = grad_undefined(polygamma, 0, n, "the order counts derivatives")
-    del out
     return by_order, mul(ct, polygamma(add(n, 1), x))
 
 
-def _beta_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _beta_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     return _betaln_terms(mul(ct, out), out, xs)
 
 
-def _betaln_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _betaln_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, b = xs
     of_sum = digamma(add(a, b))
     return mul(ct, sub(digamma(a), of_sum)), mul(ct, sub(digamma(b), of_sum))
 
 
-def _poch_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _poch_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     z, m = xs
     scaled, of_sum = mul(ct, out), digamma(add(z, m))
     return mul(scaled, sub(of_sum, digamma(z))), mul(scaled, of_sum)
@@ -124,10 +119,10 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             sign = np.where(s % 2 == 0, 1.0, -1.0)
             # The distances to both poles, which are exact next to them.
-            rest, other = y - np.floor(y), np.ceil(y) - y
-            total = rest**-s + sign * other**-s
-            total += (zeta(s, 1 + rest) + sign * zeta(s, 1 + other)) - sign * zeta(s, 1 - y)
-            at_pole = (rest == 0) | np.isinf(y)
+            below, above = y - np.floor(y), np.ceil(y) - y
+            total = below**-s + sign * above**-s
+            total += (zeta(s, 1 + below) + sign * zeta(s, 1 + above)) - sign * zeta(s, 1 - y)
+            at_pole = (below == 0) | np.isinf(y)
             values[reflected] = sign * of_scipy("gamma")(s) * np.where(at_pole, np.inf, total)
     return values.astype(dtype)
 
@@ -143,56 +138,35 @@ def _trigamma(x: np.ndarray) -> np.ndarray:
         return np.asarray(np.where(negative, (np.pi / np.sin(np.pi * away)) ** 2 - right, right)).astype(x.dtype)
 
 
-gamma: Elemwise = Elemwise(
-    ScalarOp(
-        name="gamma", nin=1, dtypes=double_first, impl=of_scipy("gamma"),
-        pullback=lambda ct, out, xs: (mul(ct, mul(out, digamma(xs[0]))),),
-    )
+gamma: Elemwise = elementwise(
+    name="gamma", nin=1, dtypes=double_first, impl=of_scipy("gamma"),
+    pullback=lambda ct, out, xs: (mul(ct, mul(out, digamma(xs[0]))),),
 )  # fmt: skip
-gammaln: Elemwise = Elemwise(
-    ScalarOp(
-        # The logarithm of the absolute value.
-        name="gammaln", nin=1, dtypes=double_first, impl=_gammaln,
-        pullback=scaled_by(lambda out, x: digamma(x)),
-    )
+# The logarithm of the absolute value.
+gammaln: Elemwise = elementwise(
+    name="gammaln", nin=1, dtypes=double_first, impl=_gammaln, pullback=scaled_by(lambda out, x: digamma(x))
+)
+digamma: Elemwise = elementwise(
+    name="digamma", nin=1, dtypes=double_first, impl=of_scipy("psi"), pullback=scaled_by(lambda out, x: tri_gamma(x))
+)
+tri_gamma: Elemwise = elementwise(
+    name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf),
+    pullback=scaled_by(lambda out, x: polygamma(2, x)), nonzero=True,
 )  # fmt: skip
-digamma: Elemwise = Elemwise(
-    ScalarOp(
-        name="digamma", nin=1, dtypes=double_first, impl=of_scipy("psi"),
-        pullback=scaled_by(lambda out, x: tri_gamma(x)),
-    )
+# The derivative of digamma of an order; the order comes first.
+polygamma: Elemwise = elementwise(
+    name="polygamma", nin=2, dtypes=double_first, impl=_polygamma, pullback=_polygamma_terms
+)
+beta: Elemwise = elementwise(
+    name="beta", nin=2, dtypes=double_first, impl=of_scipy("beta"), body=in_double(_beta), commutative=True,
+    pullback=_beta_terms,
 )  # fmt: skip
-tri_gamma: Elemwise = Elemwise(
-    ScalarOp(
-        name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf), nonzero=True,
-        pullback=scaled_by(lambda out, x: polygamma(2, x)),
-    )
-)  # fmt: skip
-polygamma: Elemwise = Elemwise(
-    ScalarOp(
-        # The derivative of digamma of an order; the order comes first.
-        name="polygamma", nin=2, dtypes=double_first, impl=_polygamma, pullback=_polygamma_terms,
-    )
-)  # fmt: skip
-beta: Elemwise = Elemwise(
-    ScalarOp(
-        name="beta", nin=2, dtypes=double_first, impl=of_scipy("beta"), body=in_double(_beta),
-        commutative=True, pullback=_beta_terms,
-    )
-)  # fmt: skip
-betaln: Elemwise = Elemwise(
-    ScalarOp(
-        # SciPy's loses half of the digits for large numbers, and is infinite at integers of a large size below 0.
-        name="betaln", nin=2, dtypes=double_first, body=in_double(_betaln),
-        commutative=True, pullback=_betaln_terms,
-    )
-)  # fmt: skip
-poch = Elemwise(
-    ScalarOp(
-        # Γ(z + m) / Γ(z).
-        name="poch", nin=2, dtypes=single_first, impl=of_scipy("poch"), pullback=_poch_terms,
-    )
-)  # fmt: skip
+# SciPy's loses half of the digits for large numbers, and is infinite at integers of a large size below 0.
+betaln: Elemwise = elementwise(
+    name="betaln", nin=2, dtypes=double_first, body=in_double(_betaln), commutative=True, pullback=_betaln_terms
+)
+# Γ(z + m) / Γ(z).
+poch = elementwise(name="poch", nin=2, dtypes=single_first, impl=of_scipy("poch"), pullback=_poch_terms)
 
 loggamma = alias(gammaln, "loggamma")
 psi = alias(digamma, "psi")

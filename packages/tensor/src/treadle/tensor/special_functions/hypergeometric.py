@@ -12,11 +12,10 @@ import numpy as np
 from treadle.tensor.elementwise.arithmetic import mul, sign
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, gt, le, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, log1p
 from treadle.tensor.elementwise.logic import and_, or_
 from treadle.tensor.elementwise.rounding import floor
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.elementwise.trigonometric import cos
 from treadle.tensor.ops.undefined_gradients import grad_undefined
 from treadle.tensor.special_functions.gamma_functions import digamma, gamma, gammaln
@@ -25,11 +24,9 @@ from treadle.tensor.special_functions.stirling import in_double
 from treadle.tensor.types.dtype_rules import double_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorVariable
 
     Floats = NDArray[np.float64]
@@ -69,14 +66,14 @@ def _sums(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> tuple[Float
     for n in range(MOST_TERMS):
         if not unsettled.any():
             break
-        rest = (b + n) / (c + n) * z / (n + 1)
-        slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
-        term = term * (a + n) * rest
+        factor = (b + n) / (c + n) * z / (n + 1)
+        slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * factor
+        term = term * (a + n) * factor
         # Each element's sum ends by itself, whatever stands beside it.
         sums = np.where(unsettled, sums + np.stack([term, (n + 1) * term, slope, (n + 1) * slope]), sums)
         # A slope may happen to be 0 while the terms go on.
         size = (n + 1) * np.maximum(np.abs(slope), np.abs(term))
-        grows = (n < turn) | (np.abs((a + n) * rest) >= 1)
+        grows = (n < turn) | (np.abs((a + n) * factor) >= 1)
         unsettled &= (size > 0) & (size < np.inf) & (grows | (size > 1e-17 * np.abs(sums[3])))
     f, df, s, ds = np.where(possible & ~unsettled, sums, np.nan)
     return f, df / z, s, ds / z
@@ -173,17 +170,13 @@ def _inside(which: int, a: TensorVariable, b: TensorVariable, c: TensorVariable,
     return switch(below, exp(-a * log_factor) * (slope + other), slope)
 
 
-def _terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, b, c, z = xs
     by_z = a * b / c * hyp2f1(a + 1, b + 1, c + 1, z)
     return *(mul(ct, by(*xs)) for by in BY_PARAMETER), mul(ct, by_z)
 
 
-def _slope_terms(
-    which: int, ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]
-) -> Sequence[Variable]:
-    del out
+def _slope_terms(which: int, ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, b, c, z = xs
     moved = a + 1, b + 1, c + 1, z
     inner = (b / c, a / c, -(a * b) / (c * c))[which]
@@ -192,22 +185,12 @@ def _slope_terms(
     return *(grad_undefined(BY_PARAMETER[which], k, p, no_second) for k, p in enumerate((a, b, c))), mul(ct, by_z)
 
 
-hyp2f1: Elemwise = Elemwise(
-    ScalarOp(
-        name="hyp2f1", nin=4, dtypes=double_first, impl=of_scipy("hyp2f1"), pullback=_terms,
-    )
-)  # fmt: skip
+hyp2f1: Elemwise = elementwise(name="hyp2f1", nin=4, dtypes=double_first, impl=of_scipy("hyp2f1"), pullback=_terms)
 BY_PARAMETER: tuple[Elemwise, ...] = tuple(
-    Elemwise(
-        ScalarOp(
-            name=f"hyp2f1_by_{name}", nin=4, dtypes=double_first, body=in_double(partial(_by_parameter, which)),
-            pullback=partial(_slope_terms, which),
-        )
+    elementwise(
+        name=f"hyp2f1_by_{name}", nin=4, dtypes=double_first, body=in_double(partial(_by_parameter, which)),
+        pullback=partial(_slope_terms, which),
     )
     for which, name in enumerate("abc")
 )  # fmt: skip
-hyp2f1_series_slope = Elemwise(
-    ScalarOp(
-        name="hyp2f1_series_slope", nin=6, dtypes=double_first, impl=in_blocks(_series_slope),
-    )
-)  # fmt: skip
+hyp2f1_series_slope = elementwise(name="hyp2f1_series_slope", nin=6, dtypes=double_first, impl=in_blocks(_series_slope))

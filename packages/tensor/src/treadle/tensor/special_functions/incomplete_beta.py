@@ -10,10 +10,9 @@ import numpy as np
 from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import gt, le, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import log, log1p
 from treadle.tensor.elementwise.logic import invert
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.ops.undefined_gradients import grad_undefined
 from treadle.tensor.special_functions.densities import beta_density
 from treadle.tensor.special_functions.gamma_functions import digamma, tri_gamma
@@ -23,9 +22,7 @@ from treadle.tensor.special_functions.tail_moments import beta_tail_integral
 from treadle.tensor.types.dtype_rules import double_first, single_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["betainc", "betaincinv"]
@@ -148,8 +145,7 @@ def _by_both_shapes(a: TensorVariable, b: TensorVariable, x: TensorVariable, y: 
     return _within(a, b, x, y, value)
 
 
-def _terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, b, x = xs
     y = sub(1, x)
     return (
@@ -159,7 +155,7 @@ def _terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]
     )
 
 
-def _inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     """The inverse function rule: where betainc(a, b, x) = p, dx/dp is 1 over the density at x."""
     a, b, _ = xs
     scaled = true_div(ct, beta_density(a, b, out))
@@ -167,17 +163,15 @@ def _inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorV
     return neg(mul(scaled, betainc_by_shape(a, b, out, y))), mul(scaled, betainc_by_shape(b, a, y, out)), scaled
 
 
-def _shape_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable | None]:
+def _shape_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     """Everything that depends on the argument is counted as the third operand's."""
-    del out
     a, b, x, y = xs
     level = sub(_log(x, y), sub(digamma(a), digamma(a + b)))
     by_x = mul(_density(a, b, x, y), level)
     return mul(ct, _betainc_by_shape_twice(*xs)), mul(ct, _betainc_by_both_shapes(*xs)), mul(ct, by_x), None
 
 
-def _twice_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable | None]:
-    del out
+def _twice_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, b, x, y = xs
     level = sub(_log(x, y), sub(digamma(a), digamma(a + b)))
     spread = sub(mul(level, level), sub(tri_gamma(a), tri_gamma(a + b)))
@@ -186,8 +180,7 @@ def _twice_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVar
     return *by_shapes, mul(ct, mul(_density(a, b, x, y), spread)), None
 
 
-def _both_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable | None]:
-    del out
+def _both_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, b, x, y = xs
     of_sum = digamma(a + b)
     levels = mul(sub(_log(x, y), sub(digamma(a), of_sum)), sub(_log(y, x), sub(digamma(b), of_sum)))
@@ -196,37 +189,22 @@ def _both_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVari
     return *by_shapes, mul(ct, mul(_density(a, b, x, y), levels + tri_gamma(a + b))), None
 
 
-betainc: Elemwise = Elemwise(
-    ScalarOp(
-        name="betainc", nin=3, dtypes=single_first, impl=of_scipy("betainc"), body=in_double(_by_quadrature),
-        image=(0, 1), pullback=_terms,
-    )
+betainc: Elemwise = elementwise(
+    name="betainc", nin=3, dtypes=single_first, impl=of_scipy("betainc"), body=in_double(_by_quadrature), image=(0, 1),
+    pullback=_terms,
 )  # fmt: skip
-betaincinv = Elemwise(
-    ScalarOp(
-        name="betaincinv", nin=3, dtypes=single_first, impl=of_scipy("betaincinv"), image=(0, 1),
-        pullback=_inverse_terms,
-    )
-)  # fmt: skip
-betainc_by_shape: Elemwise = Elemwise(
-    ScalarOp(
-        name="betainc_by_shape", nin=4, dtypes=single_first, body=in_double(_by_shape), pullback=_shape_terms,
-    )
-)  # fmt: skip
-_betainc_by_shape_twice = Elemwise(
-    ScalarOp(
-        name="betainc_by_shape_twice", nin=4, dtypes=single_first, body=in_double(_by_shape_twice),
-        pullback=_twice_terms,
-    )
-)  # fmt: skip
-_betainc_by_both_shapes = Elemwise(
-    ScalarOp(
-        name="betainc_by_both_shapes", nin=4, dtypes=single_first, body=in_double(_by_both_shapes),
-        pullback=_both_terms,
-    )
-)  # fmt: skip
-beta_tail_moment = Elemwise(
-    ScalarOp(
-        name="beta_tail_moment", nin=6, dtypes=double_first, impl=in_blocks(partial(beta_tail_integral, np)),
-    )
-)  # fmt: skip
+betaincinv = elementwise(
+    name="betaincinv", nin=3, dtypes=single_first, impl=of_scipy("betaincinv"), image=(0, 1), pullback=_inverse_terms
+)
+betainc_by_shape: Elemwise = elementwise(
+    name="betainc_by_shape", nin=4, dtypes=single_first, body=in_double(_by_shape), pullback=_shape_terms
+)
+_betainc_by_shape_twice = elementwise(
+    name="betainc_by_shape_twice", nin=4, dtypes=single_first, body=in_double(_by_shape_twice), pullback=_twice_terms
+)
+_betainc_by_both_shapes = elementwise(
+    name="betainc_by_both_shapes", nin=4, dtypes=single_first, body=in_double(_by_both_shapes), pullback=_both_terms
+)
+beta_tail_moment = elementwise(
+    name="beta_tail_moment", nin=6, dtypes=double_first, impl=in_blocks(partial(beta_tail_integral, np))
+)

@@ -11,9 +11,8 @@ import numpy as np
 from treadle.tensor.elementwise.arithmetic import maximum, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, log
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.ops.undefined_gradients import grad_undefined
 from treadle.tensor.special_functions.densities import gamma_density
 from treadle.tensor.special_functions.gamma_functions import digamma, gamma, gammaln, tri_gamma
@@ -23,9 +22,7 @@ from treadle.tensor.special_functions.tail_moments import gamma_tail_integral
 from treadle.tensor.types.dtype_rules import double_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
+    from treadle.tensor.elementwise.scalar_op import Inputs, Terms
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["chi2sf", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammal", "gammau"]
@@ -63,83 +60,64 @@ def _by_shape_twice(a: TensorVariable, x: TensorVariable) -> TensorVariable:
     return _within(a, x, value + switch(moved, density * spread, 0.0))
 
 
-def _terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, x = xs
     return mul(ct, gammainc_by_shape(a, x)), mul(ct, gamma_density(a, x))
 
 
-def _negative_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _negative_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     return _terms(neg(ct), out, xs)
 
 
-def _inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     """The inverse function rule: where gammainc(a, x) = p, dx/dp is 1 over the density at x."""
     scaled = true_div(ct, gamma_density(xs[0], out))
     return neg(mul(scaled, gammainc_by_shape(xs[0], out))), scaled
 
 
-def _upper_inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
+def _upper_inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
     scaled = true_div(ct, gamma_density(xs[0], out))
     return neg(mul(scaled, gammainc_by_shape(xs[0], out))), neg(scaled)
 
 
-def _shape_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _shape_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, x = xs
     return mul(ct, _gammainc_by_shape_twice(a, x)), mul(ct, mul(gamma_density(a, x), sub(log(x), digamma(a))))
 
 
-def _second_shape_terms(ct: TensorVariable, out: TensorVariable, xs: Sequence[TensorVariable]) -> Sequence[Variable]:
-    del out
+def _second_shape_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     a, x = xs
     level = sub(log(x), digamma(a))
     by_shape = grad_undefined(_gammainc_by_shape_twice, 0, a, "there is no third derivative by the shape")
     return by_shape, mul(ct, mul(gamma_density(a, x), sub(mul(level, level), tri_gamma(a))))
 
 
-gammainc: Elemwise = Elemwise(
-    ScalarOp(
-        # The lower function, from 0 to x, over the whole.
-        name="gammainc", nin=2, dtypes=double_first, impl=of_scipy("gammainc"), image=(0, 1), pullback=_terms,
-    )
+# The lower function, from 0 to x, over the whole.
+gammainc: Elemwise = elementwise(
+    name="gammainc", nin=2, dtypes=double_first, impl=of_scipy("gammainc"), image=(0, 1), pullback=_terms
+)
+gammaincc: Elemwise = elementwise(
+    name="gammaincc", nin=2, dtypes=double_first, impl=of_scipy("gammaincc"), image=(0, 1), pullback=_negative_terms
+)
+gammaincinv = elementwise(
+    name="gammaincinv", nin=2, dtypes=double_first, impl=of_scipy("gammaincinv"), image=(0, inf),
+    pullback=_inverse_terms,
 )  # fmt: skip
-gammaincc: Elemwise = Elemwise(
-    ScalarOp(
-        name="gammaincc", nin=2, dtypes=double_first, impl=of_scipy("gammaincc"), image=(0, 1),
-        pullback=_negative_terms,
-    )
+gammainccinv = elementwise(
+    name="gammainccinv", nin=2, dtypes=double_first, impl=of_scipy("gammainccinv"), image=(0, inf),
+    pullback=_upper_inverse_terms,
 )  # fmt: skip
-gammaincinv = Elemwise(
-    ScalarOp(
-        name="gammaincinv", nin=2, dtypes=double_first, impl=of_scipy("gammaincinv"), image=(0, inf),
-        pullback=_inverse_terms,
-    )
+gammainc_by_shape: Elemwise = elementwise(
+    name="gammainc_by_shape", nin=2, dtypes=double_first, body=in_double(_by_shape), image=(-inf, 0),
+    pullback=_shape_terms,
 )  # fmt: skip
-gammainccinv = Elemwise(
-    ScalarOp(
-        name="gammainccinv", nin=2, dtypes=double_first, impl=of_scipy("gammainccinv"), image=(0, inf),
-        pullback=_upper_inverse_terms,
-    )
+_gammainc_by_shape_twice = elementwise(
+    name="gammainc_by_shape_twice", nin=2, dtypes=double_first, body=in_double(_by_shape_twice),
+    pullback=_second_shape_terms,
 )  # fmt: skip
-gammainc_by_shape: Elemwise = Elemwise(
-    ScalarOp(
-        name="gammainc_by_shape", nin=2, dtypes=double_first, body=in_double(_by_shape), image=(-inf, 0),
-        pullback=_shape_terms,
-    )
-)  # fmt: skip
-_gammainc_by_shape_twice = Elemwise(
-    ScalarOp(
-        name="gammainc_by_shape_twice", nin=2, dtypes=double_first, body=in_double(_by_shape_twice),
-        pullback=_second_shape_terms,
-    )
-)  # fmt: skip
-gamma_tail_moment = Elemwise(
-    ScalarOp(
-        name="gamma_tail_moment", nin=3, dtypes=double_first,
-        impl=in_blocks(partial(gamma_tail_integral, np)),
-    )
-)  # fmt: skip
+gamma_tail_moment = elementwise(
+    name="gamma_tail_moment", nin=3, dtypes=double_first, impl=in_blocks(partial(gamma_tail_integral, np))
+)
 
 
 def gammal(k: TensorLike, x: TensorLike) -> TensorVariable:

@@ -10,9 +10,8 @@ import numpy as np
 from treadle.tensor.elementwise.arithmetic import abs_, add, mul, neg, scaled_by, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, lt
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, expm1, log, sigmoid, softplus, sqr
-from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.elementwise.trigonometric import arctanh, cos, sin
 from treadle.tensor.special_functions.scipy_special import of_scipy
 from treadle.tensor.types.dtype_rules import double_first, of_ufunc
@@ -93,37 +92,27 @@ def _numpy_sinc(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.sinc(wide)).astype(x.dtype)
 
 
-logit = Elemwise(
-    ScalarOp(
-        name="logit", body=_logit, impl=of_scipy("logit"), dtypes=double_first, monotone="increasing",
-        inverse="sigmoid", domain=(0, 1), pullback=scaled_by(lambda out, x: true_div(1, mul(x, sub(1, x)))),
-    )
+logit = elementwise(
+    name="logit", body=_logit, impl=of_scipy("logit"), dtypes=double_first, monotone="increasing", inverse="sigmoid",
+    domain=(0, 1), pullback=scaled_by(lambda out, x: true_div(1, mul(x, sub(1, x)))),
 )  # fmt: skip
-log_expit = Elemwise(
-    ScalarOp(
-        # The logarithm of 1 / (1 + exp(-x)).
-        name="log_expit", body=lambda x: neg(softplus(neg(x))), impl=of_scipy("log_expit"),
-        dtypes=double_first, monotone="increasing", image=(-inf, 0),
-        pullback=scaled_by(lambda out, x: sigmoid(neg(x))),
-    )
+# The logarithm of 1 / (1 + exp(-x)).
+log_expit = elementwise(
+    name="log_expit", body=lambda x: neg(softplus(neg(x))), impl=of_scipy("log_expit"), dtypes=double_first,
+    monotone="increasing", image=(-inf, 0), pullback=scaled_by(lambda out, x: sigmoid(neg(x))),
 )  # fmt: skip
-exprel: Elemwise = Elemwise(
-    ScalarOp(
-        # (exp(x) - 1) / x, and 1 at 0.
-        name="exprel", impl=of_scipy("exprel"), dtypes=double_first, monotone="increasing",
-        image=(0, inf), nonzero=True,
-        body=lambda x: switch(eq(x, 0), 1, switch(eq(x, inf), inf, true_div(expm1(x), x))),
-        pullback=scaled_by(lambda out, x: exprel_slope(x)),
-    )
+# (exp(x) - 1) / x, and 1 at 0.
+exprel: Elemwise = elementwise(
+    name="exprel", impl=of_scipy("exprel"), dtypes=double_first, monotone="increasing", image=(0, inf),
+    body=lambda x: switch(eq(x, 0), 1, switch(eq(x, inf), inf, true_div(expm1(x), x))),
+    pullback=scaled_by(lambda out, x: exprel_slope(x)), nonzero=True,
 )  # fmt: skip
-exprel_slope: Elemwise = Elemwise(
-    ScalarOp(name="exprel_slope", body=_exprel_slope, monotone="increasing", image=(0, inf), nonzero=True)
-)
-sinc: Elemwise = Elemwise(
-    ScalarOp(
-        # sin(pi x) / (pi x), and 1 at 0.
-        name="sinc", dtypes=_quotient_dtypes, body=_sinc, impl=_numpy_sinc, parity="even", image=(-0.25, 1),
-        pullback=scaled_by(lambda out, x: sinc_slope(x)),
-    )
+exprel_slope: Elemwise = elementwise(
+    name="exprel_slope", body=_exprel_slope, monotone="increasing", image=(0, inf), nonzero=True,
 )  # fmt: skip
-sinc_slope: Elemwise = Elemwise(ScalarOp(name="sinc_slope", dtypes=_quotient_dtypes, body=_sinc_slope, parity="odd"))
+# sin(pi x) / (pi x), and 1 at 0.
+sinc: Elemwise = elementwise(
+    name="sinc", dtypes=_quotient_dtypes, body=_sinc, impl=_numpy_sinc, parity="even", image=(-0.25, 1),
+    pullback=scaled_by(lambda out, x: sinc_slope(x)),
+)  # fmt: skip
+sinc_slope: Elemwise = elementwise(name="sinc_slope", dtypes=_quotient_dtypes, body=_sinc_slope, parity="odd")
