@@ -14,7 +14,7 @@ from treadle.tensor.indexing.expressions import SYMBOLIC, At, Positions, Span, g
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.shapes.batch_dims import Pair, aligned, batch_ndim, most_batch, refuse_batched
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.dimshuffle import as_dimension, dimshuffle
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
 
@@ -30,13 +30,13 @@ Label = tuple[str, int]
 class Plan(NamedTuple):
     """A vectorised index: the entries and inputs of the new op, and the dimensions of the part that it picks (`order`).
 
-    `wanted` has these in the order of the batch and then of the part that the old index picked.
+    `target` has these in the order of the batch and then of the part that the old index picked.
     """
 
     entries: tuple[Entry, ...]
     inputs: list[TensorVariable]
     order: list[Label]
-    wanted: list[Label]
+    target: list[Label]
 
 
 class Places(NamedTuple):
@@ -79,21 +79,16 @@ def _plan(entries: tuple[Entry, ...], batch: int, own: int, pairs: Sequence[Pair
     core = max((old.type.ndim for old, _ in places.positions), default=0) if has_arrays else 0
     labels: list[Label] = [("b", i) for i in range(batch)]
     arrays: list[Label] = [("c", i) for i in range(core)]
-    wanted = [*labels, *_layout(entries, arrays, core if has_arrays else -1, 0)]
+    target = [*labels, *_layout(entries, arrays, core if has_arrays else -1, 0)]
     if not most_batch(places.positions):
         wide: tuple[Entry, ...] = (*[Span()] * own, *entries)
         order = _layout(wide, arrays, core if has_arrays else -1, own)
-        return Plan(wide, [new for _, new in pairs], order, wanted)
+        return Plan(wide, [new for _, new in pairs], order, target)
     array_entries, inputs = _as_positions(entries, pairs, batch, core)
-    ranges = [dimshuffle(arange(shape_i(x, d)), *_one_dimension(batch - own + d, batch + core)) for d in range(own)]
+    ranges = [as_dimension(arange(shape_i(x, d)), batch - own + d, batch + core) for d in range(own)]
     picked: tuple[Entry, ...] = (*[Positions()] * own, *array_entries)
     order = _layout(picked, [*labels, *arrays], batch + core, 0)
-    return Plan(picked, [*ranges, *inputs], order, wanted)
-
-
-def _one_dimension(at: int, ndim: int) -> list[int | str]:
-    """Return the order that makes a vector dimension `at` of a tensor of some rank."""
-    return [0 if d == at else NEW for d in range(ndim)]
+    return Plan(picked, [*ranges, *inputs], order, target)
 
 
 def _as_positions(
@@ -118,9 +113,9 @@ def _as_positions(
     return arrays, inputs
 
 
-def _permuted(x: TensorVariable, order: Sequence[Label], wanted: Sequence[Label]) -> TensorVariable:
+def _permuted(x: TensorVariable, order: Sequence[Label], target: Sequence[Label]) -> TensorVariable:
     """Bring the dimensions of a tensor from one order to another."""
-    return dimshuffle(x, *(order.index(label) for label in wanted))
+    return dimshuffle(x, *(order.index(label) for label in target))
 
 
 def vectorize_take(op: Subtensor | AdvancedSubtensor, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
@@ -129,7 +124,7 @@ def vectorize_take(op: Subtensor | AdvancedSubtensor, node: TensorNode, *inputs:
     own = batch_ndim(*pairs[0])
     plan = _plan(op.entries, most_batch(pairs), own, pairs[1:], inputs[0])
     kind = AdvancedSubtensor if any(isinstance(e, Positions) for e in plan.entries) else Subtensor
-    return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.order, plan.wanted)
+    return _permuted(kind(plan.entries)(inputs[0], *plan.inputs), plan.order, plan.target)
 
 
 def vectorize_put(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
@@ -138,8 +133,8 @@ def vectorize_put(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode, *in
     batch = most_batch(pairs)
     x = spread_all(pairs)[0]
     plan = _plan(op.entries, batch, batch, pairs[2:], x)
-    values = aligned(*pairs[1], batch, len(plan.wanted) - batch)
-    values = _permuted(values, plan.wanted, plan.order)
+    values = aligned(*pairs[1], batch, len(plan.target) - batch)
+    values = _permuted(values, plan.target, plan.order)
     kind = AdvancedIncSubtensor if any(isinstance(e, Positions) for e in plan.entries) else IncSubtensor
     written: TensorVariable = kind(plan.entries, op.set)(x, values, *plan.inputs)
     return written

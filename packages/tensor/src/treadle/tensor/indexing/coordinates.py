@@ -21,7 +21,7 @@ from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.joins.joining import stack
 from treadle.tensor.reductions.reduction import all_
 from treadle.tensor.shapes.broadcasting import broadcast_to, ones
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.dimshuffle import as_dimension
 from treadle.tensor.shapes.shape import LENGTH, as_lengths, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
@@ -60,17 +60,17 @@ def unravel_index(indices: TensorLike, shape: TensorLike, order: str = "C") -> t
     """
     dims = as_lengths("unravel_index: shape", shape)
     fortran = as_choice("unravel_index: order", order, ("C", "F")) == "F"
-    rest = cast(as_positions("unravel_index", indices), LENGTH)
+    remainder = cast(as_positions("unravel_index", indices), LENGTH)
     total: TensorVariable | int = 1
     for n in dims:
         total = mul(total, n)
-    rest = _inside(rest, total, "a position is out of bounds for a tensor of this shape")
+    remainder = _inside(remainder, total, "a position is out of bounds for a tensor of this shape")
     positions = []
     for n in dims[:0:-1] if not fortran else dims[:-1]:
-        positions.append(mod(rest, n))
-        rest = floor_div(rest, n)
+        positions.append(mod(remainder, n))
+        remainder = floor_div(remainder, n)
     if dims:
-        positions.append(rest)
+        positions.append(remainder)
     return tuple(positions if fortran else reversed(positions))
 
 
@@ -98,12 +98,12 @@ def ravel_multi_index(
     lengths = as_lengths(f"{what}: dims", dims)
     fortran = as_choice(f"{what}: order", order, ("C", "F")) == "F"
     if isinstance(multi_index, Variable | np.ndarray):
-        whole = as_tensor_variable(multi_index)
+        table = as_tensor_variable(multi_index)
         parts: list[TensorLike] = (
-            [whole[d] for d in range(len(lengths))] if whole.type.shape[:1] in {(None,), (len(lengths),)} else []
+            [table[d] for d in range(len(lengths))] if table.type.shape[:1] in {(None,), (len(lengths),)} else []
         )
     else:
-        parts = as_items(f"{what}: multi_index", multi_index)  # type: ignore[arg-type]  # refuses what is no sequence
+        parts = as_items(f"{what}: multi_index", multi_index)  # type: ignore[arg-type]  # refuses anything but a sequence
     if len(parts) != len(lengths):
         msg = f"{what}: positions for each of {len(lengths)} dimensions are needed, got {text_of(multi_index)}."
         raise ShapeError(msg)
@@ -169,9 +169,7 @@ def indices(
     """
     dims = as_lengths("indices: dimensions", dimensions)
     name = TensorType(dtype).dtype
-    open_grid = [
-        dimshuffle(cast(arange(n), name), *(0 if e == d else NEW for e in range(len(dims)))) for d, n in enumerate(dims)
-    ]
+    open_grid = [as_dimension(cast(arange(n), name), d, len(dims)) for d, n in enumerate(dims)]
     if as_flag("indices: sparse", sparse):
         return tuple(open_grid)
     if not dims:

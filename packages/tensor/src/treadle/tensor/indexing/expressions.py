@@ -175,7 +175,7 @@ def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[l
     """
     remaining = iter(inputs)
 
-    def shown(bound: Bound) -> list[str | Operand]:
+    def pieces(bound: Bound) -> list[str | Operand]:
         if bound is None:
             return []
         return [Operand(next(remaining)) if isinstance(bound, Symbolic) else str(bound)]
@@ -183,10 +183,10 @@ def index_pieces(entries: Sequence[Entry], inputs: Sequence[Variable]) -> list[l
     items: list[list[str | Operand]] = []
     for entry in entries:
         if isinstance(entry, At):
-            items.append(shown(entry.value))
+            items.append(pieces(entry.value))
         elif isinstance(entry, Span):
-            item = [*shown(entry.start), ":", *shown(entry.stop)]
-            items.append(item if entry.step is None else [*item, ":", *shown(entry.step)])
+            item = [*pieces(entry.start), ":", *pieces(entry.stop)]
+            items.append(item if entry.step is None else [*item, ":", *pieces(entry.step)])
         else:
             items.append([Operand(next(remaining))])
     while len(items) > 1 and items[-1] == [":"]:
@@ -295,18 +295,18 @@ class _Parser:
     def _picked_by(self, mask: TensorVariable) -> list[TensorVariable]:
         """Return the positions that a mask picks; it is checked against the next dimensions at run time if need be."""
         first = len(self.entries)
-        for d, wanted in enumerate(mask.type.shape):
-            self._checked_length(wanted, first + d)
+        for d, n in enumerate(mask.type.shape):
+            self._checked_length(n, first + d)
         mask = CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
         return tensors(Nonzero().make_node(mask).outputs)
 
-    def _checked_length(self, wanted: int | None, dim: int) -> int | None:
+    def _checked_length(self, length: int | None, dim: int) -> int | None:
         """Return the length of a mask, which is checked at run time."""
-        n = self.x.type.shape[dim]
-        if wanted is None or n is None or n == wanted:
-            return wanted
+        own = self.x.type.shape[dim]
+        if length is None or own is None or own == length:
+            return length
         msg = (
-            f"indexing: a mask of length {wanted} is given for dimension {dim} of length {n} of {self.x}. Make them "
+            f"indexing: a mask of length {length} is given for dimension {dim} of length {own} of {self.x}. Make them "
             "equal."
         )
         raise IndexingError(msg)
@@ -321,12 +321,12 @@ class _Parser:
         spans = iter(own)
         others = [None if k is _NEW_AXIS else next(spans) for k in self.kinds if k in {_NEW_AXIS, _SLICE}]
         place = _place(self.kinds)
-        wanted = [*others[:place], *arrays, *others[place:]]
+        result = [*others[:place], *arrays, *others[place:]]
         # The op places the arrays by its entries alone, of which single positions beside arrays are some.
         indexed = [i for i, e in enumerate(self.entries) if not isinstance(e, Span)]
         place = _first_of_row(indexed)
         current = [*own[:place], *arrays, *own[place:]]
-        return tuple(NEW if label is None else current.index(label) for label in wanted)
+        return tuple(NEW if label is None else current.index(label) for label in result)
 
 
 def _place(kinds: Sequence[str]) -> int:
@@ -345,7 +345,7 @@ def _bound(what: str, b: Given, inputs: list[TensorVariable], error: type[Except
     known = as_index(b)
     if known is not None:
         return known
-    var = None if isinstance(b, str | bytes) else as_tensor_variable(b)  # type: ignore[arg-type]  # refuses what is none
+    var = None if isinstance(b, str | bytes) else as_tensor_variable(b)  # type: ignore[arg-type]  # refuses anything else
     if var is None or var.ndim != 0 or var.type.numpy_dtype.kind not in "iu":
         of = "" if var is None else f" of type {var.type}"
         msg = f"indexing: {what} must be an integer scalar, got {text_of(b)}{of}. Cast it to int64."
@@ -390,7 +390,7 @@ def _resolved(item: Given) -> _Item:
 def _converted(item: Given) -> _Item:
     """Return an array, a sequence, or something that is neither."""
     try:
-        var = as_tensor_variable(item)  # type: ignore[arg-type]  # refuses what is none
+        var = as_tensor_variable(item)  # type: ignore[arg-type]  # refuses anything else
     except TensorTypeError as error:
         msg = f"indexing: integers, slices, None, ... and integer arrays are indices, got {text_of(item)} ({error})"
         raise IndexingError(msg) from error
@@ -425,18 +425,18 @@ def _array(var: TensorVariable) -> _Arrays | _Mask:
 
 
 def parse(x: TensorVariable, args: Given) -> Index:
-    """Return the index expression ``x[args]`` parsed; refuse one that is known not to fit, or is no index."""
+    """Return the index expression ``x[args]`` parsed; refuse one that is known not to fit, or is not an index."""
     pieces: tuple[Given, ...] = args if isinstance(args, tuple) else (args,)
     items = [_resolved(item) for item in pieces]
-    taken = sum(map(_dimensions_of, items))
-    if taken > x.ndim:
-        msg = f"indexing: {taken} indices are too many for a tensor of rank {x.ndim}. Leave some out."
+    count = sum(map(_dimensions_of, items))
+    if count > x.ndim:
+        msg = f"indexing: {count} indices are too many for a tensor of rank {x.ndim}. Leave some out."
         raise IndexingError(msg)
     ellipses = [at for at, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
         msg = "indexing: an index can hold one ellipsis (...) only."
         raise IndexingError(msg)
-    full = [slice(None)] * (x.ndim - taken)
+    full = [slice(None)] * (x.ndim - count)
     parser = _Parser(x)
     for item in items:
         if item is not Ellipsis:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Variable, as_flag
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_items
 from treadle.tensor.control.assertion import CheckAndRaise
 from treadle.tensor.elementwise.arithmetic import maximum, minimum, mod, sub
@@ -19,7 +19,7 @@ from treadle.tensor.indexing.indexing import set_subtensor, subtensor
 from treadle.tensor.indexing.masks import nonzero
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.shapes.broadcasting import zeros_like
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
+from treadle.tensor.shapes.dimshuffle import NEW, as_dimension, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, flatten, reshape, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
 
@@ -54,12 +54,10 @@ def as_positions(what: str, indices: TensorLike) -> TensorVariable:
 def in_bounds(positions: TensorVariable, n: TensorLike, mode: str) -> TensorVariable:
     """Return positions brought into a dimension of length n as a mode says; unchanged for ``"raise"``."""
     if mode == "wrap":
-        wrapped: TensorVariable = mod(positions, n)
-        return wrapped
+        return mod(positions, n)
     if mode == "clip":
         # The largest comes first, so that no position of an unsigned dtype meets a negative number.
-        clipped: TensorVariable = minimum(maximum(cast(positions, LENGTH), 0), sub(n, 1))
-        return clipped
+        return minimum(maximum(cast(positions, LENGTH), 0), sub(n, 1))
     return positions
 
 
@@ -83,7 +81,7 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     AxisError
         If the axis is out of range.
     IndexingError
-        If a position is no integer, or known to be out of bounds.
+        If a position is not an integer, or known to be out of bounds.
     """
     var = as_tensor_variable(a)
     chosen = as_choice("take: mode", mode, MODES)
@@ -94,7 +92,7 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
         at = normalize_axis("take", axis, var.ndim)
     if chosen != "raise":
         positions = in_bounds(positions, shape_i(var, at), chosen)
-    return subtensor(var, (*(slice(None) for _ in range(at)), positions))
+    return subtensor(var, at_axis(at, positions))
 
 
 def _along(what: str, arr: TensorLike, indices: TensorLike, axis: int | None) -> TensorVariable:
@@ -116,10 +114,7 @@ def _along(what: str, arr: TensorLike, indices: TensorLike, axis: int | None) ->
         )
         raise ShapeError(msg)
     ndim = var.ndim
-    index = [
-        positions if d == at else dimshuffle(arange(shape_i(var, d)), *(0 if e == d else NEW for e in range(ndim)))
-        for d in range(ndim)
-    ]
+    index = [positions if d == at else as_dimension(arange(shape_i(var, d)), d, ndim) for d in range(ndim)]
     return subtensor(var, tuple(index))
 
 
@@ -184,7 +179,7 @@ def choose(a: TensorLike, choices: Sequence[TensorLike] | TensorLike, mode: str 
             msg = f"choose: choices must be a sequence or have a dimension of them, got {table} of rank 0."
             raise ShapeError(msg)
         return _choose_from(which, table, how)
-    tensors = [as_tensor_variable(x) for x in as_items("choose: choices", choices)]  # type: ignore[arg-type]  # refuses what is no sequence
+    tensors = [as_tensor_variable(x) for x in as_items("choose: choices", choices)]  # type: ignore[arg-type]  # refuses anything but a sequence
     if not tensors:
         msg = "choose: there is nothing to choose from. Pass one tensor at least."
         raise ShapeError(msg)
@@ -213,9 +208,7 @@ def _choose_from(which: TensorVariable, table: TensorVariable, how: str) -> Tens
     lacking = ndim - (table.ndim - 1)
     wide = dimshuffle(table, 0, *[NEW] * lacking, *range(1, table.ndim))
     index = [dimshuffle(number, *[NEW] * (ndim - which.ndim), *range(which.ndim))]
-    index += [
-        dimshuffle(arange(shape_i(wide, d + 1)), *(0 if e == d else NEW for e in range(ndim))) for d in range(ndim)
-    ]
+    index += [as_dimension(arange(shape_i(wide, d + 1)), d, ndim) for d in range(ndim)]
     return subtensor(wide, tuple(index))
 
 
@@ -291,8 +284,7 @@ def piecewise(
     result = value(functions.pop()) if len(functions) > len(conditions) else zeros_like(var)
     for condition, function in zip(conditions, functions, strict=True):
         result = switch(condition, value(function), result)
-    whole: TensorVariable = second(var, result)
-    return whole
+    return second(var, result)
 
 
 # Index arrays
@@ -310,7 +302,7 @@ def ix_(*args: TensorLike) -> tuple[TensorVariable, ...]:
             msg = f"ix_: vectors are needed, got {vector} of rank {vector.ndim}. Flatten it."
             raise ShapeError(msg)
         positions = nonzero(vector)[0] if vector.dtype == "bool" else as_positions("ix_", arg)
-        index_arrays.append(dimshuffle(positions, *(0 if d == k else NEW for d in range(len(args)))))
+        index_arrays.append(as_dimension(positions, k, len(args)))
     return tuple(index_arrays)
 
 
@@ -318,11 +310,9 @@ def inverse_permutation(perm: TensorLike) -> TensorVariable:
     """Return the permutation that undoes another one, for each vector along the last dimension."""
     var = as_positions("inverse_permutation", perm)
     numbers = cast(arange(shape_i(var, -1)), var.dtype)
-    return put_along_axis(zeros_like(var), var, numbers, -1) if var.ndim > 1 else _put_back(var, numbers)
-
-
-def _put_back(perm: TensorVariable, numbers: TensorVariable) -> TensorVariable:
-    return set_subtensor(subtensor(zeros_like(perm), perm), numbers)
+    if var.ndim > 1:
+        return put_along_axis(zeros_like(var), var, numbers, -1)
+    return set_subtensor(subtensor(zeros_like(var), var), numbers)
 
 
 def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) -> TensorVariable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
@@ -64,8 +64,8 @@ def advanced_shape(
     """Return the static shape of ``x[entries]`` for slices and index arrays."""
     plan = gather_plan(entries, [t.ndim for t in arrays])
     middle = broadcast_static("indexing", [(1,) * (plan.array_ndim - t.ndim) + t.shape for t in arrays])
-    rest = basic_shape(entries, shape)
-    return (*rest[: plan.place], *middle, *rest[plan.place :])
+    sliced = basic_shape(entries, shape)
+    return (*sliced[: plan.place], *middle, *sliced[plan.place :])
 
 
 class _Indexed(TensorOp):
@@ -73,10 +73,17 @@ class _Indexed(TensorOp):
 
     entries: tuple[Entry, ...]
     _output_type_depends_on_input_value = True
+    # Position of the first index input.
+    _first_index: ClassVar[int]
+
+    @property
+    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
+        """Positions of the bounds of slices, which decide the result's shape."""
+        return bound_inputs(self.entries, self._first_index)
 
     @property
     def idx_list(self) -> tuple[Entry, ...]:
-        """The entries, which `indices_from_subtensor` and the other functions of that kind take."""
+        """The entries, as functions such as `indices_from_subtensor` take them."""
         return self.entries
 
     def _result_shape(self, x: Variable, parts: Sequence[Variable]) -> tuple[int | None, ...]:
@@ -113,6 +120,7 @@ class _Take(_Indexed):
 
     linear = "jointly"
     smooth_count = 1
+    _first_index = 1
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
@@ -124,25 +132,35 @@ class _Take(_Indexed):
         """Return the lengths of the slices; among them those of the arrays, broadcast."""
         parts = iter(node.inputs[1:])
         each: list[Sequence[Length]] = []
-        rest: list[Length | None] = []
+        sliced: list[Length | None] = []
         for entry, n in zip(self.entries, shapes.of(node.inputs[0]), strict=True):
             if isinstance(entry, Positions):
                 each.append(shapes.of(next(parts)))
             elif isinstance(entry, Span):
-                rest.append(shapes.sliced(entry, n, parts))
+                sliced.append(shapes.sliced(entry, n, parts))
             elif entry.value is SYMBOLIC:
                 next(parts)
         if not each:
-            return rest
+            return sliced
         plan = gather_plan(self.entries, [len(own) for own in each])
         padded = [[shapes.fixed(1)] * (plan.array_ndim - len(own)) + list(own) for own in each]
         middle = [shapes.broadcast(own) for own in zip(*padded, strict=True)]
-        return [*rest[: plan.place], *middle, *rest[plan.place :]]
+        return [*sliced[: plan.place], *middle, *sliced[plan.place :]]
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x[1:, i]``."""
         x, *parts = node.inputs
         return Form.index(x, index_pieces(self.entries, parts))
+
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
+        """Add the cotangent into zeros at the same places."""
+        x, *parts = inputs
+        put = AdvancedIncSubtensor if isinstance(self, AdvancedSubtensor) else IncSubtensor
+        return [put(self.entries, set=False)(zeros_like(x), cotangents[0], *parts), *(None for _ in parts)]
+
+    def __str__(self) -> str:
+        """Show the index."""
+        return f"{type(self).__name__}{{{self._text()}}}"
 
 
 @static_op
@@ -158,11 +176,6 @@ class Subtensor(_Take):
     entries: tuple[Entry, ...]
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
-
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
-        """Positions of the bounds of slices, which decide the result's shape."""
-        return bound_inputs(self.entries, 1)
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Index with NumPy."""
@@ -182,16 +195,6 @@ class Subtensor(_Take):
         except (IndexError, ValueError):
             return None
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Put the cotangent into zeros at the same place."""
-        x, *parts = inputs
-        back = IncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
-        return [back, *(None for _ in parts)]
-
-    def __str__(self) -> str:
-        """Show the index."""
-        return f"Subtensor{{{self._text()}}}"
-
 
 @static_op
 class AdvancedSubtensor(_Take):
@@ -205,24 +208,9 @@ class AdvancedSubtensor(_Take):
 
     entries: tuple[Entry, ...]
 
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
-        """Positions of the bounds of slices."""
-        return bound_inputs(self.entries, 1)
-
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Index with NumPy."""
         output_storage[0][0] = np.array(inputs[0][filled_index(self.entries, inputs[1:], inputs[0].shape)])
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Add the cotangent into zeros at the same places."""
-        x, *parts = inputs
-        back = AdvancedIncSubtensor(self.entries, set=False)(zeros_like(x), cotangents[0], *parts)
-        return [back, *(None for _ in parts)]
-
-    def __str__(self) -> str:
-        """Show the index."""
-        return f"AdvancedSubtensor{{{self._text()}}}"
 
 
 class _Put(_Indexed, ChangesPart):
@@ -231,7 +219,7 @@ class _Put(_Indexed, ChangesPart):
     linear = "jointly"
     linear_count = 2
     smooth_count = 2
-
+    _first_index = 2
     inplace_pass = "write_in_place"
 
     set: bool
@@ -312,14 +300,36 @@ class _Put(_Indexed, ChangesPart):
         part = Form.index(x, index_pieces(self.entries, parts))
         return Form([f"{name}(", *part.parts, ", ", Operand(y), ")"])
 
-    def _pullback(self, take: _Take, inputs: Sequence[Variable], ct: Variable) -> Sequence[Variable | None]:
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Write with NumPy, into a copy unless the op works in place."""
+        x, y, *parts = inputs
+        result = x if self.inplace and x.flags.writeable else x.copy()
+        index = filled_index(self.entries, parts, x.shape)
+        arrays = self._arrays(parts)
+        if self.set:
+            result[index] = y
+        elif arrays:
+            add_at(result, index, y, sum(isinstance(e, Span) for e in self.entries) + max(a.ndim for a in arrays))
+        else:
+            result[index] += y
+        output_storage[0][0] = result
+
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
+        """Read the values' part of the cotangent; what is left flows to the tensor."""
         x, y, *parts = tensors(inputs)
+        take = (AdvancedSubtensor if isinstance(self, AdvancedIncSubtensor) else Subtensor)(self.entries)
+        (ct,) = cotangents
         to_x, part = ct, take(ct, *parts)
         if self.set:
             to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
             if isinstance(take, AdvancedSubtensor):
                 part = standing(part, x, self.entries, self._arrays(parts), type(take), type(self))
         return [to_x, sum_to(part, y), *(None for _ in parts)]
+
+    def __str__(self) -> str:
+        """Show the index."""
+        name = type(self).__name__
+        return f"{name.replace('Inc', 'Set') if self.set else name}{{{self._text()}}}{',inplace' * self.inplace}"
 
 
 @static_op
@@ -340,30 +350,6 @@ class IncSubtensor(_Put):
     set: bool
     inplace: bool = False
 
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
-        """Positions of the bounds of slices."""
-        return bound_inputs(self.entries, 2)
-
-    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
-        """Write with NumPy, into a copy unless the op works in place."""
-        x, y, *parts = inputs
-        result = x if self.inplace and x.flags.writeable else x.copy()
-        index = filled_index(self.entries, parts)
-        if self.set:
-            result[index] = y
-        else:
-            result[index] += y
-        output_storage[0][0] = result
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Read the values' part of the cotangent; the rest flows to the tensor."""
-        return self._pullback(Subtensor(self.entries), inputs, cotangents[0])
-
-    def __str__(self) -> str:
-        """Show the index."""
-        return f"{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}{',inplace' * self.inplace}"
-
 
 @static_op
 class AdvancedIncSubtensor(_Put):
@@ -383,33 +369,6 @@ class AdvancedIncSubtensor(_Put):
     entries: tuple[Entry, ...]
     set: bool
     inplace: bool = False
-
-    @property
-    def static_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the entries
-        """Positions of the bounds of slices."""
-        return bound_inputs(self.entries, 2)
-
-    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
-        """Write with NumPy, into a copy unless the op works in place."""
-        x, y, *parts = inputs
-        result = x if self.inplace and x.flags.writeable else x.copy()
-        index = filled_index(self.entries, parts, x.shape)
-        if self.set:
-            result[index] = y
-        else:
-            add_at(result, index, y, self._part_ndim(parts))
-        output_storage[0][0] = result
-
-    def _part_ndim(self, parts: Sequence[np.ndarray]) -> int:
-        return sum(isinstance(e, Span) for e in self.entries) + max(a.ndim for a in self._arrays(parts))
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Read the values' part of the cotangent; the rest flows to the tensor."""
-        return self._pullback(AdvancedSubtensor(self.entries), inputs, cotangents[0])
-
-    def __str__(self) -> str:
-        """Show the index."""
-        return f"Advanced{'Set' if self.set else 'Inc'}Subtensor{{{self._text()}}}{',inplace' * self.inplace}"
 
 
 def _all_positions(
@@ -438,7 +397,7 @@ def subtensor(x: TensorLike, args: Index) -> TensorVariable:
     IndexingError
         If the index is not understood or known to be out of bounds.
     TensorTypeError
-        If a bound of a slice is no integer.
+        If a bound of a slice is not an integer.
     """
     var = as_tensor_variable(x)
     if var.owner is not None and isinstance(var.owner.op, Shape) and isinstance(args, int):
@@ -466,7 +425,7 @@ def _taken_from(
 ) -> tuple[TensorVariable, tuple[Entry, ...], Sequence[TensorVariable], tuple[int | str, ...]] | None:
     """Return what an indexed tensor was indexed from, entries and inputs of the index, and the order of dimensions.
 
-    None if the tensor is no index of another one.
+    None if the tensor is not an index of another one.
     """
     node = part.owner
     order: tuple[int | str, ...] = tuple(range(part.ndim))

@@ -56,5 +56,4 @@ def write_by_mask(
         inside = range(first, first + mask.ndim)
         y = broadcast_to(y, [1 if d in inside else shape_i(x, d) for d in own])
     chosen = dimshuffle(mask, *range(mask.ndim), *[NEW] * after)
-    result: TensorVariable = switch(chosen, y if set_ else add(x, y), x)
-    return result
+    return switch(chosen, y if set_ else add(x, y), x)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
 from treadle.graph import as_flag
-from treadle.tensor.arguments.axes import normalize_axis
+from treadle.tensor.arguments.axes import at_axis, normalize_axis
 from treadle.tensor.elementwise.arithmetic import add, floor_div, maximum, mod
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import lt, neq
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
+    Fill: TypeAlias = "TensorLike | Sequence[TensorLike]"
+
 __all__ = [
     "argwhere", "compress", "extract", "flatnonzero", "nonzero", "nonzero_values", "place", "putmask",
 ]  # fmt: skip
@@ -36,46 +38,29 @@ __all__ = [
 def as_mask(a: TensorLike) -> TensorVariable:
     """Return whether elements are not zero."""
     var = as_tensor_variable(a)
-    mask: TensorVariable = var if var.dtype == "bool" else neq(var, np.zeros((), var.dtype))
-    return mask
+    return var if var.dtype == "bool" else neq(var, np.zeros((), var.dtype))
 
 
 @overload
 def nonzero(
-    a: TensorLike,
-    return_matrix: Literal[False] = False,
-    *,
-    size: TensorLike | None = None,
-    fill_value: TensorLike | Sequence[TensorLike] = 0,
+    a: TensorLike, return_matrix: Literal[False] = False, *, size: TensorLike | None = None, fill_value: Fill = 0
 ) -> tuple[TensorVariable, ...]: ...
 
 
 @overload
 def nonzero(
-    a: TensorLike,
-    return_matrix: Literal[True],
-    *,
-    size: TensorLike | None = None,
-    fill_value: TensorLike | Sequence[TensorLike] = 0,
+    a: TensorLike, return_matrix: Literal[True], *, size: TensorLike | None = None, fill_value: Fill = 0
 ) -> TensorVariable: ...
 
 
 @overload
 def nonzero(
-    a: TensorLike,
-    return_matrix: bool,
-    *,
-    size: TensorLike | None = None,
-    fill_value: TensorLike | Sequence[TensorLike] = 0,
+    a: TensorLike, return_matrix: bool, *, size: TensorLike | None = None, fill_value: Fill = 0
 ) -> tuple[TensorVariable, ...] | TensorVariable: ...
 
 
 def nonzero(
-    a: TensorLike,
-    return_matrix: bool = False,
-    *,
-    size: TensorLike | None = None,
-    fill_value: TensorLike | Sequence[TensorLike] = 0,
+    a: TensorLike, return_matrix: bool = False, *, size: TensorLike | None = None, fill_value: Fill = 0
 ) -> tuple[TensorVariable, ...] | TensorVariable:
     """Return the positions of the elements that are not zero, a vector for each dimension (as numpy.nonzero).
 
@@ -122,14 +107,14 @@ def _first_positions(mask: TensorVariable, size: TensorLike, fills: Sequence[Ten
         msg = f"nonzero: one fill_value, or one for each of {mask.ndim} dimensions is needed, got {len(fills)}."
         raise ShapeError(msg)
     flat = flatten(mask)
-    rest = first_true(flat, size)
-    there = lt(rest, shape_i(flat, 0))
+    position = first_true(flat, size)
+    exists = lt(position, shape_i(flat, 0))
     positions: list[TensorVariable] = []
     for d in range(mask.ndim - 1, -1, -1):
         # A dimension of length 0 has no positions, but must not be divided by.
         n = maximum(shape_i(mask, d), 1)
-        positions.insert(0, switch(there, mod(rest, n) if d else rest, cast(fills[d], LENGTH)))
-        rest = floor_div(rest, n)
+        positions.insert(0, switch(exists, mod(position, n) if d else position, cast(fills[d], LENGTH)))
+        position = floor_div(position, n)
     return positions
 
 
@@ -172,7 +157,7 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
     if axis is None:
         return subtensor(flatten(var), nonzero(mask))
     at = normalize_axis("compress", axis, var.ndim)
-    return subtensor(var, (*(slice(None) for _ in range(at)), nonzero(mask)[0]))
+    return subtensor(var, at_axis(at, nonzero(mask)[0]))
 
 
 def extract(condition: TensorLike, arr: TensorLike) -> TensorVariable:
@@ -209,8 +194,7 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
         flat = flatten(replacements)
         at = mod(arange(var.size), shape_i(flat, 0))
         replacements = reshape(subtensor(flat, at), var.shape)
-    result: TensorVariable = switch(chosen, replacements, var)
-    return result
+    return switch(chosen, replacements, var)
 
 
 def _of_shape(what: str, mask: TensorVariable, x: TensorVariable) -> TensorVariable:
@@ -221,6 +205,3 @@ def _of_shape(what: str, mask: TensorVariable, x: TensorVariable) -> TensorVaria
         msg = f"{what}: a mask of shape {mask.type.shape} does not fit a tensor of shape {x.type.shape}."
         raise ShapeError(msg)
     return mask if mask is x else reshape(mask, x.shape, ndim=x.ndim)
-
-
-# Indexing by masks

@@ -1,4 +1,4 @@
-"""What writes at arrays of positions leave standing, where positions are repeated: the gradient of the values."""
+"""Gradients of the values written at arrays of positions: where positions repeat, only the last value remains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.indexing.expressions import Positions, Span
 from treadle.tensor.indexing.ranges import ARange, arange
 from treadle.tensor.indexing.searching import Nonzero
-from treadle.tensor.lengths.numbers import number, times
+from treadle.tensor.lengths.numbers import product
 from treadle.tensor.shapes.broadcasting import zeros
 from treadle.tensor.shapes.shape import LENGTH, lengths, reshape, shape_i
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from treadle.graph import Op, Variable
     from treadle.tensor.indexing.expressions import Entry
-    from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorVariable
 
 
@@ -41,19 +40,15 @@ def standing(
     written_into = [shape_i(x, d) for d, entry in enumerate(entries) if isinstance(entry, Positions)]
     if _all_apart(arrays, [x.type.shape[d] for d, entry in enumerate(entries) if isinstance(entry, Positions)]):
         return part
-    # Slices pick no element twice: a single place of theirs tells all.
+    # Slices pick no element twice: one position along each is enough.
     places = iter(written_into)
     board = zeros([next(places) if isinstance(e, Positions) else 1 for e in entries], LENGTH)
     index = tuple(e if isinstance(e, Positions) else Span() for e in entries)
     picked: TensorVariable = take(index)(board, *arrays)
-    count: Number = 1
-    for n in lengths(picked):
-        count = times(count, number(n))
-    numbers = reshape(arange(count), picked.shape)
+    numbers = reshape(arange(product(lengths(picked))), picked.shape)
     written = put(index, set=True)(board, numbers, *arrays)
     won = eq(take(index)(written, *arrays), numbers)
-    result: TensorVariable = switch(won, part, 0)
-    return result
+    return switch(won, part, 0)
 
 
 def _all_apart(arrays: Sequence[TensorVariable], lengths: Sequence[int | None]) -> bool:

@@ -40,17 +40,17 @@ class CheckMask(Discrete, TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
-        mask, *wanted = (self.as_input(v) for v in inputs)
-        if mask.dtype != "bool" or mask.ndim < len(wanted):
-            msg = f"{self}: a boolean mask of rank {len(wanted)} or more is needed, got {mask} of type {mask.type}."
+        mask, *lengths = (self.as_input(v) for v in inputs)
+        if mask.dtype != "bool" or mask.ndim < len(lengths):
+            msg = f"{self}: a boolean mask of rank {len(lengths)} or more is needed, got {mask} of type {mask.type}."
             raise IndexingError(msg)
-        return Apply(self, [mask, *wanted], [mask.type.make_variable()])
+        return Apply(self, [mask, *lengths], [mask.type.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Compare the lengths."""
-        mask, *wanted = inputs
-        batch = mask.ndim - len(wanted)
-        for d, (n, length) in enumerate(zip(mask.shape[batch:], wanted, strict=True)):
+        mask, *lengths = inputs
+        batch = mask.ndim - len(lengths)
+        for d, (n, length) in enumerate(zip(mask.shape[batch:], lengths, strict=True)):
             if n != length:
                 msg = f"a mask of length {n} in its dimension {d} is given for a dimension of length {int(length)}"
                 raise IndexError(msg)
@@ -199,18 +199,19 @@ class BinCount(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node."""
-        taken = [self.as_input(v) for v in inputs]
-        wanted = [(LENGTH, 1), (LENGTH, 0), ("float64", 1)][: 3 if self.weighted else 2]
-        if [(v.dtype, v.ndim) for v in taken] != wanted:
-            msg = f"{self}: inputs of dtype and rank {wanted} are needed, got {', '.join(str(v.type) for v in taken)}."
+        variables = [self.as_input(v) for v in inputs]
+        expected = [(LENGTH, 1), (LENGTH, 0), ("float64", 1)][: 3 if self.weighted else 2]
+        if [(v.dtype, v.ndim) for v in variables] != expected:
+            types = ", ".join(str(v.type) for v in variables)
+            msg = f"{self}: inputs of dtype and rank {expected} are needed, got {types}."
             raise TensorTypeError(msg)
-        lengths = {v.type.shape[0] for v in taken if v.ndim} - {None}
+        lengths = {v.type.shape[0] for v in variables if v.ndim} - {None}
         if len(lengths) > 1:
             msg = f"bincount: as many weights as integers are needed, got vectors of {sorted(map(int, lengths))}."  # type: ignore[arg-type]  # None is left out
             raise ShapeError(msg)
-        length = known_value(taken[1]) if self.bounded else None
+        length = known_value(variables[1]) if self.bounded else None
         kind = TensorType("float64" if self.weighted else LENGTH, (length,))
-        return Apply(self, taken, [kind.make_variable()])
+        return Apply(self, variables, [kind.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Count with NumPy."""

@@ -25,8 +25,18 @@ if TYPE_CHECKING:
 __all__ = ["MakeSlice", "SliceBounds", "make_slice"]
 
 
+class _OfSlices(Discrete, Op):
+    """Base of ops that take or make slices."""
+
+    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
+        """Return the node anew: its numbers must be the same for the whole batch."""
+        pairs = ((a, b) for a, b in zip(node.inputs, inputs, strict=True) if isinstance(a.type, TensorType))
+        refuse_batched(pairs, "the bounds of slices")  # type: ignore[arg-type]  # tensors
+        return self.make_node(*inputs)
+
+
 @static_op
-class MakeSlice(Discrete, Op):
+class MakeSlice(_OfSlices):
     """A slice from start, stop and step: integers, integer scalars or None."""
 
     def make_node(self, *inputs: object) -> Apply:
@@ -44,32 +54,15 @@ class MakeSlice(Discrete, Op):
         """Make the slice."""
         output_storage[0][0] = slice(*(None if x is None else int(x) for x in inputs))
 
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
-        """Make the slice anew; its bounds must be the same for the whole batch.
-
-        Raises
-        ------
-        VectorizeError
-            If a bound has batch dimensions.
-        """
-        _refuse_batch(node, inputs)
-        return self.make_node(*inputs)
-
 
 make_slice = alias(MakeSlice(), "make_slice")
-
-
-def _refuse_batch(node: Apply, inputs: Sequence[Variable]) -> None:
-    """Refuse numbers that differ along a batch."""
-    pairs = zip(node.inputs, inputs, strict=True)
-    refuse_batched(((a, b) for a, b in pairs if isinstance(a.type, TensorType)), "the bounds of slices")  # type: ignore[misc]  # tensors
 
 
 def _as_bound(value: object) -> Variable:
     """Return a bound of a slice as a variable."""
     if value is None or (isinstance(value, Variable) and isinstance(value.type, NoneTypeT)):
         return NoneConst
-    var = as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
+    var = as_tensor_variable(value)  # type: ignore[arg-type]  # refuses anything else
     if var.ndim or var.type.numpy_dtype.kind not in "iu":
         msg = f"make_slice: bounds are integers, integer scalars or None, got {text_of(value)} of type {var.type}."
         raise TensorTypeError(msg)
@@ -77,7 +70,7 @@ def _as_bound(value: object) -> Variable:
 
 
 @static_op
-class SliceBounds(Discrete, Op):
+class SliceBounds(_OfSlices):
     """Start, stop and step by which a slice picks from a dimension of some length, as int64 scalars.
 
     They mean the same between brackets: a slice that goes down to the first element has a stop below every position.
@@ -89,7 +82,7 @@ class SliceBounds(Discrete, Op):
         if not isinstance(picked, Variable) or not isinstance(picked.type, SliceType):
             msg = f"{self}: a slice is needed, got {text_of(picked)}. Make one with make_slice."
             raise TensorTypeError(msg)
-        length = as_tensor_variable(n)  # type: ignore[arg-type]  # refuses what is none
+        length = as_tensor_variable(n)  # type: ignore[arg-type]  # refuses anything else
         return Apply(self, [picked, length], [TensorType(LENGTH, ()).make_variable() for _ in range(3)])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
@@ -98,17 +91,6 @@ class SliceBounds(Discrete, Op):
         start, stop, step = picked.indices(int(n))
         for cell, value in zip(output_storage, (start, stop if stop >= 0 else -int(n) - 1, step), strict=True):
             cell[0] = np.array(value, LENGTH)
-
-    def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
-        """Take the bounds anew; the slice and the length are the same for the whole batch.
-
-        Raises
-        ------
-        VectorizeError
-            If the length has batch dimensions.
-        """
-        _refuse_batch(node, inputs)
-        return self.make_node(*inputs)
 
 
 def opened(value: Variable, n: TensorVariable) -> slice:

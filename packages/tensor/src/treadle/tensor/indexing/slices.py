@@ -135,7 +135,7 @@ def as_index_variable(idx: object) -> Variable:
     Raises
     ------
     IndexingError
-        If it is no index.
+        If it is not an index.
     """
     if idx is None:
         return NoneConst
@@ -144,7 +144,7 @@ def as_index_variable(idx: object) -> Variable:
         return result
     if isinstance(idx, Variable) and isinstance(idx.type, SliceType | NoneTypeT):
         return idx
-    var = as_tensor_variable(idx)  # type: ignore[arg-type]  # refuses what is none
+    var = as_tensor_variable(idx)  # type: ignore[arg-type]  # refuses anything else
     if var.type.numpy_dtype.kind not in "iub":
         msg = f"as_index_variable: integers, masks, slices and None are indices, got {text_of(idx)} of type {var.type}."
         raise IndexingError(msg)
@@ -189,8 +189,8 @@ def indexed_result_shape(
         is_shape = indices_are_shapes and isinstance(piece, tuple | list)
         return broadcast_to(np.array(0), tuple(piece)) if is_shape else piece  # type: ignore[arg-type]  # a shape
 
-    whole = broadcast_to(np.zeros((), "int8"), tuple(array_shape))
-    picked = subtensor(whole, tuple(positions(i) for i in indices))  # type: ignore[arg-type]  # refuses what is no index
+    array = broadcast_to(np.zeros((), "int8"), tuple(array_shape))
+    picked = subtensor(array, tuple(positions(i) for i in indices))  # type: ignore[arg-type]  # refuses anything but an index
     return tuple(lengths(picked))
 
 
@@ -251,8 +251,7 @@ def _counted(bound: TensorLike | None, default: TensorLike, size: TensorVariable
         return default
     at = cast(bound, LENGTH)
     at = switch(lt(at, 0), add(at, size), at)
-    limited: TensorVariable = minimum(maximum(at, low), add(size, low))
-    return limited
+    return minimum(maximum(at, low), add(size, low))
 
 
 def _upward(theslice: slice, size: TensorVariable, step: TensorLike) -> slice:
