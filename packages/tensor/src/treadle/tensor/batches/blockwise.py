@@ -59,9 +59,9 @@ class Blockwise(TensorOp):
     Raises
     ------
     GraphTypeError
-        If `core_op` is no op.
+        If `core_op` is not an op.
     ShapeError
-        If there is no signature, or it is none.
+        If there is no signature, or it is not one.
 
     Examples
     --------
@@ -129,19 +129,19 @@ class Blockwise(TensorOp):
 
     def _core_shape(self, core: Core, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         """Return the static shape of a core result, in which numbers in the signature are lengths, checked."""
-        said = [int(name) if name.isdecimal() else None for name in core]
-        if len(said) != len(shape) or any(None not in {n, m} and n != m for n, m in zip(said, shape, strict=True)):
+        stated = [int(name) if name.isdecimal() else None for name in core]
+        if len(stated) != len(shape) or any(None not in {n, m} and n != m for n, m in zip(stated, shape, strict=True)):
             msg = f"{self}: the core op makes a result of shape {shape} for ({', '.join(core)}). Make them agree."
             raise ShapeError(msg)
-        return tuple(m if n is None else n for n, m in zip(said, shape, strict=True))
+        return tuple(m if n is None else n for n, m in zip(stated, shape, strict=True))
 
     def _check_cores(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
         """Refuse lengths that differ where the signature has one name."""
         known: dict[str, int] = {}
         for shape, core in zip(shapes, self.inputs_sig, strict=True):
             for name, n in zip(core, shape, strict=True):
-                said = int(name) if name.isdecimal() else n
-                if n is not None and said is not None and known.setdefault(name, said) != n:
+                stated = int(name) if name.isdecimal() else n
+                if n is not None and stated is not None and known.setdefault(name, stated) != n:
                     msg = f"core dimension {name} of {self.signature} has lengths {known[name]} and {n}"
                     raise ShapeError(msg)
 
@@ -176,35 +176,35 @@ class Blockwise(TensorOp):
         A length that neither tells is that of the result.
         """
         batch = self.batch_ndim(node)
-        told: dict[str, Variable | int] = {
+        by_name: dict[str, Variable | int] = {
             name: n
             for core, shape in zip(self.inputs_sig, shapes, strict=True)
             for name, n in zip(core, () if shape is None else shape[batch:], strict=False)
         }
         names = {name for core in self.outputs_sig for name in core}
-        told.update((name, int(name)) for name in names if name.isdecimal())
+        by_name.update((name, int(name)) for name in names if name.isdecimal())
         known_shapes = [shape for shape in shapes if shape is not None]
         leading = [broadcast_length(as_lengths(str(self), [n[d] for n in known_shapes])) for d in range(batch)]
-        cores = [None] * len(node.outputs) if names <= told.keys() else self._told_by_core(node, shapes)
+        cores = [None] * len(node.outputs) if names <= by_name.keys() else self._core_shapes(node, shapes)
         result: list[SymbolicShape | None] = []
         for out, core, known in zip(node.outputs, self.outputs_sig, cores, strict=True):
-            own = [told.get(name) for name in core] if known is None else list(known)
+            own = [by_name.get(name) for name in core] if known is None else list(known)
             result.append((*leading, *(ShapeI(batch + d)(out) if n is None else n for d, n in enumerate(own))))
         return result
 
-    def _told_by_core(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
+    def _core_shapes(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
         """Return what the core op's own infer_shape says of its results, where that follows from shapes alone."""
         batch, core = self.batch_ndim(node), self._core_node(tensors(node.inputs))
-        told = None
+        stated = None
         if type(self.core_op).infer_shape is not Op.infer_shape:
             own = [None if shape is None else tuple(shape[batch:]) for shape in shapes]
-            told = call_infer_shape(self.core_op.infer_shape, None, core, own)
+            stated = call_infer_shape(self.core_op.infer_shape, None, core, own)
         parts = set(core.inputs)
         return [
             None
             if shape is None or any(isinstance(n, Variable) and variable_depends_on(n, parts) for n in shape)
             else shape
-            for shape in told or [None] * len(core.outputs)
+            for shape in stated or [None] * len(core.outputs)
         ]
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 
-def vectorize_reshape(op: Reshape, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+def vectorize_reshape(op: Reshape, node: TensorNode, x: TensorVariable, *shape: TensorVariable) -> Apply:
     """Give each value of the batch the shape."""
     batch = batch_ndim(node.inputs[0], x)
-    return Reshape(op.ndim + batch).make_node(x, *lengths(x)[:batch], *_reshape_lengths(node, x, wanted))
+    return Reshape(op.ndim + batch).make_node(x, *lengths(x)[:batch], *_reshape_lengths(node, x, shape))
 
 
 def _reshape_lengths(
-    node: TensorNode, x: TensorVariable, wanted: Sequence[TensorVariable]
+    node: TensorNode, x: TensorVariable, shape: Sequence[TensorVariable]
 ) -> list[TensorVariable | int]:
     """Return the lengths of a reshape for each value of the batch, and for -1 what it stands for."""
     own = lengths(x)[batch_ndim(node.inputs[0], x) :]
-    result: list[TensorVariable | int] = list(checked_lengths(node, wanted))
-    for at, length in enumerate(wanted):
+    result: list[TensorVariable | int] = list(checked_lengths(node, shape))
+    for at, length in enumerate(shape):
         known = as_index(length)
         if (known is not None and known >= 0) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
             continue
-        others = [*wanted[:at], *wanted[at + 1 :]]
-        meant = floor_div(product_of(own), maximum(product_of(others), 1)) if others else product_of(own)
-        result[at] = meant if known == -1 else switch(eq(length, -1), meant, length)
+        others = [*shape[:at], *shape[at + 1 :]]
+        inferred = floor_div(product_of(own), maximum(product_of(others), 1)) if others else product_of(own)
+        result[at] = inferred if known == -1 else switch(eq(length, -1), inferred, length)
     return result

@@ -44,7 +44,7 @@ class CheckAndRaise(Op):
     Raises
     ------
     GraphTypeError
-        If `exc_type` is no class of exceptions.
+        If `exc_type` is not a class of exceptions.
     """
 
     promises_structure = False
@@ -122,8 +122,8 @@ class CheckAndRaise(Op):
         return Form.call("assert", node.inputs)
 
     def __str__(self) -> str:
-        shown = self.msg if len(self.msg) <= _LONGEST else f"{self.msg[:_LONGEST]}…"
-        return f"{type(self).__name__}{{raises={self.exc_type.__name__}, msg={shown!r}}}"
+        text = self.msg if len(self.msg) <= _LONGEST else f"{self.msg[:_LONGEST]}…"
+        return f"{type(self).__name__}{{raises={self.exc_type.__name__}, msg={text!r}}}"
 
     __repr__ = __str__
 
@@ -144,8 +144,8 @@ def checked_length(length: TensorVariable, text: str | None = None, least: int =
         raise ShapeError(msg)
     if isinstance(length, Constant) or (length.owner is not None and isinstance(length.owner.op, ShapeI)):
         return length
-    result: TensorVariable = check(length, ge(length, least))
-    return result
+    checked: TensorVariable = check(length, ge(length, least))
+    return checked
 
 
 def _scalar(condition: Variable) -> Variable:

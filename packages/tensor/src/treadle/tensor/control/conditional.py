@@ -48,7 +48,7 @@ def ifelse(condition: TensorLike, then_branch: Any, else_branch: Any, name: str 
     Raises
     ------
     TensorTypeError
-        If the condition is no scalar, or two values that belong together have different ranks, or types that have
+        If the condition is not a scalar, or two values that belong together have different ranks, or types that have
         nothing in common.
     ShapeError
         If the branches have different numbers of variables.

@@ -194,7 +194,7 @@ def grad_scale(x: TensorLike, multiplier: float) -> TensorVariable:
     Raises
     ------
     TensorTypeError
-        If the multiplier is no number.
+        If the multiplier is not a number.
     """
     return _passed(GradScale(_number("grad_scale: the multiplier", multiplier)), x)
 
@@ -212,7 +212,7 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> TensorVa
     Raises
     ------
     TensorTypeError
-        If a bound is no number, or the lower one is above the upper one.
+        If a bound is not a number, or the lower one is above the upper one.
     """
     lower = _number("grad_clip: the lower bound", lower_bound)
     upper = _number("grad_clip: the upper bound", upper_bound)
@@ -231,6 +231,6 @@ def _number(what: str, value: object) -> float:
     # NumPy would leave out the imaginary part.
     if getattr(getattr(value, "dtype", None), "kind", "") != "c":
         with suppress(TypeError, ValueError):
-            return float(value)  # type: ignore[arg-type]  # refuses what is none
+            return float(value)  # type: ignore[arg-type]  # refuses anything else
     msg = f"{what} must be a real number that is known when the graph is built, got {text_of(value)}."
     raise TensorTypeError(msg)

@@ -1,4 +1,4 @@
-"""Functions with derivatives of the user's: custom_vjp and custom_jvp, as users of JAX write them."""
+"""Functions with custom derivatives: custom_vjp and custom_jvp, as users of JAX write them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.tensor.loops.plain import Tree
+    from treadle.tensor.ops.tensor_op import Derivatives, Variables
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -88,9 +89,7 @@ class _BackwardRule:
     fwd: Callable[..., Any]
     bwd: Callable[..., Any]
 
-    def __call__(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Terms:
+    def __call__(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Terms:
         call = self.call
         pair = self.fwd(*call.arguments(inputs))
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -109,9 +108,7 @@ class _ForwardRule:
     call: _Call
     jvp: Callable[..., Any]
 
-    def __call__(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> Terms:
+    def __call__(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Terms:
         call = self.call
         moves = filled(call.form, _or_zeros(inputs, tangents))
         pair = self.jvp(*call.values, filled(call.form, inputs), moves)
@@ -127,9 +124,7 @@ class _TransposedRule:
 
     forward: _ForwardRule
 
-    def __call__(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Terms:
+    def __call__(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Terms:
         moves = {x: x.type.make_variable() for x in inputs if is_smooth(x)}
         pushed = self.forward(inputs, outputs, [moves.get(x) for x in inputs])
         seeds: dict[Variable, Any] = {}
@@ -142,7 +137,7 @@ class _TransposedRule:
             seeds, list(moves.values()), disconnected_inputs="ignore",
             return_disconnected="disconnected", null_gradients="return", add_names=False,
         )  # fmt: skip
-        # They depend on the directions in name only.
+        # Their values do not depend on the directions.
         still: dict[Variable, Variable] = {move: zeros_like(x) for x, move in moves.items()}
         by_input = dict(zip(moves, (graph_replace(s, still, strict=False) for s in slopes), strict=True))
         return [by_input.get(x) for x in inputs]
@@ -158,7 +153,7 @@ def _or_zeros(variables: Sequence[Variable], directions: Sequence[Variable | Non
 
 @dataclass(eq=False)
 class _WithRule(Generic[R]):
-    """A function that is one node of the graph, with derivatives of the user's."""
+    """A function that becomes one node of the graph, with the user's derivatives."""
 
     fun: Callable[..., R]
     nondiff_argnums: Sequence[int] = ()
@@ -224,7 +219,7 @@ class custom_vjp(_WithRule[R]):  # noqa: N801 - the name that users know
     fun
         Takes and returns tensors, or tuples, lists and dictionaries of them.
     nondiff_argnums
-        Positions of arguments that are no tensors, such as functions and options.
+        Positions of arguments that are not tensors, such as functions and options.
 
     Examples
     --------

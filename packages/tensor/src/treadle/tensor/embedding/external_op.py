@@ -150,7 +150,7 @@ class ExternalOp(Op, Generic[A]):
         Raises
         ------
         AttributeError, TypeError
-            If it is no array.
+            If it is not an array.
         """
         return TensorType(np.dtype(result.dtype).name, tuple(result.shape))
 
@@ -240,7 +240,7 @@ class ExternalOp(Op, Generic[A]):
         Raises
         ------
         VectorizeError
-            If a value is no tensor.
+            If a value is not a tensor.
         """
         others = [var for var in (*node.inputs, *node.outputs) if not isinstance(var.type, TensorType)]
         if others:
@@ -248,8 +248,8 @@ class ExternalOp(Op, Generic[A]):
             raise VectorizeError(msg)
         pairs = list(zip(node.inputs, inputs, strict=True))
         # A loop takes all inputs apart.
-        whole = type(self).batch is ExternalOp.batch
-        batched = tuple(whole or batch_ndim(old, new) > 0 for old, new in pairs)
+        loops = type(self).batch is ExternalOp.batch
+        batched = tuple(loops or batch_ndim(old, new) > 0 for old, new in pairs)
         along = [pair for pair, varies in zip(pairs, batched, strict=True) if varies]
         spread = iter(spread_all(along))
         wide = tensors([next(spread) if varies else new for (_, new), varies in zip(pairs, batched, strict=True)])
@@ -441,9 +441,9 @@ class ExternalFunction:
             leaves, structure = self._op_type.flatten(self._op_type.evaluate(function, types))
             return structure, [self._op_type.type_of(leaf) for leaf in leaves]
         except Exception as error:
-            shown = ", ".join(f"{t.dtype}{list(t.shape)}" for t in types)
+            arrays = ", ".join(f"{t.dtype}{list(t.shape)}" for t in types)
             msg = (
-                f"{self._title} cannot be called with arrays {shown} ({type(error).__name__}: {error}). It must take "
+                f"{self._title} cannot be called with arrays {arrays} ({type(error).__name__}: {error}). It must take "
                 "these arguments, and return nothing but arrays of dtypes that NumPy has."
             )
             raise GraphTypeError(msg) from error

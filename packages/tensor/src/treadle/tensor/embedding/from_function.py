@@ -142,17 +142,15 @@ class BatchedPullback:
     def __init__(self, op: FromFunctionOp) -> None:
         self.op = op
 
-    def __call__(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable | None]:
+    def __call__(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable | None]:
         """Return the gradients."""
         x, y, by = (
             [kind.make_variable() for kind in kinds] for kinds in (self.op.itypes, self.op.otypes, self.op.otypes)
         )
         terms = self.op.pullback(x, y, by)
-        there = [term for term in terms if term is not None and isinstance(term.type, TensorType)]
+        defined = [term for term in terms if term is not None and isinstance(term.type, TensorType)]
         pairs = list(zip((*x, *y, *by), (*inputs, *outputs, *cotangents), strict=True))
-        widened = dict(zip(there, vectorize_graph(there, pairs), strict=True))
+        widened = dict(zip(defined, vectorize_graph(defined, pairs), strict=True))
         return [None if term is None else widened.get(term, term) for term in terms]
 
     def __eq__(self, other: object) -> bool:
@@ -212,7 +210,7 @@ def wrap_py(
     Raises
     ------
     GraphTypeError
-        If types are no types, or something else than a function is given for one.
+        If types are not types, or something else than a function is given for one.
 
     Notes
     -----

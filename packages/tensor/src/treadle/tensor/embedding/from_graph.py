@@ -28,7 +28,7 @@ from treadle.graph import (
 from treadle.tensor.batches.batching import spread, spread_all
 from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
 from treadle.tensor.gradients.forward_mode import jvp
-from treadle.tensor.gradients.reverse_mode import gradients_of_parts
+from treadle.tensor.gradients.reverse_mode import gradients_of_parts, is_absent
 from treadle.tensor.ops.undefined_draws import own_influences, own_reasons
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import batch_ndim
@@ -98,7 +98,7 @@ class OpFromGraph(Op, HasFrozenGraph):
     Raises
     ------
     GraphTypeError
-        If inputs or outputs are no variables, or inputs are constants, shared or given twice; if a derivative is
+        If inputs or outputs are not variables, or inputs are constants, shared or given twice; if a derivative is
         neither function, op nor list.
     GraphValueError
         If a derivative is given twice, or a list or pattern does not fit the inputs and outputs; if `strict`, and
@@ -200,8 +200,8 @@ class OpFromGraph(Op, HasFrozenGraph):
         if len(inputs) == self.explicit_count:
             inputs = (*inputs, *self.shared_inputs)
         if len(inputs) != len(inner):
-            wanted = ", ".join(f"{v} of type {v.type}" for v in inner[: self.explicit_count])
-            msg = f"{self}: {self.explicit_count} inputs are needed, {wanted}; got {len(inputs)}. Pass one for each."
+            expected = ", ".join(f"{v} of type {v.type}" for v in inner[: self.explicit_count])
+            msg = f"{self}: {self.explicit_count} inputs are needed, {expected}; got {len(inputs)}. Pass one for each."
             raise GraphValueError(msg)
         variables = [_as_type(self, i, var.type, x) for i, (var, x) in enumerate(zip(inner, inputs, strict=True))]
         if all(x.type == var.type for x, var in zip(variables, inner, strict=True)):
@@ -303,34 +303,30 @@ class OpFromGraph(Op, HasFrozenGraph):
         rows = [any(map(and_, row, connected)) for row in self._find_pattern()]
         return [term if flows else DisconnectedType()() for term, flows in zip(gradients, rows, strict=True)]
 
-    def _given_pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
+    def _given_pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         kind, override = self.pullback_override
         if kind == "none":
             return self._own_pullback(inputs, outputs, cotangents)
         explicit = list(inputs[: self.explicit_count])
         args = (explicit, list(cotangents)) if kind.endswith("short") else (explicit, list(outputs), list(cotangents))
-        rest: list[Variable | None] = [DisconnectedType()() for _ in inputs[self.explicit_count :]]
+        of_shared: list[Variable | None] = [DisconnectedType()() for _ in inputs[self.explicit_count :]]
         if not kind.startswith("each"):
-            return [*self._listed(_called(override, args), self.explicit_count, "gradient"), *rest]
+            return [*self._listed(_called(override, args), self.explicit_count, "gradient"), *of_shared]
         own = self._own_pullback(inputs, outputs, cotangents) if None in override else ()
         gradients: list[Variable | None] = []
         for i, item in enumerate(override):
             gradients.append(own[i] if item is None else _called(item, args) if callable(item) else item)
-        return [*gradients, *rest]
+        return [*gradients, *of_shared]
 
-    def _own_pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable | None]:
+    def _own_pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable | None]:
         """Return the gradients of the inner graph, as outputs of an op made once for each set of outputs that count."""
         connected = tuple(not isinstance(c.type, DisconnectedType) for c in cotangents)
         known = self.__dict__.setdefault("_gradients", {})
         if connected not in known:
             known[connected] = self._gradient_op(connected)
         op, absent = known[connected]
-        taken = [c for c, keep in zip(cotangents, connected, strict=True) if keep]
-        gradients = iter(op(*inputs, *outputs, *taken, return_list=True) if op is not None else ())
+        counting = [c for c, keep in zip(cotangents, connected, strict=True) if keep]
+        gradients = iter(op(*inputs, *outputs, *counting, return_list=True) if op is not None else ())
         return [next(gradients) if kind is None else kind() for kind in absent]
 
     def _gradient_op(self, connected: Sequence[bool]) -> tuple[OpFromGraph | None, list[Type | None]]:
@@ -344,16 +340,16 @@ class OpFromGraph(Op, HasFrozenGraph):
         absent: list[Type | None] = [
             g.type if isinstance(g.type, DisconnectedType | NullType) else None for g in slopes
         ]
-        there = [g for g, kind in zip(slopes, absent, strict=True) if kind is None]
-        if not there:
+        defined = [g for g, kind in zip(slopes, absent, strict=True) if kind is None]
+        if not defined:
             return None, absent
         # Results that are at hand already are not computed again.
         results = [out.type.make_variable() for out in outs]
         at_hand = {out: new for out, new in zip(outs, results, strict=True) if out.owner is not None}
-        there = graph_replace(there, at_hand, strict=False)
-        taken = [ct for ct, keep in zip(cotangents, connected, strict=True) if keep]
+        defined = graph_replace(defined, at_hand, strict=False)
+        counting = [ct for ct, keep in zip(cotangents, connected, strict=True) if keep]
         name = None if self.name is None else f"{self.name}_grad"
-        return OpFromGraph([*inner, *results, *taken], there, inline=self.is_inline, name=name), absent
+        return OpFromGraph([*inner, *results, *counting], defined, inline=self.is_inline, name=name), absent
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
         """Return the directional derivatives: those given, or the inner graph's.
@@ -363,11 +359,9 @@ class OpFromGraph(Op, HasFrozenGraph):
         kind, override = self.pushforward_override
         has_own = self.pullback_override[0] != "none" or type(self).pullback is not OpFromGraph.pullback
         if kind == "none" and has_own:
+            # Two pullbacks take the gradient that was given.
             return super().pushforward(inputs, outputs, tangents)
         if kind == "none":
-            if self.pullback_override[0] != "none":
-                # Two pullbacks take the gradient that was given.
-                return super().pushforward(inputs, outputs, tangents)
             computed = self.fgraph.bind(list(inputs))
             return jvp(computed, list(inputs), list(tangents))
         explicit, moves = list(inputs[: self.explicit_count]), list(tangents[: self.explicit_count])
@@ -410,9 +404,7 @@ class BatchedRule:
 
     op: OpFromGraph
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable | None]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable | None]:
         """Return the gradients: those of each element of the batch, added for inputs that all have in common."""
         gradients = self._over_batch(self.op.pullback, inputs, outputs, cotangents, of_outputs=True)
         for i, (x, old, term) in enumerate(zip(inputs, self.op.fgraph.inputs, gradients, strict=True)):
@@ -424,9 +416,7 @@ class BatchedRule:
                     gradients[i] = spread(core, gradient, lengths(x)[: x.type.ndim - term.type.ndim])
         return gradients
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
-    ) -> list[Variable | None]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> list[Variable | None]:
         """Return the directional derivatives of each element of the batch."""
         return self._over_batch(self.op.pushforward, inputs, outputs, tangents, of_outputs=False)
 
@@ -443,26 +433,20 @@ class BatchedRule:
         node = self.op.make_node(*[x.type.make_variable() for x in self.op.fgraph.inputs])
         along = node.outputs if of_outputs else node.inputs
         moves = [
-            None if t is None else t if _is_absent(t) else x.type.make_variable()
+            None if t is None else t if is_absent(t) else x.type.make_variable()
             for x, t in zip(along, seeds, strict=True)
         ]
         terms = list(rule(node.inputs, node.outputs, moves))
-        there = [i for i, term in enumerate(terms) if term is not None and not _is_absent(term)]
+        defined = [i for i, term in enumerate(terms) if term is not None and not is_absent(term)]
         replaced = dict(zip([*node.inputs, *node.outputs], [*inputs, *outputs], strict=True))
         replaced.update((m, t) for m, t in zip(moves, seeds, strict=True) if m is not None and t is not None)
-        widened = graph.vectorize_graph([term for term in terms if term is not None and not _is_absent(term)], replaced)
-        for i, term in zip(there, widened, strict=True):
+        widened = graph.vectorize_graph([term for term in terms if term is not None and not is_absent(term)], replaced)
+        for i, term in zip(defined, widened, strict=True):
             terms[i] = term
         return terms
 
 
-def _is_absent(var: Variable) -> bool:
-    return isinstance(var.type, DisconnectedType | NullType)
-
-
-def _inner_gradients(
-    inner: Sequence[Variable], outs: Sequence[Variable], cotangents: Sequence[Variable], flowing: Sequence[bool]
-) -> Sequence[Variable]:
+def _inner_gradients(inner: Variables, outs: Variables, cotangents: Variables, flowing: Sequence[bool]) -> Variables:
     """Return the gradients by all inputs of what flows back from some of the outputs."""
     # An output may stand at two places, or be an input: each gets its own cotangent.
     seeds: dict[Variable, Any] = {}

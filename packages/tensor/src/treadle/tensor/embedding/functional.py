@@ -54,7 +54,7 @@ def vectorize(func: Callable[..., object], signature: str | None = None) -> Call
     Raises
     ------
     ShapeError
-        If `signature` is none; by the function returned, if an argument has too few dimensions, or the number of
+        If `signature` is not one; by the function returned, if an argument has too few dimensions, or the number of
         arguments or results, or the rank of a result, is not as the signature says.
     TensorTypeError
         By the function returned, if `func` returns no tensors.
@@ -71,24 +71,25 @@ def vectorize(func: Callable[..., object], signature: str | None = None) -> Call
 
     def batched(*args: TensorLike) -> Any:
         arguments = [as_tensor_variable(x) for x in args]
-        wanted: list[Core] = [()] * len(arguments) if cores is None else cores[0]
-        if len(arguments) != len(wanted):
-            msg = f"vectorize: {len(wanted)} arguments are needed for {signature}, got {len(arguments)}. Pass as many."
+        cores_in: list[Core] = [()] * len(arguments) if cores is None else cores[0]
+        if len(arguments) != len(cores_in):
+            count = len(cores_in)
+            msg = f"vectorize: {count} arguments are needed for {signature}, got {len(arguments)}. Pass as many."
             raise ShapeError(msg)
-        for x, core in zip(arguments, wanted, strict=True):
+        for x, core in zip(arguments, cores_in, strict=True):
             if x.ndim < len(core):
                 msg = f"vectorize: {x} of type {x.type} has fewer dimensions than {signature} says. Add dimensions."
                 raise ShapeError(msg)
         inner = [
             TensorType(x.dtype, x.type.shape[x.ndim - len(core) :]).make_variable(x.name)
-            for x, core in zip(arguments, wanted, strict=True)
+            for x, core in zip(arguments, cores_in, strict=True)
         ]
         returned = func(*inner)
         outputs = list(returned) if isinstance(returned, list | tuple) else [returned]
         results = _tensors("vectorize", outputs)
         if cores is not None and [y.ndim for y in results] != [len(core) for core in cores[1]]:
-            shown = ", ".join(str(y.type) for y in results)
-            msg = f"vectorize: the function returned {shown}, which is not what {signature} says. Correct one of them."
+            types = ", ".join(str(y.type) for y in results)
+            msg = f"vectorize: the function returned {types}, which is not what {signature} says. Correct one of them."
             raise ShapeError(msg)
         batches = vectorize_graph(results, dict(zip(inner, arguments, strict=True)))
         return batches if isinstance(returned, list | tuple) else batches[0]

@@ -105,8 +105,8 @@ class SymbolicOp(OpFromGraph):
 
     def __str__(self) -> str:
         """Show the class and its parameters."""
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).__props__ or ())
-        return f"{self.name}{{{shown}}}"
+        parameters = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).__props__ or ())
+        return f"{self.name}{{{parameters}}}"
 
     __repr__ = __str__
 
@@ -130,7 +130,7 @@ def construct_nominal_fgraph(
     GraphTypeError
         If something else than variables is given.
     MissingInputError
-        If an output needs a variable that is no input.
+        If an output needs a variable that is not an input.
     """
     inputs, outputs = _variables("inputs", inputs), _variables("outputs", outputs)
     known = set(inputs)
@@ -141,9 +141,9 @@ def construct_nominal_fgraph(
         elif var not in known and not isinstance(var, Constant):
             msg = f"construct_nominal_fgraph: the outputs need {var} of type {var.type}. Add it to the inputs."
             raise MissingInputError(msg)
-    taken = [*inputs, *shared]
-    nominal = [NominalVariable(i, var.type) for i, var in enumerate(taken)]
-    replaced = graph_replace(list(outputs), dict(zip(taken, nominal, strict=True)), strict=False)
+    all_inputs = [*inputs, *shared]
+    nominal = [NominalVariable(i, var.type) for i, var in enumerate(all_inputs)]
+    replaced = graph_replace(list(outputs), dict(zip(all_inputs, nominal, strict=True)), strict=False)
     return FunctionGraph(nominal, replaced, clone=False), list(shared), {}, {}
 
 

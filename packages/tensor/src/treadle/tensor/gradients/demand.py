@@ -26,12 +26,12 @@ Clause = tuple[Outcome, ...]
 Demand = frozenset[Clause]
 
 ALWAYS: Demand = frozenset({()})
-# With more alternatives than this, what they begin with in common is taken: a wider demand is right, only less lazy.
+# More alternatives than this are replaced by their common beginning: a wider demand is right, only less lazy.
 MOST_CLAUSES = 8
 
 
 def _simplified(clauses: Iterable[Clause]) -> Demand:
-    """Return alternatives without those that others cover; both outcomes of one condition are none."""
+    """Return alternatives without those that others cover; both outcomes of one condition are no condition."""
     alternatives = set(clauses)
     while True:
         pair = next((c for c in alternatives if c and (*c[:-1], (c[-1][0], not c[-1][1])) in alternatives), None)
@@ -75,10 +75,11 @@ class Conditions:
         """No alternative at all."""
         return self._one(frozenset())
 
-    def within(self, demand: Demand, condition: Variable, taken: bool) -> Demand:
+    def within(self, demand: Demand, condition: Variable, outcome: bool) -> Demand:
         """Return the demand narrowed to one outcome of a condition."""
-        possible = (clause for clause in demand if (condition, not taken) not in clause)
-        narrowed = (clause if (condition, taken) in clause else (*clause, (condition, taken)) for clause in possible)
+        possible = (clause for clause in demand if (condition, not outcome) not in clause)
+        pair = (condition, outcome)
+        narrowed = (clause if pair in clause else (*clause, pair) for clause in possible)
         return self._one(frozenset(narrowed))
 
 
@@ -100,9 +101,9 @@ class Demands(Conditions):
     def _add_choice(self, op: IfElse, node: Apply) -> None:
         condition = node.inputs[0]
         self._add(condition, self.of_node(node))
-        for taken, branch in zip((True, False), op.branches(node), strict=True):
+        for outcome, branch in zip((True, False), op.branches(node), strict=True):
             for out, x in zip(node.outputs, branch, strict=True):
-                self._add(x, self.within(self.of(out), condition, taken))
+                self._add(x, self.within(self.of(out), condition, outcome))
 
     def of_node(self, node: Apply) -> Demand:
         """Return when one of a node's outputs is needed."""
@@ -126,8 +127,8 @@ class Demands(Conditions):
         clauses = tuple(sorted((clause[shared:] for clause in demand), key=len))
         zeros = zeros_like(like, dtype=tensors((value,))[0].dtype)
         if len(clauses) == 1:
-            for condition, taken in reversed(clauses[0]):
-                value = _chosen(condition, taken, value, zeros)
+            for condition, outcome in reversed(clauses[0]):
+                value = _chosen(condition, outcome, value, zeros)
             return value
         return _chosen(self._test(clauses), True, value, zeros)
 
@@ -139,14 +140,14 @@ class Demands(Conditions):
             known = no
             for clause in reversed(clauses):
                 holds: Variable = yes
-                for condition, taken in reversed(clause):
-                    holds = _chosen(condition, taken, holds, no)
+                for condition, outcome in reversed(clause):
+                    holds = _chosen(condition, outcome, holds, no)
                 known = _chosen(holds, True, yes, known)
             self._tests[clauses] = known
         return known
 
 
-def _chosen(condition: Variable, taken: bool, value: Variable, otherwise: Variable) -> Variable:
-    pair = (value, otherwise) if taken else (otherwise, value)
+def _chosen(condition: Variable, outcome: bool, value: Variable, otherwise: Variable) -> Variable:
+    pair = (value, otherwise) if outcome else (otherwise, value)
     chosen: Variable = IfElse(1)(condition, *pair)
     return chosen

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Pull = Callable[[Apply, Sequence[Variable | None]], Sequence[Variable | None]]
 
-# Of more variables than this, it is not looked at which give an expression its shape.
+# The variables that give an expression its shape are not followed beyond this number.
 MOST_SOURCES = 8
 _BOOL = TensorType("bool", ())
 
@@ -63,8 +63,8 @@ class Masks(Conditions):
         self._sources: dict[Variable, frozenset[Variable] | None] = {}
         # Variables whose cotangent may be NaN outside of their mask.
         self._dirty: set[Variable] = set()
-        # Of nodes that move or combine elements, where those of an input matter; what is known of a mask before it is
-        # made, and masks that were.
+        # Of nodes that move or combine elements, where those of an input matter; the nodes of masks that are not made
+        # yet, and the masks that are.
         self._earlier: dict[tuple[Apply, int], Demand] = {}
         self._later: dict[Variable, tuple[Apply, int, Demand]] = {}
         self._ready: dict[Variable, TensorVariable] = {}
@@ -133,7 +133,7 @@ class Masks(Conditions):
         if all(d is ALWAYS or not d for d in demands):
             return self._pull(node, cotangents)
         through = self._through(node)
-        # Of which inputs elements matter elsewhere too, or gather what flows back to several places.
+        # The inputs whose elements matter elsewhere too, or gather what flows back to several places.
         leaving = [
             d is ALWAYS or self.of(x) is not d or (node, i) in self._earlier
             for i, (x, d) in enumerate(zip(node.inputs, through, strict=True))

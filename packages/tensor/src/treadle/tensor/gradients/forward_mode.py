@@ -21,7 +21,7 @@ from treadle.graph import (
     toposort,
 )
 from treadle.tensor.errors import NullTypeGradError, ShapeError
-from treadle.tensor.gradients.reverse_mode import accumulate, pulled_back, summed
+from treadle.tensor.gradients.reverse_mode import accumulate, is_absent, pulled_back, summed
 from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import moved_without_derivative
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -122,7 +122,7 @@ def _checked(node: Apply, out: Variable, tangent: Variable | None) -> Variable |
         return None
     kind = out.type
     if not isinstance(kind, TensorType) or isinstance(tangent.type, NullType):
-        # How a value of another package's type moves, that package knows.
+        # Only the package of such a type knows how its values move.
         return tangent
     if kind.numpy_dtype.kind not in "fc":
         return None
@@ -134,10 +134,6 @@ def _checked(node: Apply, out: Variable, tangent: Variable | None) -> Variable |
         )
         raise ShapeError(msg)
     return cotangent_of(out, var)  # type: ignore[arg-type]  # a tensor by its type, see above
-
-
-def _is_absent(var: Variable) -> bool:
-    return type(var.type) is not TensorType and isinstance(var.type, DisconnectedType | NullType)
 
 
 # Through pullbacks
@@ -157,7 +153,7 @@ def _through_pullbacks(
 def _pushed_by_pullbacks(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:
     """Return how the outputs of a node move, from the op's pullback and the gradient of that."""
     rows = connections(node)
-    moving = [t is not None and not _is_absent(t) for t in tangents]
+    moving = [t is not None and not is_absent(t) for t in tangents]
     cotangents = {
         out: out.type.make_variable()
         for o, out in enumerate(node.outputs)
@@ -193,11 +189,8 @@ def _transposed(
     if not seeds:
         return {}
     flowed = accumulate(seeds, list(cotangents.values()), blockers=blockers)
-    moved = {out: flowed[ct] for out, ct in cotangents.items() if ct in flowed and not _is_disconnected(flowed[ct])}
-    # What is left of the cotangents is multiplied by 0 only in name: gradients are linear in them.
+    terms = {out: flowed[ct] for out, ct in cotangents.items() if ct in flowed}
+    moved = {out: term for out, term in terms.items() if not isinstance(term.type, DisconnectedType)}
+    # The cotangents that are left do not matter: gradients are linear in them.
     zero = {ct: zeros_like(out) for out, ct in cotangents.items()}
     return dict(zip(moved, replaced(list(moved.values()), zero, blockers), strict=True))
-
-
-def _is_disconnected(var: Variable) -> bool:
-    return type(var.type) is not TensorType and isinstance(var.type, DisconnectedType)

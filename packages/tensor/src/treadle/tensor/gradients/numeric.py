@@ -34,12 +34,12 @@ __all__ = ["mode_not_slow", "numeric_grad", "verify_grad"]
 # Step and error allowed, relative and absolute, by dtype: the step balances truncation and rounding.
 STEPS = {"float16": 1e-1, "float32": 3e-3, "float64": 1e-6}
 ALLOWED = {"float16": 1e-1, "float32": 1e-2, "float64": 1e-4}
-# Modes that check every node, or rewrite little: too slow to call a function thousands of times.
+# Modes that check every node or rewrite little are too slow to call a function thousands of times.
 SLOW_MODES = ("DebugMode", "DEBUG_MODE", "FAST_COMPILE")
 
 
 def mode_not_slow(mode: object = None) -> object:
-    """Return a mode to verify gradients in: the one given, or ``FAST_RUN`` in place of one that is made for other ends.
+    """Return a mode to verify gradients in: the given one, or ``FAST_RUN`` in place of a slow one.
 
     Parameters
     ----------
@@ -116,27 +116,27 @@ def verify_grad(
     exact = "complex128" if output.dtype.startswith("complex") else "float64"
     projection = tensor("projection", dtype=output.dtype if cast_to_output_type else exact, ndim=output.ndim)
     cost = sum_(mul(output, projection)).real
-    slopes = _in_one(grad(cost, inputs, disconnected_inputs="ignore"))
+    slopes = _joined(grad(cost, inputs, disconnected_inputs="ignore"))
     for _ in range(n_tests):
-        weights = _drawn(rng, projection.dtype, tuple(lengths))
+        weights = _random_numbers(rng, projection.dtype, tuple(lengths))
 
         def values(at: Sequence[Array], w: Array = weights) -> dict[TensorVariable, Array]:
             return dict(zip([*inputs, projection], [*at, w], strict=True))
 
-        symbolic = _taken_apart(slopes.eval(values(points), **options), points)
+        symbolic = _separated(slopes.eval(values(points), **options), points)
         expected = numeric_grad(lambda *at: cost.eval(values(at), **options), points, step)
         for i, (own, by_differences) in enumerate(zip(symbolic, expected.gf, strict=True)):
             _compare(i, own, by_differences, *allowed)
 
 
-def _in_one(gradients: Sequence[TensorVariable]) -> TensorVariable:
+def _joined(gradients: Sequence[TensorVariable]) -> TensorVariable:
     """Return the shapes and elements of gradients in one vector, so that they are compiled as one function."""
     parts = [part for g in gradients for part in (shape(g), flatten(g))]
     widest = reduce(np.promote_types, [part.dtype for part in parts], np.dtype("float64"))
     return join(0, *[cast(part, widest) for part in parts])
 
 
-def _taken_apart(vector: Array, points: Sequence[Array]) -> list[Array]:
+def _separated(vector: Array, points: Sequence[Array]) -> list[Array]:
     parts = []
     for p in points:
         lengths, vector = vector[: p.ndim].real.astype(int), vector[p.ndim :]
@@ -206,7 +206,7 @@ class numeric_grad:  # noqa: N801 - the documented name
         return worst[1:]
 
 
-def _drawn(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+def _random_numbers(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
     numbers = rng.uniform(0.5, 1.5, shape)
     return np.asarray(numbers + 1j * rng.uniform(0.5, 1.5, shape) if dtype.startswith("complex") else numbers, dtype)
 

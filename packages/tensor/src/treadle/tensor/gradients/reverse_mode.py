@@ -32,7 +32,7 @@ from treadle.tensor.gradients.demand import ALWAYS, Demands
 from treadle.tensor.gradients.elementwise_demand import Masks, is_switch
 from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
-from treadle.tensor.shapes.broadcasting import ones_like, zeros_like
+from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
 from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, is_smooth
 from treadle.tensor.types.tensor_type import TensorType
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["grad", "value_and_grad"]
 
 Cotangents = dict[Variable, Variable]
-_NO_GRADIENT = (DisconnectedType, NullType)
 
 
 @composed
@@ -164,9 +163,9 @@ def _gradients(
 
 
 def remembered(derivative: Any, sources: tuple[object, ...]) -> Any:
-    """Return a derivative that knows what it was written with: itself, or a copy of what is somebody else's variable.
+    """Return a derivative that notes the sources it was written with; a copy of it where it is a source or a leaf.
 
-    That of a linear expression does not depend on all of it (see `treadle.graph.origins`).
+    The derivative of a linear expression does not depend on all of them (see `treadle.graph.origins`).
     """
     if not isinstance(derivative.type, TensorType):
         return derivative
@@ -267,8 +266,7 @@ def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] |
         hint = "Take its real(), imag() or abs()" if var.type.numpy_dtype.kind == "c" else "Cast it"
         msg = f"grad: the cost must be of a float dtype, got {var} of type {var.type}. {hint} first."
         raise DtypeError(msg)
-    one = ones_like(var) if var.ndim else as_tensor_variable(var.type.numpy_dtype.type(1))
-    seeds.setdefault(var, one)
+    seeds.setdefault(var, as_tensor_variable(var.type.numpy_dtype.type(1)))
     return seeds
 
 
@@ -279,7 +277,7 @@ def _known(var: object, value: TensorLike) -> Variable:
         raise GraphTypeError(msg)
     absent = isinstance(value, Variable) and isinstance(value.type, DisconnectedType | NullType)
     if absent or not isinstance(var.type, TensorType):
-        return value  # type: ignore[return-value]  # what a gradient by another package's type is, that package knows
+        return value  # type: ignore[return-value]  # only the package of such a type knows what its gradients are
     gradient = as_tensor_variable(value)
     if gradient.ndim != var.type.ndim:
         msg = (
@@ -376,7 +374,7 @@ def accumulate(
 
 def _present(var: Variable | None) -> Variable | None:
     """Return a gradient, or None where nothing flows."""
-    # Nearly all are tensors, of which one look is enough.
+    # Nearly all are tensors: this check alone is quick.
     return var if var is None or type(var.type) is TensorType or not isinstance(var.type, DisconnectedType) else None
 
 
@@ -389,8 +387,8 @@ def _terms(
 ) -> Sequence[Variable | None]:
     """Return what flows back to each input, or None.
 
-    An input that is connected to an output whose gradient is not defined has none that is defined. The other inputs
-    are asked of the op as if that output did not matter.
+    The gradient of an input that is connected to an output without a defined gradient is not defined either. The op
+    gives those of the other inputs as if that output did not matter.
     """
     nulls = [next((c for c in flowing if isinstance(c.type, NullType)), None) for flowing in flows]
     if all(null is not None or not flowing for null, flowing in zip(nulls, flows, strict=True)):
@@ -443,7 +441,7 @@ def _terms_of_choice(
 
 def _guarded(term: Variable | None, demands: Demands, demand: Demand, like: Variable, wider: Demand) -> Any:
     """Return a term that is right under a demand as one that is right under a wider one."""
-    if term is None or _flows_nowhere(term):
+    if term is None or is_absent(term):
         return term
     return demands.guarded(term, demand, like, wider)
 
@@ -466,10 +464,10 @@ def pulled_back(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[
         note_op(error, node.op, "pullback", node.where())
         raise
     if not isinstance(terms, Sequence) or len(terms) != len(node.inputs):
-        told = len(terms) if isinstance(terms, Sequence) else repr(terms)
+        returned = len(terms) if isinstance(terms, Sequence) else repr(terms)
         msg = (
             f"{node.op}: the gradient must be a list with one term for each of {len(node.inputs)} inputs, "
-            f"got {told}{node.where()}. Correct its pullback (or L_op, or grad)."
+            f"got {returned}{node.where()}. Correct its pullback (or L_op, or grad)."
         )
         raise GraphTypeError(msg)
     return [_checked(node, x, t) for x, t in zip(node.inputs, terms, strict=True)]
@@ -490,7 +488,7 @@ def _through_parts(node: Apply, cotangents: Sequence[Variable]) -> list[Variable
             return None
         seeds: Cotangents = {}
         for part, cotangent in zip(parts, cotangents, strict=True):
-            if is_smooth(part) and not _flows_nowhere(cotangent):
+            if is_smooth(part) and not is_absent(cotangent):
                 seeds[part] = summed(seeds.get(part), cotangent)
         smooth = [x for x in own if is_smooth(x)]
         gradients = accumulate(seeds, smooth, blockers=own) if seeds else {}
@@ -500,16 +498,17 @@ def _through_parts(node: Apply, cotangents: Sequence[Variable]) -> list[Variable
     return [terms.get(x) for x in own]
 
 
-def _flows_nowhere(term: Variable) -> bool:
-    return type(term.type) is not TensorType and isinstance(term.type, _NO_GRADIENT)
+def is_absent(term: Variable) -> bool:
+    """Whether a gradient or tangent is none: disconnected, or not defined."""
+    return type(term.type) is not TensorType and isinstance(term.type, DisconnectedType | NullType)
 
 
 def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None:
-    if term is None or (isinstance(term, Variable) and _flows_nowhere(term)):
+    if term is None or (isinstance(term, Variable) and is_absent(term)):
         return term
     kind = x.type
     if not isinstance(kind, TensorType):
-        # What a gradient by a value of another package's type is, that package knows.
+        # Only the package of such a type knows what its gradients are.
         return term
     if kind.numpy_dtype.kind not in "fc":
         return None
@@ -534,5 +533,4 @@ def summed(old: Variable | None, new: Variable) -> Variable:
         return old
     if isinstance(new.type, NullType):
         return new
-    total: Variable = add(old, new)
-    return total
+    return add(old, new)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply
     from treadle.tensor.loops.loops import Scan
+    from treadle.tensor.ops.tensor_op import Variables
     from treadle.tensor.variables.variable import TensorVariable
 
 
@@ -47,9 +48,7 @@ def _seeded(seeds: dict[Variable, Any], var: Variable, cotangent: Any) -> None:
 class _Gradient:
     """The gradient of a loop, being built from what `Op.pullback` takes."""
 
-    def __init__(
-        self, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> None:
+    def __init__(self, op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> None:
         self.op = op
         self.outputs = outputs
         self.parts = LoopParts.of(op, inputs)
@@ -220,8 +219,8 @@ def _is_length(count: Variable, sequence: Variable) -> bool:
 
 
 def _reversed(x: Any) -> TensorVariable:
-    flipped: TensorVariable = x[::-1]
-    return flipped
+    backwards: TensorVariable = x[::-1]
+    return backwards
 
 
 def _kept(
@@ -277,9 +276,7 @@ def _kept(
     return list(kept)
 
 
-def _masked(
-    slopes: Sequence[Variable], kept: Sequence[Variable], cotangents: Collection[Variable]
-) -> dict[Variable, Variable]:
+def _masked(slopes: Variables, kept: Variables, cotangents: Collection[Variable]) -> dict[Variable, Variable]:
     """Return for results that are kept what is zero where switches do not take them.
 
     Of what they do not take, the derivative may be infinite; what flows back to it is zero, and must not be multiplied
@@ -331,9 +328,7 @@ def _has_unknown_length(var: Variable) -> bool:
     return isinstance(var.type, TensorType) and None in var.type.shape
 
 
-def pulled_back(
-    op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-) -> list[Variable | None]:
+def pulled_back(op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable | None]:
     """Return what flows back to each input of a loop."""
     null = next((c for c in cotangents if isinstance(c.type, NullType)), None)
     if null is not None:

@@ -245,7 +245,7 @@ class Scan(Op, HasFrozenGraph):
         GraphValueError
             If the number of inputs is wrong.
         GraphTypeError
-            If one has not the type that the body takes, or the number of steps is no integer scalar.
+            If one has not the type that the body takes, or the number of steps is not an integer scalar.
         ShapeError
             If a sequence is a scalar.
         """
@@ -270,14 +270,14 @@ class Scan(Op, HasFrozenGraph):
         return Apply(self, [steps, *sequences, *rest], [kind.make_variable() for kind in kinds])
 
     def _number(self, count: object) -> TensorVariable:
-        steps = as_tensor_variable(count)  # type: ignore[arg-type]  # refuses what is none
+        steps = as_tensor_variable(count)  # type: ignore[arg-type]  # refuses anything else
         if steps.ndim or steps.type.numpy_dtype.kind not in "iu":
             msg = f"{self}: the number of steps must be an integer scalar, got {steps} of type {steps.type}."
             raise GraphTypeError(msg)
         return cast(steps, LENGTH)
 
     def _sequence(self, row: Variable, value: object) -> TensorVariable:
-        x = as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
+        x = as_tensor_variable(value)  # type: ignore[arg-type]  # refuses anything else
         if x.ndim == 0:
             msg = f"{self}: a sequence needs a dimension to take rows of, got {x} of type {x.type}. Pass a vector."
             raise ShapeError(msg)

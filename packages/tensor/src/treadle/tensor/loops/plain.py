@@ -251,7 +251,7 @@ def fori_loop(
     GraphTypeError
         If `body` returns a carry of another form.
     TensorTypeError
-        If a carry changes its rank or dtype in a step, or a bound is no integer scalar.
+        If a carry changes its rank or dtype in a step, or a bound is not an integer scalar.
 
     Examples
     --------

@@ -85,8 +85,7 @@ def inner(a: TensorLike, b: TensorLike) -> TensorVariable:
     """Sum products over the last axes of both (as numpy.inner); scalars multiply."""
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.ndim == 0 or y.ndim == 0:
-        result: TensorVariable = mul(x, y)
-        return result
+        return mul(x, y)
     _check_inner("inner", x, y, x.ndim - 1, y.ndim - 1)
     return matmul(x, y) if x.ndim == y.ndim == 1 else tensordot(x, y, axes=(-1, -1))
 
@@ -199,8 +198,7 @@ def batched_dot(a: TensorLike, b: TensorLike) -> TensorVariable:
         ndim = max(x.ndim, y.ndim)
         _check_batch("batched_dot", x, y)
         left, right = (dimshuffle(v, *range(v.ndim), *[NEW] * (ndim - v.ndim)) for v in (x, y))
-        result: TensorVariable = mul(left, right)
-        return result
+        return mul(left, right)
     return _batched("batched_dot", x, y, (x.ndim - 1,), (max(1, y.ndim - 2),))
 
 
@@ -219,9 +217,9 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike | Sequence[Ax
     Raises
     ------
     AxisError
-        If an axis is no integer, out of range, the batch's, or named twice.
+        If an axis is not an integer, out of range, the batch's, or named twice.
     ShapeError
-        If `axes` is no pair, or lengths are known and differ.
+        If `axes` is not a pair, or lengths are known and differ.
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     _of_rank("batched_tensordot", a, 1)
@@ -234,7 +232,7 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike | Sequence[Ax
             raise AxisError(msg)
         xs, ys = tuple(range(a.ndim - count, a.ndim)), tuple(range(1, 1 + count))
     else:
-        pair = as_items("batched_tensordot: axes", axes)  # type: ignore[arg-type]  # refuses what is none
+        pair = as_items("batched_tensordot: axes", axes)  # type: ignore[arg-type]  # refuses anything else
         if len(pair) != 2 or any(named is None for named in pair):
             msg = f"batched_tensordot: axes must be a number, or one or several axes for each, got {text_of(axes)}."
             raise ShapeError(msg)
@@ -326,8 +324,7 @@ def cross(
     (x0, x1, *x2), (y0, y1, *y2) = ([v[..., d] for d in range(v.type.shape[-1] or 0)] for v in (x, y))
     last = sub(mul(x0, y1), mul(x1, y0))
     if not x2 and not y2:
-        plane: TensorVariable = last
-        return plane
+        return last
     first = [mul(x1, y2[0])] if y2 else []
     second = [mul(x0, y2[0])] if y2 else []
     # A component that is missing leaves one product of two.

@@ -133,7 +133,7 @@ def _parsed(
         if len(texts) != len(operands):
             msg = f"einsum: {subscripts!r} labels {len(texts)} operands, got {len(operands)}. Pass one for each."
             raise ShapeError(msg)
-        tensors = [as_tensor_variable(x) for x in operands]  # type: ignore[arg-type]  # refuses what is none
+        tensors = [as_tensor_variable(x) for x in operands]  # type: ignore[arg-type]  # refuses anything else
         labels: list[Sequence[object]] = [_letters(text) for text in texts]
         wanted = _letters(right) if arrow else None
     else:
@@ -158,7 +158,7 @@ def _letters(text: str) -> list[object]:
 
 
 def _numbers(labels: object) -> list[object]:
-    items: list[object] = as_items("einsum: labels", labels)  # type: ignore[arg-type]  # refuses what is none
+    items: list[object] = as_items("einsum: labels", labels)  # type: ignore[arg-type]  # refuses anything else
     return [k if k is Ellipsis else as_integer("einsum: a label", k, least=0) for k in items]
 
 

@@ -246,8 +246,7 @@ def dot(a: TensorLike, b: TensorLike) -> TensorVariable:
     """Multiply as numpy.dot: scalars elementwise, else sum over the last axis of `a` and the last but one of `b`."""
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.ndim == 0 or y.ndim == 0:
-        result: TensorVariable = mul(x, y)
-        return result
+        return mul(x, y)
     if y.ndim <= 2 and x.ndim <= 2:
         return matmul(x, y)
     return tensordot(x, y, axes=((x.ndim - 1,), (max(0, y.ndim - 2),)))
@@ -267,9 +266,9 @@ def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike | Sequence[AxisLike] 
     Raises
     ------
     AxisError
-        If an axis is no integer, out of range, or named twice; if `axes` is a number below 0 or above a rank.
+        If an axis is not an integer, out of range, or named twice; if `axes` is a number below 0 or above a rank.
     ShapeError
-        If `axes` is no pair, or names more axes of one tensor; if lengths to sum over are known and differ.
+        If `axes` is not a pair, or names more axes of one tensor; if lengths to sum over are known and differ.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     xs, ys = _summed_axes(x, y, axes)
@@ -296,7 +295,7 @@ def _summed_axes(
             )
             raise AxisError(msg)
         return tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
-    pair = as_items("tensordot: axes", axes)  # type: ignore[arg-type]  # refuses what is none
+    pair = as_items("tensordot: axes", axes)  # type: ignore[arg-type]  # refuses anything else
     if len(pair) != 2 or any(named is None for named in pair):
         msg = f"tensordot: axes must be a number, or one or several axes for each tensor, got {text_of(axes)}."
         raise ShapeError(msg)
@@ -350,5 +349,4 @@ def product_of_lengths(numbers: Iterable[TensorVariable]) -> TensorVariable | in
 def outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     """Multiply every element of one vector by every element of another (as numpy.outer)."""
     x, y = as_tensor_variable(a).flatten(), as_tensor_variable(b).flatten()
-    result: TensorVariable = mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))
-    return result
+    return mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))

@@ -179,7 +179,7 @@ def get_vector_length(v: TensorLike) -> int:
     Raises
     ------
     TensorTypeError
-        If `v` is no vector, or its length is not known.
+        If `v` is not a vector, or its length is not known.
     """
     var = as_tensor_variable(v)
     if var.ndim != 1 or var.type.shape[0] is None:

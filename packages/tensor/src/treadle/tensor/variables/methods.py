@@ -195,7 +195,7 @@ class FurtherMethods(Methods):
         Raises
         ------
         TensorTypeError
-            If the tensor is no constant.
+            If the tensor is not a constant.
         """
         return self._array("item").item(*index)
 
@@ -205,7 +205,7 @@ class FurtherMethods(Methods):
         Raises
         ------
         TensorTypeError
-            If the tensor is no constant.
+            If the tensor is not a constant.
         """
         return self._array("tolist").tolist()
 
@@ -217,7 +217,7 @@ class FurtherMethods(Methods):
             Raises
             ------
             TensorTypeError
-                If the tensor is no constant: an array of it would hold variables.
+                If the tensor is not a constant: an array of it would hold variables.
             """
             return np.array(self._array("array"), dtype, copy=copy)
 

@@ -81,7 +81,7 @@ class TensorMethods(FurtherMethods):
         Raises
         ------
         TensorTypeError
-            If the tensor is no constant, or has not one element.
+            If the tensor is not a constant, or has not one element.
         """
         if isinstance(self, Constant):
             return bool(self._number("truth value"))

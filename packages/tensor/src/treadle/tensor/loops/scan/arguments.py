@@ -142,7 +142,7 @@ def read_sequences(argument: object) -> list[SequenceTaps]:
 
 def _tensor(place: str, value: object) -> TensorVariable:
     try:
-        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
+        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses anything else
     except TypeError as error:
         msg = f"scan: {_named(place, value)}: a tensor is needed, got {text_of(value)} ({error})"
         raise TensorTypeError(msg) from error

@@ -50,7 +50,7 @@ def scan_checkpoints(
     sequences
         A tensor or a list of them, without taps.
     outputs_info
-        The first values of states, without taps, and None for outputs that are no states.
+        The first values of states, without taps, and None for outputs that are not states.
     name
         Shown when printed and in errors.
     save_every_N

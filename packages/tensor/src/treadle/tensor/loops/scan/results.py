@@ -35,7 +35,7 @@ class until:  # noqa: N801 - the documented name
     Raises
     ------
     TensorTypeError
-        If it is no scalar.
+        If it is not a scalar.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def as_output(place: str, value: object, wanted: Variable | None) -> Variable:
     if isinstance(value, Variable) and wanted is not None and not isinstance(wanted.type, TensorType):
         return value
     try:
-        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses what is none
+        return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses anything else
     except TypeError as error:
         msg = (
             f"scan: output {place} of a step must be a tensor, got {text_of(value)} ({error}). Values of other types "

@@ -88,7 +88,7 @@ def scan(
     Raises
     ------
     TensorTypeError
-        If a state changes its rank or dtype in a step, `fn` does not take the arguments, an argument is no tensor.
+        If a state changes its rank or dtype in a step, `fn` does not take the arguments, an argument is not a tensor.
     ShapeError
         If a sequence is a scalar or known to be too short, or there are too few initial values.
     ArgumentError
