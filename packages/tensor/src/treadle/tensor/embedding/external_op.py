@@ -95,7 +95,7 @@ class ExternalOp(Op, Generic[A]):
         if type(self).__props__ is None:
             msg = (
                 f"{self}: other processes cannot find a function that was wrapped for {self.library}. Programs with it "
-                "are made anew in each process."
+                "are made again in each process."
             )
             raise GraphTypeError(msg)
         return super().canonical()
@@ -267,7 +267,6 @@ class ExternalOp(Op, Generic[A]):
         return type(self)(itypes, otypes, batch, self.name)
 
     def __str__(self) -> str:
-        """Show the function's name."""
         return f"{type(self).__name__}{{{self.name}}}"
 
     __repr__ = __str__
@@ -315,7 +314,6 @@ class Batched(Generic[A]):
         return isinstance(other, Batched) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        """Hash what `__eq__` compares."""
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:

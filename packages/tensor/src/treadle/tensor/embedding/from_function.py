@@ -125,7 +125,6 @@ class FromFunctionOp(ExternalOp["np.ndarray"]):
         return self is other or (isinstance(other, FromFunctionOp) and self._key() == other._key())
 
     def __hash__(self) -> int:
-        """Hash what `__eq__` compares."""
         return hash(self._key())
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -154,11 +153,9 @@ class BatchedPullback:
         return [None if term is None else widened.get(term, term) for term in terms]
 
     def __eq__(self, other: object) -> bool:
-        """Compare the ops."""
         return isinstance(other, BatchedPullback) and self.op == other.op
 
     def __hash__(self) -> int:
-        """Hash what `__eq__` compares."""
         return hash(self.op)
 
 

@@ -181,7 +181,6 @@ class OpFromGraph(Op, HasFrozenGraph):
         return {k: v for k, v in super().__getstate__().items() if k not in _DERIVED}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take over what was kept."""
         self.__dict__.update(state)
 
     # Applying it
@@ -243,15 +242,14 @@ class OpFromGraph(Op, HasFrozenGraph):
         inner = [x.type.make_variable(x.name) for x in operands]
         outs = graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inner, strict=True)))
         rule = BatchedRule(self)
+        has_pushforward = (
+            self.pushforward_override[0] != "none" or type(self).pushforward is not OpFromGraph.pushforward
+        )
         op = OpFromGraph(
             inner, outs, inline=self.is_inline, name=self.name, connection_pattern=self.connection_pattern(node),
-            pullback=rule.pullback, pushforward_with_outputs=rule.pushforward if self._pushes() else None,
+            pullback=rule.pullback, pushforward_with_outputs=rule.pushforward if has_pushforward else None,
         )  # fmt: skip
         return op(*operands, return_list=True)
-
-    def _pushes(self) -> bool:
-        """Whether there is a forward rule other than the graph's."""
-        return self.pushforward_override[0] != "none" or type(self).pushforward is not OpFromGraph.pushforward
 
     def _derives(self) -> bool:
         """Whether a subclass has derivatives of its own, or a pattern was given."""
@@ -263,10 +261,7 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input, for each output, whether a gradient flows."""
-        known: list[list[bool]] | None = self.__dict__.get("_pattern")
-        if known is None:
-            known = self.__dict__["_pattern"] = self._find_pattern()
-        return known
+        return self.kept("_pattern", self._find_pattern)
 
     def _find_pattern(self) -> list[list[bool]]:
         count = len(self.fgraph.outputs)
@@ -389,7 +384,6 @@ class OpFromGraph(Op, HasFrozenGraph):
         return result
 
     def __str__(self) -> str:
-        """Show the name."""
         return f"{self.name or type(self).__name__}{{inline={self.is_inline}}}"
 
     __repr__ = __str__

@@ -1,19 +1,30 @@
-"""HasFrozenGraph: what ops share that hold an inner graph which cannot be changed."""
+"""HasFrozenGraph: the common part of ops with an inner graph that cannot be changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from treadle.graph import HasInnerGraph, compile_inner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.graph import Compute, FrozenFunctionGraph, Variable
+
+T = TypeVar("T")
 
 
 class HasFrozenGraph(HasInnerGraph):
     """Mixin of ops with a frozen inner graph, which they keep as ``_graph``."""
 
     _graph: FrozenFunctionGraph
+
+    def kept(self, name: str, compute: Callable[[], T]) -> T:
+        """Return a derived value, which is computed at the first use and kept as an attribute of some name."""
+        if name not in self.__dict__:
+            self.__dict__[name] = compute()
+        value: T = self.__dict__[name]
+        return value
 
     @property
     def fgraph(self) -> FrozenFunctionGraph:
@@ -23,10 +34,7 @@ class HasFrozenGraph(HasInnerGraph):
     @property
     def fn(self) -> Compute:
         """The inner graph as a function, compiled at the first use and kept."""
-        known: Compute | None = self.__dict__.get("_fn")
-        if known is None:
-            known = self.__dict__["_fn"] = compile_inner(self.fgraph.unfreeze())
-        return known
+        return self.kept("_fn", lambda: compile_inner(self.fgraph.unfreeze()))
 
     @property
     def inner_inputs(self) -> list[Variable]:

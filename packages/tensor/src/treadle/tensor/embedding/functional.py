@@ -24,14 +24,8 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
-    "apply_along_axis",
-    "transfer",
-    "values_eq_approx_always_true",
-    "variadic_add",
-    "variadic_mul",
-    "vectorize",
-    "vmap",
-]
+    "apply_along_axis", "transfer", "values_eq_approx_always_true", "variadic_add", "variadic_mul", "vectorize", "vmap",
+]  # fmt: skip
 
 
 def vectorize(func: Callable[..., object], signature: str | None = None) -> Callable[..., Any]:

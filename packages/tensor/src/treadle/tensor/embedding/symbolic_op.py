@@ -79,7 +79,7 @@ class SymbolicOp(OpFromGraph):
         raise MethodNotDefinedError(msg)
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Return a node of the op with its graph, built anew for inputs of other types."""
+        """Return a node of the op with its graph, rebuilt for inputs of other types."""
         variables = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in inputs]
         if self._built and self._takes(variables):
             return super().make_node(*variables)
@@ -104,7 +104,6 @@ class SymbolicOp(OpFromGraph):
         return (*own, *(OpFromGraph.__props__ or ())) if self._built else (*own, "is_inline", "name")
 
     def __str__(self) -> str:
-        """Show the class and its parameters."""
         parameters = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).__props__ or ())
         return f"{self.name}{{{parameters}}}"
 

@@ -43,7 +43,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
         (old, new) for old, new in zip(node.inputs, inputs, strict=True) if isinstance(old.type, TensorType)
     ]
     rank = most_batch(pairs)
-    # All that has a batch gets the whole of it.
+    # Every input that has a batch gets all of its dimensions.
     wide = iter(spread_all([pair for pair in pairs if batch_ndim(*pair)]))
     full: list[Any] = [
         next(wide) if isinstance(old.type, TensorType) and batch_ndim(old, new) else new
@@ -63,11 +63,11 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     new_carries: list[Any] = list(outputs[: op.n_carries])
     for j in batched:
         carry, start, new = parts.carries[j], parts.starts[j], new_carries[j]
-        whole: Any = replaced[carry]
+        carry_in: Any = replaced[carry]
         if start.type.ndim == carry.type.ndim:  # type: ignore[attr-defined]  # tensors
             parts.starts[j] = spread(old.carries[j], start, lengths)  # type: ignore[arg-type]  # a tensor
-        if new.type.ndim < whole.type.ndim:
-            new_carries[j] = spread(carry, new, [whole.shape[d] for d in range(rank)])  # type: ignore[arg-type]
+        if new.type.ndim < carry_in.type.ndim:
+            new_carries[j] = spread(carry, new, [carry_in.shape[d] for d in range(rank)])  # type: ignore[arg-type]
     last = op.n_carries + op.n_stacked
     until = outputs[last] if op.has_until else None
     parts.rows_in = [replaced.get(x, x) for x in parts.rows_in]

@@ -106,25 +106,25 @@ class _Gradient:
     ) -> list[Variable | None]:
         """Return the gradients by all inputs but the number of steps, as results of a loop that runs backwards."""
         parts = self.parts
-        there = {x: g for x, g in slopes.items() if not _is_absent(g)}
+        flowing = {x: g for x, g in slopes.items() if not _is_absent(g)}
         # Higher derivatives keep as little as this one.
         back = LoopParts(
             parts.steps, recomputes=self.op.recomputes, name=None if self.op.name is None else f"{self.op.name}_grad"
         )
-        count = self._count()
-        drawing = self._keep(back, [*there.values()], {*by_carry.values(), *by_row.values()}, count)
+        count = self.outputs[-1] if self.op.has_until else parts.steps
+        drawing = self._keep(back, [*flowing.values()], {*by_carry.values(), *by_row.values()}, count)
         back.steps = count if self.op.truncate_gradient < 0 else minimum(count, self.op.truncate_gradient)
         for k, var in by_row.items():
             back.add_sequence(_reversed(self.stacked[k]), var)
         for j, var in by_carry.items():
             start = self.last[j] if j in self.last else zeros_like(self.outputs[j])
-            slope = there.get(parts.carries[j])
+            slope = flowing.get(parts.carries[j])
             back.add_carry(start, var, zeros_like(var) if slope is None else slope)
-        sums = [i for i, x in enumerate(parts.constants) if x in there]
+        sums = [i for i, x in enumerate(parts.constants) if x in flowing]
         for i in sums:
             total = parts.constants[i].type.make_variable()
-            back.add_carry(zeros_like(parts.givens[i]), total, add(total, there[parts.constants[i]]))
-        rows = {x: back.add_result(there[x]) for x in parts.rows_in if x in there}
+            back.add_carry(zeros_like(parts.givens[i]), total, add(total, flowing[parts.constants[i]]))
+        rows = {x: back.add_result(flowing[x]) for x in parts.rows_in if x in flowing}
         back.replace(drawing)
         back.widen()
         backward = back.apply()
@@ -132,30 +132,23 @@ class _Gradient:
         for x, sequence in zip(parts.rows_in, parts.sequences, strict=True):
             if x in rows:
                 terms[x] = self._of_sequence(backward.stacked[rows[x]], sequence, count, back.steps)
+        most = self.op.truncate_gradient
         for at, j in enumerate(by_carry):
-            terms[parts.carries[j]] = self._of_start(backward.carries[at], count)
+            term = backward.carries[at]
+            # Zero where the gradient was cut off before the first step.
+            terms[parts.carries[j]] = term if most < 0 else switch(le(count, most), term, zeros_like(term))
         for at, i in enumerate(sums):
             terms[parts.constants[i]] = backward.carries[len(by_carry) + at]
         return [terms.get(x, DisconnectedType()() if is_smooth(x) else None) for x in parts.inputs]
 
-    def _count(self) -> Variable:
-        """Return the number of steps that the loop made."""
-        return self.outputs[-1] if self.op.has_until else self.parts.steps
-
     def _of_sequence(self, rows: Any, sequence: Variable, count: Variable, done: Variable) -> Variable:
         """Return the gradient by a sequence: its rows in order, and zeros for those that no step took."""
         ordered = _reversed(rows)
-        whole = done is count and _is_length(count, sequence)
-        if whole:
+        if done is count and _is_length(count, sequence):
             return ordered
         zeros: Any = zeros_like(sequence)
         gradient: Variable = set_subtensor(zeros[count - done : count], ordered)  # type: ignore[operator]  # integers
         return gradient
-
-    def _of_start(self, gradient: Variable, count: Variable) -> Variable:
-        """Return the gradient by what a carry starts with: zero where the gradient was cut off before."""
-        most = self.op.truncate_gradient
-        return gradient if most < 0 else switch(le(count, most), gradient, zeros_like(gradient))
 
     # What the loop keeps for the gradient
 
@@ -167,14 +160,14 @@ class _Gradient:
         Returned is what stands for the generators among the carries in the body of the backward loop.
         """
         parts = self.parts
-        wanted = _kept(slopes, cotangents, parts, carries_only=self.op.recomputes)
+        needed = _kept(slopes, cotangents, parts, carries_only=self.op.recomputes)
         forward = parts
         if self.op.has_until and not parts.rows_out:
             # It may have no bound: now that the number of steps is known, it is run a second time.
             forward.steps, forward.until = count, None
         places: dict[Variable, int] = {}
-        masked = _masked(slopes, wanted, cotangents)
-        for var in wanted:
+        masked = _masked(slopes, needed, cotangents)
+        for var in needed:
             if var in parts.carries:
                 new = parts.new_carries[parts.carries.index(var)]
                 places[var] = forward.add_result(new if isinstance(var.type, TensorType) else state_of(new))
@@ -182,7 +175,7 @@ class _Gradient:
                 places[var] = forward.add_result(masked.get(var, var))
         results = forward.apply().stacked if places else []
         drawing: dict[Variable, Variable] = {}
-        for var in wanted:
+        for var in needed:
             if var in parts.rows_in:
                 sequence: Any = parts.sequences[parts.rows_in.index(var)]
                 back.add_sequence(_reversed(sequence if _is_length(count, sequence) else sequence[:count]), var)
@@ -247,7 +240,7 @@ def _kept(
         elif any(x in varying for x in node.inputs):
             varying.update(node.outputs)
             if _is_ragged(node, varying, ragged):
-                ragged.update(x for x in node.outputs if _has_unknown_length(x))
+                ragged.update(x for x in node.outputs if isinstance(x.type, TensorType) and None in x.type.shape)
         elif any(x in fixed for x in node.inputs):
             # The same in all steps: rewriting takes it out of both loops.
             fixed.update(node.outputs)
@@ -322,10 +315,6 @@ def _is_ragged(node: Apply, varying: Collection[Variable], ragged: Collection[Va
             x in varying and isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in kinds for x in node.inputs
         )
     )
-
-
-def _has_unknown_length(var: Variable) -> bool:
-    return isinstance(var.type, TensorType) and None in var.type.shape
 
 
 def pulled_back(op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable | None]:

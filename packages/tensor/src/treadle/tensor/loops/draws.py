@@ -13,26 +13,32 @@ if TYPE_CHECKING:
     from treadle.tensor.ops.undefined_draws import Reasons
 
 
-def influences(op: Scan) -> list[list[bool]]:
-    """Return for each input of a loop but the number of steps, for each output, whether its value decides it."""
-    known: list[list[bool]] | None = op.__dict__.get("_influences")
-    if known is not None:
-        return known
-    rows = inner_influences(op.fgraph.inputs, op.fgraph.outputs)
-    first = op.n_sequences
-    # By way of each carry in turn: the closure of Warshall.
-    for k in range(op.n_carries):
-        onward = rows[first + k]
+def over_steps(op: Scan, step: Sequence[Sequence[bool]]) -> list[list[bool]]:
+    """Return what inputs of a loop reach in any number of steps, from what those of its body reach in one.
+
+    Each input but the number of steps has a row, with a truth value for each output. This is Warshall's transitive
+    closure by way of the carries.
+    """
+    rows = [list(row) for row in step]
+    own = rows[op.n_sequences : op.n_sequences + op.n_carries]
+    for k, onward in enumerate(own):
         for row in rows:
             if row[k]:
                 row[:] = [a or b for a, b in zip(row, onward, strict=True)]
-    for k in range(op.n_carries):
-        rows[first + k][k] = True
-    if op.has_until:
-        # The condition decides how many steps there are, and so everything.
-        rows = [[True] * len(row) if row[-1] else row for row in rows]
-    op.__dict__["_influences"] = rows
+    for k, row in enumerate(own):
+        row[k] = True
     return rows
+
+
+def influences(op: Scan) -> list[list[bool]]:
+    """Return for each input of a loop but the number of steps, for each output, whether its value decides it."""
+    return op.kept("_influences", lambda: _influences(op))
+
+
+def _influences(op: Scan) -> list[list[bool]]:
+    rows = over_steps(op, inner_influences(op.fgraph.inputs, op.fgraph.outputs))
+    # The condition decides how many steps there are, and so everything.
+    return [[True] * len(row) if op.has_until and row[-1] else row for row in rows]
 
 
 def reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
@@ -40,10 +46,7 @@ def reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:
 
     `connected` says whether a gradient flows from each input to each output, in any number of steps.
     """
-    if "_reasons" not in op.__dict__:
-        op.__dict__["_reasons"] = _reasons(op, connected)
-    cached: Reasons | None = op.__dict__["_reasons"]
-    return cached
+    return op.kept("_reasons", lambda: _reasons(op, connected))
 
 
 def _reasons(op: Scan, connected: Sequence[Sequence[bool]]) -> Reasons | None:

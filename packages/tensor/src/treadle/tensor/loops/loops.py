@@ -37,7 +37,7 @@ from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.loops.batches import vectorized
 from treadle.tensor.loops.derivatives import pulled_back, pushed_forward
-from treadle.tensor.loops.draws import influences, reasons
+from treadle.tensor.loops.draws import influences, over_steps, reasons
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
@@ -58,7 +58,7 @@ __all__ = ["ENDLESS", "LoopInputs", "RowLengths", "Scan"]
 
 T = TypeVar("T")
 STEPS = TensorType(LENGTH, ())
-# How often lengths of lengths are looked up: ops inside of ops.
+# How often the lengths in a length are replaced by what they are computed from: they may be nested.
 MOST_ROUNDS = 8
 # The number of steps of a loop that only its condition ends.
 ENDLESS = int(np.iinfo(LENGTH).max)
@@ -170,18 +170,18 @@ class Scan(Op, HasFrozenGraph):
         self.truncate_gradient = truncate_gradient
         self.recomputes = recomputes
         self.name = name
-        wanted = n_carries + n_stacked + has_until
-        if len(fgraph.outputs) != wanted or len(fgraph.inputs) < n_sequences + n_carries:
+        expected = n_carries + n_stacked + has_until
+        if len(fgraph.outputs) != expected or len(fgraph.inputs) < n_sequences + n_carries:
             msg = (
                 f"Scan: the body has {len(fgraph.inputs)} inputs and {len(fgraph.outputs)} outputs, for {n_sequences} "
                 f"sequences, {n_carries} carries and {n_stacked} stacked results"
                 f"{' and a condition' if has_until else ''}. Give it one for each."
             )
             raise GraphValueError(msg)
-        for taken, new in zip(fgraph.inputs[n_sequences:], fgraph.outputs[:n_carries], strict=False):
-            if not taken.type.is_super(new.type):
+        for carry, new in zip(fgraph.inputs[n_sequences:], fgraph.outputs[:n_carries], strict=False):
+            if not carry.type.is_super(new.type):
                 msg = (
-                    f"{self}: the carry {taken} of type {taken.type} becomes {new} of type {new.type} in a step. "
+                    f"{self}: the carry {carry} of type {carry.type} becomes {new} of type {new.type} in a step. "
                     "Convert it to the type that it starts with."
                 )
                 raise GraphTypeError(msg)
@@ -232,7 +232,6 @@ class Scan(Op, HasFrozenGraph):
         return {k: v for k, v in super().__getstate__().items() if k not in _DERIVED}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take over what was kept."""
         self.__dict__.update(state)
 
     # The node
@@ -255,7 +254,7 @@ class Scan(Op, HasFrozenGraph):
             raise GraphValueError(msg)
         steps = self._number(inputs[0])
         sequences = [self._sequence(row, x) for row, x in zip(self.inner.sequences, inputs[1:], strict=False)]
-        rest = [
+        others = [
             kind.type.filter_variable(x)
             for kind, x in zip(inner[self.n_sequences :], inputs[1 + self.n_sequences :], strict=True)
         ]
@@ -267,7 +266,7 @@ class Scan(Op, HasFrozenGraph):
         kinds += [TensorType(row.type.dtype, (count, *row.type.shape)) for row in self.rows]  # type: ignore[attr-defined]  # tensors
         if self.has_until:
             kinds.append(STEPS)
-        return Apply(self, [steps, *sequences, *rest], [kind.make_variable() for kind in kinds])
+        return Apply(self, [steps, *sequences, *others], [kind.make_variable() for kind in kinds])
 
     def _number(self, count: object) -> TensorVariable:
         steps = as_tensor_variable(count)  # type: ignore[arg-type]  # refuses anything else
@@ -356,10 +355,7 @@ class Scan(Op, HasFrozenGraph):
     @property
     def row_lengths(self) -> RowLengths:
         """How long rows of stacked results are, where their types do not say it; found once and kept."""
-        known: RowLengths | None = self.__dict__.get("_row_lengths")
-        if known is None:
-            known = self.__dict__["_row_lengths"] = self._find_row_lengths()
-        return known
+        return self.kept("_row_lengths", self._find_row_lengths)
 
     def _find_row_lengths(self) -> RowLengths:
         body = self.fgraph.unfreeze()
@@ -392,10 +388,7 @@ class Scan(Op, HasFrozenGraph):
     @property
     def carry_lengths(self) -> RowLengths:
         """How long carries are after a step, where a second one leaves them so; found once and kept."""
-        known: RowLengths | None = self.__dict__.get("_carry_lengths")
-        if known is None:
-            known = self.__dict__["_carry_lengths"] = self._find_carry_lengths()
-        return known
+        return self.kept("_carry_lengths", self._find_carry_lengths)
 
     def _find_carry_lengths(self) -> RowLengths:
         once = self.fgraph.unfreeze()
@@ -443,17 +436,14 @@ class Scan(Op, HasFrozenGraph):
     def _bound(self, known: RowLengths, node: Apply) -> list[list[Any]]:
         """Return lengths for the inputs of a node."""
         inputs = self.sorted(node.inputs[1:])
-        # There may be no row: one that is not read stands for it.
+        # There may be no row: one that is never read takes its place.
         rows = [Alloc()(constant(0, dtype=x.type.dtype), *lengths(x)[1:]) for x in inputs.sequences]
         bound = known.fgraph.bind([*rows, *inputs.carries, *inputs.constants])
         return [[bound[at[0]] if isinstance(at, tuple) else at for at in places] for places in known.places]
 
     def keeps_shapes(self) -> frozenset[int]:
         """Return which carries are certain to keep the shape they start with; found once and kept."""
-        known: frozenset[int] | None = self.__dict__.get("_kept_shapes")
-        if known is None:
-            known = self.__dict__["_kept_shapes"] = self._find_kept_shapes()
-        return known
+        return self.kept("_kept_shapes", self._find_kept_shapes)
 
     def _find_kept_shapes(self) -> frozenset[int]:
         body = self.fgraph.unfreeze()
@@ -474,23 +464,11 @@ class Scan(Op, HasFrozenGraph):
 
     def reach(self) -> list[list[bool]]:
         """Return for each input of the body, for each of its outputs, whether a gradient flows in one step."""
-        known: list[list[bool]] | None = self.__dict__.get("_pattern")
-        if known is None:
-            known = self.__dict__["_pattern"] = io_connection_pattern(self.fgraph.inputs, self.fgraph.outputs)
-        return known
+        return self.kept("_pattern", lambda: io_connection_pattern(self.fgraph.inputs, self.fgraph.outputs))
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input, for each output, whether a gradient flows in any number of steps."""
-        rows = [list(row) for row in self.reach()]
-        first = self.n_sequences
-        # By way of each carry in turn: the closure of Warshall.
-        for k in range(self.n_carries):
-            onward = rows[first + k]
-            for row in rows:
-                if row[k]:
-                    row[:] = [a or b for a, b in zip(row, onward, strict=True)]
-        for k in range(self.n_carries):
-            rows[first + k][k] = True
+        rows = over_steps(self, self.reach())
         for row in rows:
             if self.has_until:
                 row[-1] = False
@@ -514,7 +492,6 @@ class Scan(Op, HasFrozenGraph):
         return pushed_forward(self, inputs, tangents)
 
     def __str__(self) -> str:
-        """Show the name, and what kind of loop it is."""
         return f"{'While' if self.has_until else 'Scan'}{{{text_of(self.name, str) if self.name else 'loop'}}}"
 
     __repr__ = __str__

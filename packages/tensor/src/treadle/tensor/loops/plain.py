@@ -37,7 +37,7 @@ __all__ = ["fori_loop", "scan_with_carry", "while_loop"]
 
 # A variable or value, or a tuple, list or dictionary of such trees; None holds nothing.
 Tree = Any
-# Nobody nests trees deeper by hand.
+# Deeper than anyone nests trees by hand.
 _DEEPEST = 100
 
 
@@ -92,7 +92,7 @@ def _form_of(tree: Tree) -> Tree:
 def as_carry(value: Any, beside: Sequence[Variable] = ()) -> Variable:
     """Return a variable for what a carry starts with; values of other types than tensors must be variables.
 
-    Python numbers take on the dtype of the floats beside them.
+    Python numbers take on the dtype of the floats next to them.
     """
     if isinstance(value, Variable):
         return value
@@ -128,7 +128,7 @@ def _adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> boo
         if isinstance(value, bool | int | float | complex) and old.dtype != stepped.dtype and old.ndim == stepped.ndim:
             wide = stepped.dtype
             if old.numpy_dtype.kind in "biu" and stepped.numpy_dtype.kind == "f":
-                # How wide a float it is was decided by the integer's dtype, which says nothing.
+                # This float has its width from the integer's dtype only, which means nothing here.
                 wide = number_dtype(float(value.real), [*parts.sequences, *parts.starts])
             parts.starts[j] = constant(value, dtype=wide)
             changed = True
@@ -355,17 +355,13 @@ def scan_with_carry(
     return last, filled(stacked, [x[::-1] for x in leaves_of(stacked)]) if backwards else stacked
 
 
-def _check_options(subject: str, name: object, recomputes: object = False) -> None:
-    check_name(subject, name)
-    as_flag(f"{subject}: recomputes", recomputes)
-
-
 def _built(
     subject: str, fn: Callable[[Tree, Tree], Any], init: Tree, xs: Tree, steps: Any, name: str | None,
     recomputes: bool = False,
 ) -> tuple[Tree, Tree]:  # fmt: skip
     """Return the last carry and the stacked results of a loop."""
-    _check_options(subject, name, recomputes)
+    check_name(subject, name)
+    as_flag(f"{subject}: recomputes", recomputes)
     values = leaves_of(init)
     starts = _starts(values, leaves_of(xs))
     while True:
@@ -383,7 +379,7 @@ def _built(
         if not _adapt_carries(parts, values, subject):
             break
         starts = parts.starts
-    # Each row gets a place of its own, though two may be the same.
+    # Each row is a result of its own, even where two are the same variable.
     parts.rows_out = [as_tensor_variable(y) for y in leaves_of(returned[1])]
     close(parts)
     parts.widen()
@@ -394,8 +390,7 @@ def _built(
 def number_dtype(number: complex, beside: Iterable[Variable]) -> str:
     """Return the dtype that a Python number starts a state with: for floats, that of the floats beside it.
 
-    A number has little to say about its dtype: where all floats that a loop is given are float32, a state that starts
-    from 0.0 is float32 too.
+    Where all floats given to a loop are float32, a state that starts from 0.0 is float32 too.
     """
     plain = constant(number).type.numpy_dtype
     kinds = [x.type.numpy_dtype for x in beside if isinstance(x.type, TensorType)]

@@ -1,8 +1,8 @@
 """Draws that have no derivative, and what depends on their values.
 
 The draw of a discrete distribution jumps as its parameters move. Most draws are integers, to which no gradient flows,
-so that a gradient by the parameters would lack them without a word. Here is found what depends on them by value, also
-by way of integers, comparisons and positions.
+so that a gradient by the parameters would silently lack them. This module finds what depends on their values, also by
+way of integers, comparisons and positions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def influences(node: Apply) -> list[list[bool]]:
     known = node.op.influence_pattern(node)
     if known is not None:
         return known
-    # That nothing flows between floats was meant so.
+    # Where an op says that nothing flows between floats, it means it.
     jumps = [not is_smooth(out) for out in node.outputs]
     return [
         [joined or jump or not is_smooth(x) for joined, jump in zip(row, jumps, strict=True)]
@@ -94,18 +94,12 @@ def moved_without_derivative(
 
 def own_influences(op: HasFrozenGraph) -> list[list[bool]]:
     """Return for each input of an op's graph, for each output, whether its value decides the output's; cached."""
-    if "_influences" not in op.__dict__:
-        op.__dict__["_influences"] = inner_influences(op.fgraph.inputs, op.fgraph.outputs)
-    cached: list[list[bool]] = op.__dict__["_influences"]
-    return cached
+    return op.kept("_influences", lambda: inner_influences(op.fgraph.inputs, op.fgraph.outputs))
 
 
 def own_reasons(op: HasFrozenGraph) -> Reasons | None:
     """Return for each input of an op's graph, for each output, why it has no derivative; cached."""
-    if "_reasons" not in op.__dict__:
-        op.__dict__["_reasons"] = inner_reasons(op.fgraph.inputs, op.fgraph.outputs)
-    cached: Reasons | None = op.__dict__["_reasons"]
-    return cached
+    return op.kept("_reasons", lambda: inner_reasons(op.fgraph.inputs, op.fgraph.outputs))
 
 
 def inner_influences(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[list[bool]]:
@@ -125,7 +119,7 @@ def inner_influences(inputs: Sequence[Variable], outputs: Sequence[Variable]) ->
 
 
 def inner_reasons(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Reasons | None:
-    """Return for each input of a graph, for each output, why it has no derivative; None if no draw is in the way."""
+    """Return for each input of a graph, for each output, why it has no derivative; None if there is no such draw."""
     # By variable, the inputs that a gradient may reach it from; and by draw without derivative, inputs and the reason.
     reach: dict[Variable, set[int]] = {}
     for i, x in enumerate(inputs):

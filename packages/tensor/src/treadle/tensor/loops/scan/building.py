@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-# States that reach further back than this are kept in a ring of rows, others as so many carries.
+# States that reach further back than this are kept in a ring of rows, others as that many carries.
 MOST_CARRIES = 16
 # How often the function of a step is called again for the dtype of a number that a state starts with.
 MOST_TRIES = 3
@@ -162,7 +162,7 @@ class _Loop:
             )
             raise TensorTypeError(msg) from error
         except ValueError:
-            # Of some functions written in C the signature is not known.
+            # The signature of some functions written in C is not known.
             pass
         return fn(*arguments)
 
@@ -171,7 +171,7 @@ class _Loop:
         if len(states) != len(outputs):
             msg = (
                 f"{self.subject}: outputs_info has {len(states)} entries, and a step returned {len(outputs)} outputs. "
-                "Give one for each output, None for those that are no states."
+                "Give one for each output, None for those that are not states."
             )
             raise GraphValueError(msg)
 
@@ -190,7 +190,7 @@ class _Loop:
             if now is not None and now.ndim == ndim and i in self.numbers and self.tries[i] < MOST_TRIES:
                 number, dtype = self.numbers[i], now.dtype
                 if old.numpy_dtype.kind in "biu" and now.numpy_dtype.kind == "f":
-                    # How wide a float it is was decided by the integer's dtype, which says nothing.
+                    # This float has its width from the integer's dtype only, which means nothing here.
                     dtype = number_dtype(float(number), beside)  # type: ignore[arg-type]  # a real number
                 self.starts[i] = constant(number, dtype=dtype)
                 self.tries[i] += 1
@@ -207,13 +207,13 @@ class _Loop:
 
 
 def _opened(
-    taken: Sequence[SequenceTaps], n_steps: TensorLike | None, backwards: bool, truncate_gradient: object,
+    sequences: Sequence[SequenceTaps], n_steps: TensorLike | None, backwards: bool, truncate_gradient: object,
     name: str | None, recomputes: bool,
 ) -> LoopParts:  # fmt: skip
     """Return a loop that has its sequences only."""
     least = as_integer("scan: truncate_gradient", truncate_gradient, -1)
-    parts = LoopParts(number_of_steps(n_steps, taken), truncate_gradient=least, recomputes=recomputes, name=name)
-    for x in taken:
+    parts = LoopParts(number_of_steps(n_steps, sequences), truncate_gradient=least, recomputes=recomputes, name=name)
+    for x in sequences:
         for tap in x.taps:
             rows = x.cut(tap, backwards)
             at = f"{x.variable.name}[t{tap:+}]" if tap else f"{x.variable.name}[t]"
@@ -260,11 +260,6 @@ def _fix_given(parts: LoopParts, candidates: Sequence[Variable]) -> None:
         if var in used and not isinstance(var, SharedVariable | Constant):
             parts.add_given(var, var.type.make_variable(var.name))
     parts.replace(dict(zip(parts.givens, parts.constants, strict=True)))
-
-
-def _carry_updated(parts: LoopParts, updates: Mapping[SharedVariable, Variable]) -> dict[SharedVariable, int]:
-    """Carry the shared variables that the function of a step updates; return their carries."""
-    return {var: parts.add_carry(var, var.type.make_variable(var.name), value) for var, value in updates.items()}
 
 
 def _carry_default(parts: LoopParts, numbers: dict[SharedVariable, int]) -> None:
@@ -348,20 +343,21 @@ def build_loop(
         msg = f"{subject}: fn must be a function of one step, got {text_of(fn)}. Pass a function."
         raise GraphTypeError(msg)
     backwards = as_flag(f"{subject}: go_backwards", go_backwards)
-    taken = read_sequences(sequences)
-    parts = _opened(taken, n_steps, backwards, truncate_gradient, name, recomputes)
+    with_taps = read_sequences(sequences)
+    parts = _opened(with_taps, n_steps, backwards, truncate_gradient, name, recomputes)
     loop = _Loop(subject, read_states(outputs_info) or None, parts, read_constants(non_sequences))
     before = new_serial()
     results, outputs, carries = loop.carried(fn)
-    declared: list[Variable] = [x.variable for x in taken]
+    declared: list[Variable] = [x.variable for x in with_taps]
     declared += [*(s.initial for s in loop.states or () if s.initial is not None), *loop.constants]
     parts.until = results.condition
     stacked = [i for i, x in enumerate(outputs) if isinstance(x.type, TensorType)]
     parts.rows_out = [outputs[i] for i in stacked]
-    shared = _carry_updated(parts, results.updates)
+    updates = results.updates.items()
+    shared = {var: parts.add_carry(var, var.type.make_variable(var.name), value) for var, value in updates}
     _fix_given(parts, [*declared, *_settled(parts, results.updates, before)])
     if as_flag(f"{subject}: strict", strict):
-        # Generators that a step draws from are none of what it has to be given.
+        # Generators that a step draws from need not be given.
         undeclared = [var for var in _shared_of(parts) if var not in declared and not is_generator(var.type)]
         if undeclared:
             msg = (

@@ -84,24 +84,24 @@ def scan_checkpoints(
     as_callable("scan_checkpoints: fn", fn)
     size = as_integer("scan_checkpoints: save_every_N", save_every_N, 1)
     padded = as_flag("scan_checkpoints: padding", padding)
-    taken, states = read_sequences(sequences), read_states(outputs_info)
-    for label, taps, plain in [*((x.label, x.taps, 0) for x in taken), *((s.label, s.taps, -1) for s in states)]:
+    with_taps, states = read_sequences(sequences), read_states(outputs_info)
+    for label, taps, plain in [*((x.label, x.taps, 0) for x in with_taps), *((s.label, s.taps, -1) for s in states)]:
         if taps and taps != (plain,):
             msg = (
                 f"scan_checkpoints: {label} must have no taps, got {list(taps)}. Leave them out, and carry what a step "
                 "needs of earlier ones in states of their own."
             )
             raise ArgumentError(msg)
-    steps = number_of_steps(n_steps, taken)
+    steps = number_of_steps(n_steps, with_taps)
     known = known_integer(steps)
-    whole = known is not None and known % size == 0
-    if known is not None and not whole and not padded:
+    is_multiple = known is not None and known % size == 0
+    if known is not None and not is_multiple and not padded:
         msg = (
             f"scan_checkpoints: {known} steps are no multiple of save_every_N, {size}, and padding is False. Leave out "
             "padding=False, or choose another save_every_N."
         )
         raise ArgumentError(msg)
-    even = whole or not padded
+    even = is_multiple or not padded
     count = floor_div(steps if even else steps + (size - 1), size)
     starts = mul(arange(count), size)
 
@@ -119,14 +119,18 @@ def scan_checkpoints(
         for i, state in enumerate(states):
             if state.number is not None:
                 initial[i] = constant(state.number, dtype=trial.outputs[i].dtype)
-    n_sequences, n_states = len(taken), sum(state.initial is not None for state in states)
+    n_sequences, n_states = len(with_taps), sum(state.initial is not None for state in states)
 
     def chunk(start: TensorVariable, *values: Any) -> object:
-        rows, carried, rest = (values[:n_sequences], values[n_sequences:][:n_states], values[n_sequences + n_states :])
+        rows, carried, constants = (
+            values[:n_sequences],
+            values[n_sequences:][:n_states],
+            values[n_sequences + n_states :],
+        )
         current = iter(carried)
         own = [None if s.initial is None else next(current) for s in states] or None
         inner = build_loop(
-            "scan_checkpoints", step, list(rows), own, list(rest),
+            "scan_checkpoints", step, list(rows), own, list(constants),
             n_steps=size if even else minimum(sub(steps, start), size), name=name,
         )  # fmt: skip
         last = inner.last()
@@ -134,7 +138,7 @@ def scan_checkpoints(
         return last, {var: new for var, new in inner.updates.items() if var in inner.explicit}
 
     outer = build_loop(
-        "scan_checkpoints", chunk, [starts, *(_chunks(x, steps, count, size, even) for x in taken)],
+        "scan_checkpoints", chunk, [starts, *(_chunks(x, steps, count, size, even) for x in with_taps)],
         initial or None, non_sequences, name=name, recomputes=True,
     )  # fmt: skip
     return outer.result(outer.outputs, return_updates)

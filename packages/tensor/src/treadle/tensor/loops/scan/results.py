@@ -23,9 +23,9 @@ __all__ = ["until"]
 
 
 class until:  # noqa: N801 - the documented name
-    """Ends a loop: what the function of a step returns beside its outputs.
+    """Ends a loop: what the function of a step returns besides its outputs.
 
-    The condition is looked at after the step, whose results count.
+    The condition is checked after the step, whose results count.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class until:  # noqa: N801 - the documented name
 
 
 class Updates(dict[SharedVariable, Variable]):
-    """Updates as `scan` returns them, beside the outputs: a dictionary that tells whoever takes it for an output."""
+    """Updates as `scan` returns them besides the outputs: a dictionary that explains itself where used as an output."""
 
     __slots__ = ()
 
@@ -81,7 +81,7 @@ class StepResults:
 def read_results(returned: object) -> StepResults:
     """Return the parts of what the function of a step returned, which may come in any order."""
     results = StepResults()
-    rest: list[object] = []
+    outputs: list[object] = []
     parts = [returned] if _is_updates(returned) or not isinstance(returned, list | tuple) else returned
     for item in parts:
         if isinstance(item, until):
@@ -92,17 +92,17 @@ def read_results(returned: object) -> StepResults:
         elif _is_updates(item):
             _add_updates(results.updates, item)  # type: ignore[arg-type]  # a mapping or pairs
         elif item is not None and not (isinstance(item, list | tuple) and not item):
-            rest.append(item)
-    nested = [item for item in rest if isinstance(item, list | tuple)]
-    if len(rest) == 1 and nested:
-        rest = list(nested[0])
+            outputs.append(item)
+    nested = [item for item in outputs if isinstance(item, list | tuple)]
+    if len(outputs) == 1 and nested:
+        outputs = list(nested[0])
     elif nested:
         msg = (
-            f"scan: a step returns its outputs one by one or as one list, got a list beside other outputs: "
+            f"scan: a step returns its outputs one by one or as one list, got a list next to other outputs: "
             f"{text_of(nested[0])}. Put all outputs into one list."
         )
         raise GraphValueError(msg)
-    results.outputs = rest
+    results.outputs = outputs
     return results
 
 
@@ -141,9 +141,9 @@ def _add_updates(
             raise GraphTypeError(msg) from error
 
 
-def as_output(place: str, value: object, wanted: Variable | None) -> Variable:
+def as_output(place: str, value: object, start: Variable | None) -> Variable:
     """Return an output of a step as a variable; one that is not a state must be a tensor."""
-    if isinstance(value, Variable) and wanted is not None and not isinstance(wanted.type, TensorType):
+    if isinstance(value, Variable) and start is not None and not isinstance(start.type, TensorType):
         return value
     try:
         return as_tensor_variable(value)  # type: ignore[arg-type]  # refuses anything else

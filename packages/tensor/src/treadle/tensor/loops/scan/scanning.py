@@ -39,9 +39,9 @@ def scan(
     fn
         The function of a step, called once to build the loop, or again where the dtype of a Python number in
         `outputs_info` has to follow what a step makes. It takes, in this order: for each sequence the rows at its taps;
-        for each state the values at its taps; what `non_sequences` holds. It returns its outputs, one or a list; beside
-        them, in any order, updates of shared variables (a dictionary, or a list of pairs) and a condition to end the
-        loop, `until`.
+        for each state the values at its taps; what `non_sequences` holds. It returns its outputs, one or a list;
+        besides them, in any order, updates of shared variables (a dictionary, or a list of pairs) and a condition to
+        end the loop, `until`.
     sequences
         A tensor or a list of them, whose first dimension is that of the steps: at step t the function takes row t. With
         taps: ``dict(input=x, taps=[-1, 0, 1])`` gives it rows t-1, t and t+1; the first step is then the first for
@@ -53,7 +53,7 @@ def scan(
         before the first step, the oldest first. Python numbers take on the dtype of what steps make. A state that is no
         tensor, such as a random generator, is not stacked: its last value is the result.
     non_sequences
-        What is the same in all steps. What the function uses beside its arguments is found and passed on too. What it
+        What is the same in all steps. What the function uses besides its arguments is found and passed on too. What it
         uses is computed within the loop where it depends on a shared variable that is updated there, such as the
         generator of a draw, even if the expression was built outside: pass in `non_sequences` what is to be computed
         once.
@@ -75,7 +75,7 @@ def scan(
     return_list
         Whether to return a list where there is one output.
     return_updates
-        Whether to return the updates beside the outputs.
+        Whether to return the updates besides the outputs.
 
     Returns
     -------

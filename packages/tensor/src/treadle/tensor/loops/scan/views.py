@@ -185,8 +185,8 @@ def filter(
     [2.0, 3.0]
     """
     del mode
-    taken = read_sequences(sequences)
-    for x in taken:
+    with_taps = read_sequences(sequences)
+    for x in with_taps:
         if x.taps != (0,):
             msg = f"filter: {x.label} must have no taps, since whole rows are kept, got {list(x.taps)}. Leave them out."
             raise ArgumentError(msg)
@@ -199,7 +199,7 @@ def filter(
         msg = f"{loop.subject}: the condition must be a scalar, got rank {test.ndim - 1}. Reduce it with all or any."
         raise TensorTypeError(msg)
     kept = []
-    for x in taken:
+    for x in with_taps:
         rows: Any = x.cut(0, bool(go_backwards))
         kept.append(rows[: test.shape[0]][test if test.dtype == "bool" else test.astype("bool")])
     return kept if isinstance(sequences, list | tuple) else kept[0]
