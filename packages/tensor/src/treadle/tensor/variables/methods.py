@@ -34,7 +34,7 @@ def _elementwise(name: str) -> Callable[[Methods], TensorVariable]:
 
 
 class FurtherMethods(Methods):
-    """What NumPy's arrays have, and the elementwise functions."""
+    """Methods of NumPy's arrays, and elementwise functions as methods."""
 
     __slots__ = ()
 
@@ -136,21 +136,8 @@ class FurtherMethods(Methods):
         return function_named("trace")(self, offset, axis1, axis2, dtype)
 
     def norm(self, L: float = 2, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:  # noqa: N803 - documented
-        """Return the L-norm of the elements along axes: of all of them, as of one vector, if none is given."""
-        order: object = L
-        if not isinstance(order, int | float | np.number):
-            msg = f"norm: L must be a number, got {text_of(L)}. Pass 2 for the Euclidean norm."
-            raise TensorTypeError(msg)
-        size = abs(self)
-        if L == 0:
-            return self.neq(0).sum(axis, keepdims=keepdims)
-        if L in {float("inf"), -float("inf")}:
-            return (function_named("max") if L > 0 else function_named("min"))(size, axis, keepdims=keepdims)
-        if L == 1:
-            return size.sum(axis, keepdims=keepdims)
-        if L == 2:
-            return function_named("sqrt")(function_named("sqr")(size).sum(axis, keepdims=keepdims))
-        return (size**L).sum(axis, keepdims=keepdims) ** (1 / L)
+        """Return the L-norm of the elements along axes, of all of them if None (as `vector_norm`)."""
+        return function_named("vector_norm")(self, axis=axis, keepdims=keepdims, ord=L)
 
     # Graphs
 
@@ -209,7 +196,7 @@ class FurtherMethods(Methods):
         """
         return self._array("tolist").tolist()
 
-    if not TYPE_CHECKING:  # to whom NumPy's functions would return arrays for it, where they build expressions
+    if not TYPE_CHECKING:  # with it, type checkers take NumPy's functions of tensors to return arrays
 
         def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
             """Return a constant's array.
@@ -222,15 +209,12 @@ class FurtherMethods(Methods):
             return np.array(self._array("array"), dtype, copy=copy)
 
     def __int__(self) -> int:
-        """Return a constant of one element as an integer."""
         return int(self._number("int"))
 
     def __float__(self) -> float:
-        """Return a constant of one element as a float."""
         return float(self._number("float"))
 
     def __complex__(self) -> complex:
-        """Return a constant of one element as a complex number."""
         return complex(self._number("complex"))
 
     def __index__(self) -> int:

@@ -48,7 +48,7 @@ def function_named(name: str) -> Callable[..., TensorVariable]:
 
 
 def _leaving(operator: Callable[[Any, Any], Any], reflected: str) -> Callable[[Any, Any], Any]:
-    """Return an operator that asks an operand which it cannot take for its own, reflected one."""
+    """Return an operator that leaves an operand which it cannot take to that operand's reflected operator."""
 
     @_wraps(operator)
     def operator_or_other(self: Any, other: Any) -> Any:
@@ -63,13 +63,13 @@ def _leaving(operator: Callable[[Any, Any], Any], reflected: str) -> Callable[[A
 
 
 def _has_own(other: object, method: str) -> bool:
-    """Whether a class of somebody else's defines an operator; those of text and lists are not about numbers."""
+    """Whether a class that is neither treadle's nor a builtin defines an operator."""
     owner = next((kind for kind in type(other).__mro__ if method in vars(kind)), object)
     return owner.__module__ != "builtins" and not issubclass(owner, Operators)
 
 
 def _is_taken(other: Any) -> bool:
-    """Whether tensors are made of values of this kind; what is wrong with an operation is something else then."""
+    """Whether a value can be made a tensor: then the error is not about its kind."""
     try:
         _conversion.as_tensor_variable(other)
     except TypeError:
@@ -80,7 +80,7 @@ def _is_taken(other: Any) -> bool:
 class Operators:
     """Python's operators, elementwise, with NumPy's meaning.
 
-    One that cannot take the other operand leaves it to that one, where its class has the operator.
+    An operator that cannot take the other operand leaves it to that operand's class, if it has the operator.
 
     ``==`` and ``!=`` compare identity, so that variables can be keys; `eq` and `neq` compare elements.
     """
@@ -90,27 +90,21 @@ class Operators:
     __array_ufunc__: ClassVar[Callable[..., object] | None] = None
 
     def __add__(self, other: TensorLike) -> TensorVariable:
-        """Add."""
         return _arithmetic.add(self, other)
 
     def __radd__(self, other: TensorLike) -> TensorVariable:
-        """Add."""
         return _arithmetic.add(other, self)
 
     def __sub__(self, other: TensorLike) -> TensorVariable:
-        """Subtract."""
         return _arithmetic.sub(self, other)
 
     def __rsub__(self, other: TensorLike) -> TensorVariable:
-        """Subtract."""
         return _arithmetic.sub(other, self)
 
     def __mul__(self, other: TensorLike) -> TensorVariable:
-        """Multiply."""
         return _arithmetic.mul(self, other)
 
     def __rmul__(self, other: TensorLike) -> TensorVariable:
-        """Multiply."""
         return _arithmetic.mul(other, self)
 
     def __truediv__(self, other: TensorLike) -> TensorVariable:
@@ -122,11 +116,9 @@ class Operators:
         return _division.quotient(other, self)
 
     def __floordiv__(self, other: TensorLike) -> TensorVariable:
-        """Divide and round down."""
         return _arithmetic.floor_div(self, other)
 
     def __rfloordiv__(self, other: TensorLike) -> TensorVariable:
-        """Divide and round down."""
         return _arithmetic.floor_div(other, self)
 
     def __mod__(self, other: TensorLike) -> TensorVariable:
@@ -138,91 +130,69 @@ class Operators:
         return _arithmetic.mod(other, self)
 
     def __divmod__(self, other: TensorLike) -> tuple[TensorVariable, TensorVariable]:
-        """Return quotient and remainder."""
         return _arithmetic.divmod_(self, other)
 
     def __rdivmod__(self, other: TensorLike) -> tuple[TensorVariable, TensorVariable]:
-        """Return quotient and remainder."""
         return _arithmetic.divmod_(other, self)
 
     def __pow__(self, other: TensorLike) -> TensorVariable:
-        """Raise to a power."""
         return _exponential.power(self, other)
 
     def __rpow__(self, other: TensorLike) -> TensorVariable:
-        """Raise to a power."""
         return _exponential.power(other, self)
 
     def __neg__(self) -> TensorVariable:
-        """Negate."""
         return _arithmetic.neg(self)
 
     def __pos__(self) -> Self:
-        """Return the tensor itself."""
         return self
 
     def __abs__(self) -> TensorVariable:
-        """Return the absolute value."""
         return _arithmetic.abs_(self)
 
     def __and__(self, other: TensorLike) -> TensorVariable:
-        """Combine bits by and."""
         return _logic.bitwise_and(self, other)
 
     def __rand__(self, other: TensorLike) -> TensorVariable:
-        """Combine bits by and."""
         return _logic.bitwise_and(other, self)
 
     def __or__(self, other: TensorLike) -> TensorVariable:
-        """Combine bits by or."""
         return _logic.bitwise_or(self, other)
 
     def __ror__(self, other: TensorLike) -> TensorVariable:
-        """Combine bits by or."""
         return _logic.bitwise_or(other, self)
 
     def __xor__(self, other: TensorLike) -> TensorVariable:
-        """Combine bits by exclusive or."""
         return _logic.bitwise_xor(self, other)
 
     def __rxor__(self, other: TensorLike) -> TensorVariable:
-        """Combine bits by exclusive or."""
         return _logic.bitwise_xor(other, self)
 
     def __invert__(self) -> TensorVariable:
-        """Invert bits."""
         return _logic.invert(self)
 
     def __lshift__(self, other: TensorLike) -> TensorVariable:
-        """Shift bits left."""
         return _logic.left_shift(self, other)
 
     def __rlshift__(self, other: TensorLike) -> TensorVariable:
-        """Shift bits left."""
         return _logic.left_shift(other, self)
 
     def __rshift__(self, other: TensorLike) -> TensorVariable:
-        """Shift bits right."""
         return _logic.right_shift(self, other)
 
     def __rrshift__(self, other: TensorLike) -> TensorVariable:
-        """Shift bits right."""
         return _logic.right_shift(other, self)
 
     def __lt__(self, other: TensorLike) -> TensorVariable:
-        """Compare elements."""
         return _comparison.lt(self, other)
 
     def __le__(self, other: TensorLike) -> TensorVariable:
-        """Compare elements."""
         return _comparison.le(self, other)
 
     def __gt__(self, other: TensorLike) -> TensorVariable:
-        """Compare elements."""
         return _comparison.gt(self, other)
 
     def __ge__(self, other: TensorLike) -> TensorVariable:
-        """Compare elements."""
         return _comparison.ge(self, other)
 
     def eq(self, other: TensorLike) -> TensorVariable:
@@ -234,42 +204,25 @@ class Operators:
         return _comparison.neq(self, other)
 
     def __matmul__(self, other: TensorLike) -> TensorVariable:
-        """Multiply as matrices."""
         return function_named("matmul")(self, other)
 
     def __rmatmul__(self, other: TensorLike) -> TensorVariable:
-        """Multiply as matrices."""
         return function_named("matmul")(other, self)
 
     def __ceil__(self) -> TensorVariable:
-        """Round up."""
         return _rounding.ceil(self)
 
     def __floor__(self) -> TensorVariable:
-        """Round down."""
         return _rounding.floor(self)
 
     def __trunc__(self) -> TensorVariable:
-        """Round towards zero."""
         return _rounding.trunc(self)
 
 
 _BINARY = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "divmod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-)
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor",
+    "lshift", "rshift",
+)  # fmt: skip
 _REFLECTED = {name: f"r{name}" for name in _BINARY} | {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 # Here, and not by decorators: type checkers see the methods as they are written.
 for _name, _reflected in _REFLECTED.items():
@@ -284,7 +237,7 @@ class Methods(Operators):
     """NumPy-like methods."""
 
     __slots__ = ()
-    # Series and data frames leave `series * x` to x: their own priorities are some thousands.
+    # Series and data frames leave `series * x` to x: their own priorities are a few thousand.
     __pandas_priority__: ClassVar[int] = 10_000
 
     def __array_ufunc__(self, ufunc: Ufunc, method: str, *inputs: TensorLike, **kwargs: object) -> object:
@@ -301,7 +254,7 @@ class Methods(Operators):
         """Index as NumPy does."""
         part = _indexing.subtensor(self, args)
         if isinstance(part, _Constant) and not isinstance(self, _Constant):
-            # A length that is known, for instance: the number alone does not say what it is of.
+            # Such as a known length: the number alone does not say which tensor it belongs to.
             part = part.type.make_constant(part.data, part.name)
             part.written_with = (self,)  # type: ignore[assignment]  # a variable
         return part
@@ -358,8 +311,8 @@ class Methods(Operators):
 
     def reshape(self, *shape: TensorLike, ndim: int | None = None, order: Literal["C", "F"] = "C") -> TensorVariable:
         """Give the tensor another shape, as one sequence or as several lengths."""
-        wanted = shape[0] if len(shape) == 1 else shape
-        return _reshape(self, wanted, ndim=ndim, order=order)
+        lengths = shape[0] if len(shape) == 1 else shape
+        return _reshape(self, lengths, ndim=ndim, order=order)
 
     def flatten(self, ndim: SupportsIndex = 1) -> TensorVariable:
         """Join all dimensions from the `ndim`-th on into one."""
