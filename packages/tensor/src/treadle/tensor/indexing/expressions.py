@@ -49,7 +49,6 @@ class At:
     value: int | Symbolic
 
     def __str__(self) -> str:
-        """Show the position."""
         return str(self.value)
 
 
@@ -67,7 +66,6 @@ class Span:
         return self.start in {None, 0} and self.stop is None and self.step in {None, 1}
 
     def __str__(self) -> str:
-        """Show as in Python."""
         parts = ["" if b is None else str(b) for b in (self.start, self.stop)]
         return ":".join(parts) if self.step is None else ":".join([*parts, str(self.step)])
 
@@ -320,19 +318,15 @@ class _Parser:
         own = [("slice", d) for d in range(self.kinds.count(_SLICE))]
         spans = iter(own)
         others = [None if k is _NEW_AXIS else next(spans) for k in self.kinds if k in {_NEW_AXIS, _SLICE}]
-        place = _place(self.kinds)
+        # How many new axes and slices come before the dimensions of the arrays in the result.
+        first = _first_of_row([i for i, kind in enumerate(self.kinds) if kind is _ARRAY])
+        place = sum(kind in {_NEW_AXIS, _SLICE} for kind in self.kinds[:first])
         result = [*others[:place], *arrays, *others[place:]]
-        # The op places the arrays by its entries alone, of which single positions beside arrays are some.
+        # The op places the arrays by its entries alone, which include single positions next to arrays.
         indexed = [i for i, e in enumerate(self.entries) if not isinstance(e, Span)]
         place = _first_of_row(indexed)
         current = [*own[:place], *arrays, *own[place:]]
         return tuple(NEW if label is None else current.index(label) for label in result)
-
-
-def _place(kinds: Sequence[str]) -> int:
-    """Return how many new axes and slices stand before the dimensions of the arrays in the result."""
-    first = _first_of_row([i for i, kind in enumerate(kinds) if kind is _ARRAY])
-    return sum(kind in {_NEW_AXIS, _SLICE} for kind in kinds[:first])
 
 
 def _first_of_row(places: Sequence[int]) -> int:

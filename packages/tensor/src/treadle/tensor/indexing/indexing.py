@@ -159,7 +159,6 @@ class _Take(_Indexed):
         return [put(self.entries, set=False)(zeros_like(x), cotangents[0], *parts), *(None for _ in parts)]
 
     def __str__(self) -> str:
-        """Show the index."""
         return f"{type(self).__name__}{{{self._text()}}}"
 
 
@@ -327,7 +326,6 @@ class _Put(_Indexed, ChangesPart):
         return [to_x, sum_to(part, y), *(None for _ in parts)]
 
     def __str__(self) -> str:
-        """Show the index."""
         name = type(self).__name__
         return f"{name.replace('Inc', 'Set') if self.set else name}{{{self._text()}}}{',inplace' * self.inplace}"
 
@@ -374,7 +372,7 @@ class AdvancedIncSubtensor(_Put):
 def _all_positions(
     entries: Sequence[Entry], inputs: Sequence[TensorVariable]
 ) -> tuple[tuple[Entry, ...], list[TensorVariable]]:
-    """Turn single positions beside index arrays into arrays of rank 0, as NumPy does."""
+    """Turn single positions next to index arrays into arrays of rank 0, as NumPy does."""
     remaining = iter(inputs)
     arrays: list[Entry] = []
     variables: list[TensorVariable] = []

@@ -29,7 +29,7 @@ class _OfSlices(Discrete, Op):
     """Base of ops that take or make slices."""
 
     def vectorize_node(self, node: Apply, *inputs: Variable) -> Apply:
-        """Return the node anew: its numbers must be the same for the whole batch."""
+        """Return the node of the op again: its numbers must be the same for the whole batch."""
         pairs = ((a, b) for a, b in zip(node.inputs, inputs, strict=True) if isinstance(a.type, TensorType))
         refuse_batched(pairs, "the bounds of slices")  # type: ignore[arg-type]  # tensors
         return self.make_node(*inputs)

@@ -25,18 +25,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "Alloc",
-    "SumTo",
-    "alloc",
-    "broadcast_to",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "sum_to",
-    "zeros",
+    "Alloc", "SumTo", "alloc", "broadcast_to", "full", "full_like", "ones", "ones_like", "sum_to", "zeros",
     "zeros_like",
-]
+]  # fmt: skip
 
 
 def broadcast_static(what: str, shapes: Sequence[Shape]) -> Shape:
@@ -248,7 +239,7 @@ def ones_like(x: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLik
 
 
 def is_zeros(x: Variable) -> bool:
-    """Whether a tensor was made by `zeros_like` and its kind, as gradients by outputs that do not matter are."""
+    """Whether a tensor was made by `zeros_like` or the like, as cotangents of outputs that do not matter are."""
     value = getattr(x.owner.inputs[0], "data", None) if x.owner is not None and isinstance(x.owner.op, Alloc) else None
     return isinstance(value, np.ndarray) and not value.any()
 
@@ -258,10 +249,10 @@ def full_like(
 ) -> TensorVariable:
     """Return a tensor of the shape and dtype of another, or of a shape that is given, filled with a value."""
     var = as_tensor_variable(x)
-    wanted = TensorType(var.dtype if dtype is None else dtype).dtype
+    result_dtype = TensorType(var.dtype if dtype is None else dtype).dtype
     if shape is not None:
-        return full(shape, fill_value, wanted)
-    filled = alloc(_filling(fill_value, wanted), *lengths(var))
+        return full(shape, fill_value, result_dtype)
+    filled = alloc(_filling(fill_value, result_dtype), *lengths(var))
     if not is_composing():
         # Nothing of a scalar shows in its shape.
         filled.written_with = (var,)

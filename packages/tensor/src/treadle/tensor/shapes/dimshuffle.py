@@ -24,22 +24,10 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "DimShuffle",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "atleast_Nd",
-    "dimshuffle",
-    "expand_dims",
-    "matrix_transpose",
-    "moveaxis",
-    "shape_padaxis",
-    "shape_padleft",
-    "shape_padright",
-    "squeeze",
-    "swapaxes",
+    "DimShuffle", "atleast_1d", "atleast_2d", "atleast_3d", "atleast_Nd", "dimshuffle", "expand_dims",
+    "matrix_transpose", "moveaxis", "shape_padaxis", "shape_padleft", "shape_padright", "squeeze", "swapaxes",
     "transpose",
-]
+]  # fmt: skip
 
 NEW = "x"
 
@@ -143,7 +131,8 @@ class DimShuffle(TensorOp):
         """
         x = node.inputs[0]
         if x.owner is not None and not self.adds_dimensions:
-            squeezed: Form | None = getattr(x.owner.op, "squeezed_form", _no_form)(x.owner, self.dropped)
+            form_of = getattr(x.owner.op, "squeezed_form", None)
+            squeezed: Form | None = None if form_of is None else form_of(x.owner, self.dropped)
             if squeezed is not None:
                 return squeezed
         if self.is_transpose:
@@ -203,12 +192,7 @@ class DimShuffle(TensorOp):
         return [DimShuffle(tuple(inverse), len(self.order))(cotangents[0])]
 
     def __str__(self) -> str:
-        """Show the order."""
         return f"DimShuffle{{{','.join(map(str, self.order))}}}"
-
-
-def _no_form(node: Apply, dropped: tuple[int, ...]) -> None:
-    """Say that a node is not written in a special way where dimensions of its result are dropped."""
 
 
 def _transposed_form(x: Variable, order: Sequence[int | str]) -> Form:
@@ -240,13 +224,13 @@ def dimshuffle(x: TensorLike, *order: int | str | Sequence[int | str]) -> Tensor
     """
     var = as_tensor_variable(x)
     several = several_axes(order[0]) if len(order) == 1 else None
-    wanted = order if several is None else tuple(several)
-    for d in wanted:
+    entries = order if several is None else tuple(several)
+    for d in entries:
         if isinstance(d, str) and d != NEW:
             msg = f'dimshuffle: dimensions are integers or "x", got {text_of(d)}.'
             raise AxisError(msg)
-    numbers = iter(normalize_axes("dimshuffle", tuple(d for d in wanted if not isinstance(d, str)), var.ndim))
-    full = tuple(NEW if isinstance(d, str) else next(numbers) for d in wanted)
+    numbers = iter(normalize_axes("dimshuffle", tuple(d for d in entries if not isinstance(d, str)), var.ndim))
+    full = tuple(NEW if isinstance(d, str) else next(numbers) for d in entries)
     if full == tuple(range(var.ndim)):
         return var
     result: TensorVariable = DimShuffle(full, var.ndim)(var)
@@ -305,9 +289,9 @@ def matrix_transpose(x: TensorLike) -> TensorVariable:
 def expand_dims(x: TensorLike, axis: AxisLike) -> TensorVariable:
     """Insert dimensions of length 1 (as numpy.expand_dims)."""
     var = as_tensor_variable(x)
-    wanted = named_axes(axis)
-    count = len(wanted)
-    new = normalize_axes("expand_dims", wanted, var.ndim + count)
+    positions = named_axes(axis)
+    count = len(positions)
+    new = normalize_axes("expand_dims", positions, var.ndim + count)
     old = iter(range(var.ndim))
     return dimshuffle(var, *(NEW if d in new else next(old) for d in range(var.ndim + count)))
 

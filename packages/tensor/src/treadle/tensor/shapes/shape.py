@@ -253,8 +253,8 @@ class Reshape(TensorOp):
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x.reshape(2, -1)``."""
-        x, *wanted = node.inputs
-        return Form.method(x, "reshape", wanted or ["()"])
+        x, *sizes = node.inputs
+        return Form.method(x, "reshape", sizes or ["()"])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array in the other shape."""
@@ -305,15 +305,15 @@ def reshape(
     if rank is not None and not isinstance(newshape, list | tuple):
         vector = as_tensor_variable(newshape)
         newshape = [vector[i] for i in range(rank)] if vector.ndim == 1 else [newshape]
-    wanted = as_lengths("reshape", newshape)
-    if rank is not None and len(wanted) != rank:
-        msg = f"reshape: ndim is {rank}, but {len(wanted)} lengths are given. Make them agree."
+    sizes = as_lengths("reshape", newshape)
+    if rank is not None and len(sizes) != rank:
+        msg = f"reshape: ndim is {rank}, but {len(sizes)} lengths are given. Make them agree."
         raise ShapeError(msg)
     result: TensorVariable
     if as_choice("reshape: order", order, ("C", "F")) == "F":
-        result = Reshape(len(wanted))(var.transpose(), *reversed(wanted))
+        result = Reshape(len(sizes))(var.transpose(), *reversed(sizes))
         return result.transpose()
-    result = Reshape(len(wanted))(var, *wanted)
+    result = Reshape(len(sizes))(var, *sizes)
     return result
 
 

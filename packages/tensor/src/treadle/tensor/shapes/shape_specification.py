@@ -1,4 +1,4 @@
-"""SpecifyShape: lengths that are said to be known, and checked when the program runs."""
+"""SpecifyShape: lengths that are declared, and checked when the program runs."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ class SpecifyShape(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
-        x, *wanted = (self.as_input(v) for v in inputs)
-        length_inputs(self, wanted)
-        if len(wanted) != len(self.axes) or any(not 0 <= d < x.ndim for d in self.axes):
+        x, *sizes = (self.as_input(v) for v in inputs)
+        length_inputs(self, sizes)
+        if len(sizes) != len(self.axes) or any(not 0 <= d < x.ndim for d in self.axes):
             msg = (
                 f"{self}: a tensor with these axes and a length for each are needed, got {', '.join(map(str, inputs))}."
             )
             raise TensorTypeError(msg)
         shape = list(x.type.shape)
-        for d, n in zip(self.axes, static_lengths(wanted), strict=True):
+        for d, n in zip(self.axes, static_lengths(sizes), strict=True):
             if n is not None and (n < 0 or shape[d] not in {None, n}):
                 msg = (
                     f"specify_shape: {x} of type {x.type} cannot have length {n} in dimension {d}. Give the length "
@@ -76,12 +76,12 @@ class SpecifyShape(TensorOp):
                 )
                 raise ShapeError(msg)
             shape[d] = shape[d] if n is None else n
-        return Apply(self, [x, *wanted], [TensorType(x.dtype, tuple(shape)).make_variable()])
+        return Apply(self, [x, *sizes], [TensorType(x.dtype, tuple(shape)).make_variable()])
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``specify_shape(x, (3, None))``."""
-        x, *wanted = node.inputs
-        by_axis = dict(zip(self.axes, wanted, strict=True))
+        x, *sizes = node.inputs
+        by_axis = dict(zip(self.axes, sizes, strict=True))
         parts: list[str | Operand] = []
         for d in range(getattr(x.type, "ndim", 0)):
             parts += [", "] * (d > 0)
@@ -91,8 +91,8 @@ class SpecifyShape(TensorOp):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Check the lengths."""
-        x, *wanted = inputs
-        for d, n in zip(self.axes, wanted, strict=True):
+        x, *sizes = inputs
+        for d, n in zip(self.axes, sizes, strict=True):
             if x.shape[d] != n:
                 msg = f"dimension {d} must have length {int(n)}, got shape {x.shape}"
                 raise ShapeError(msg)
@@ -110,10 +110,10 @@ class SpecifyShape(TensorOp):
         """Return the tensor's own lengths; those that are constant are part of the type."""
         return shapes.of(node.inputs[0])
 
-    def vectorize_node(self, node: TensorNode, x: TensorVariable, *wanted: TensorVariable) -> Apply:
+    def vectorize_node(self, node: TensorNode, x: TensorVariable, *sizes: TensorVariable) -> Apply:
         """Check the lengths behind the batch."""
         batch = batch_ndim(node.inputs[0], x)
-        checked = checked_lengths(node, wanted)
+        checked = checked_lengths(node, sizes)
         return SpecifyShape(tuple(d + batch for d in self.axes)).make_node(x, *checked)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
@@ -121,12 +121,11 @@ class SpecifyShape(TensorOp):
         return [cotangents[0], *(None for _ in inputs[1:])]
 
     def __str__(self) -> str:
-        """Show the axes."""
         return f"SpecifyShape{{{', '.join(map(str, self.axes))}}}"
 
 
 def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None] | None) -> TensorVariable:
-    """Return a tensor whose lengths are said: they are checked when the program runs, constant ones are known at once.
+    """Return a tensor with declared lengths: they are checked when the program runs, constant ones are known at once.
 
     Where tracing backends know the shape earlier, they check it earlier.
 
@@ -135,7 +134,7 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
     x
         A tensor.
     shape
-        For each dimension its length, an integer or an integer scalar, or None where nothing is said about it; one
+        For each dimension its length, an integer or an integer scalar, or None for an unknown one; one
         length for a vector; or a vector of known length.
 
     Raises
@@ -162,12 +161,15 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
             "None for those that are not known."
         )
         raise ShapeError(msg)
-    said = [(d, n) for d, n in enumerate(items) if n is not None and not _is_none(n)]
-    axes = [d for d, _ in said]
-    wanted = as_lengths("specify_shape", [n for _, n in said])
-    if not said:
+    # None may also be a constant of the graph.
+    specified = [
+        (d, n) for d, n in enumerate(items) if n is not None and not (isinstance(n, Constant) and n.data is None)
+    ]
+    axes = [d for d, _ in specified]
+    sizes = as_lengths("specify_shape", [n for _, n in specified])
+    if not specified:
         return var
-    result: TensorVariable = SpecifyShape(tuple(axes))(var, *wanted)
+    result: TensorVariable = SpecifyShape(tuple(axes))(var, *sizes)
     return result
 
 
@@ -181,18 +183,13 @@ def held(x: TensorVariable, *axes: int) -> TensorVariable:
     if x.owner is not None and isinstance(x.owner.op, Shape):
         return x
     known = {d % x.ndim: x.type.shape[d] for d in axes}
-    wanted = [constant(n, dtype=LENGTH) for n in known.values() if n is not None]
-    result: TensorVariable = SpecifyShape(tuple(known))(x, *wanted)
+    sizes = [constant(n, dtype=LENGTH) for n in known.values() if n is not None]
+    result: TensorVariable = SpecifyShape(tuple(known))(x, *sizes)
     return result
 
 
-def _is_none(length: TensorLike) -> bool:
-    """Whether a length is None as a value of the graph."""
-    return isinstance(length, Constant) and length.data is None
-
-
 def specify_broadcastable(x: TensorLike, *axes: int | Sequence[int]) -> TensorVariable:
-    """Return a tensor that is said to have length 1 in some dimensions (see `specify_shape`).
+    """Return a tensor declared to have length 1 in some dimensions (see `specify_shape`).
 
     Raises
     ------

@@ -83,8 +83,8 @@ def _numbered(vector: TensorVariable, values: TensorVariable) -> tuple[TensorVar
     """Return integers in place of complex numbers, ordered as these are and equal where these are equal."""
     numbers = unique_inverse(concatenate([vector, flatten(values)])).inverse_indices
     n = shape_i(vector, 0)
-    rest = reshape(subtensor(numbers, slice(n, None)), values.shape, ndim=values.ndim)
-    return subtensor(numbers, slice(None, n)), rest
+    numbers_of_values = reshape(subtensor(numbers, slice(n, None)), values.shape, ndim=values.ndim)
+    return subtensor(numbers, slice(None, n)), numbers_of_values
 
 
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVariable:
@@ -148,7 +148,7 @@ def bincount(
     minlength
         The least number of counts.
     assert_nonneg
-        Taken for compatibility: negative integers always are an error.
+        Without effect: negative integers always are an error.
     length
         The number of counts: other integers are left out. With it the shape does not depend on data, so that backends
         which compile for shapes known beforehand, such as JAX, take it.
@@ -261,13 +261,13 @@ def _limits(what: str, values: TensorVariable, limits: Range | None) -> tuple[Te
     elif 0 in values.type.shape:
         low, high = constant(0.0, dtype="float64"), constant(1.0, dtype="float64")
     else:
-        whole = cast(values, "uint8") if values.dtype == "bool" else values
+        items = cast(values, "uint8") if values.dtype == "bool" else values
         # Of no values the edges are 0 and 1.
-        real = whole.type.numpy_dtype.kind == "f"
-        least, most = (-np.inf, np.inf) if real else (np.iinfo(whole.dtype).min, np.iinfo(whole.dtype).max)
-        empty = eq(whole.size, 0)
-        low = switch(empty, cast(0, whole.dtype), min_(whole, initial=constant(most, dtype=whole.dtype)))
-        high = switch(empty, cast(1, whole.dtype), max_(whole, initial=constant(least, dtype=whole.dtype)))
+        real = items.type.numpy_dtype.kind == "f"
+        least, most = (-np.inf, np.inf) if real else (np.iinfo(items.dtype).min, np.iinfo(items.dtype).max)
+        empty = eq(items.size, 0)
+        low = switch(empty, cast(0, items.dtype), min_(items, initial=constant(most, dtype=items.dtype)))
+        high = switch(empty, cast(1, items.dtype), max_(items, initial=constant(least, dtype=items.dtype)))
     alike = eq(low, high)
     if isinstance(low, Constant) and isinstance(high, Constant):
         return (sub(low, 0.5), add(high, 0.5)) if low.data == high.data else (low, high)

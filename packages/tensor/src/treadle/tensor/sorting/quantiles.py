@@ -116,8 +116,8 @@ def _joined(x: TensorVariable, axes: Sequence[int]) -> TensorVariable:
 
 def _kept(x: TensorVariable, before: int, axes: Sequence[int], ndim: int) -> TensorVariable:
     """Put axes of length 1 back into a result, behind `before` dimensions of its own."""
-    rest = iter(range(before, x.ndim))
-    return dimshuffle(x, *range(before), *(NEW if d in axes else next(rest) for d in range(ndim)))
+    axes_left = iter(range(before, x.ndim))
+    return dimshuffle(x, *range(before), *(NEW if d in axes else next(axes_left) for d in range(ndim)))
 
 
 def median(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
@@ -242,19 +242,19 @@ def _ordered_numbers(x: TensorVariable, axis: int) -> tuple[TensorVariable, Tens
     return ordered, sum_(cast(~isnan(ordered), "int64"), axis=-1)
 
 
-def _chosen(name: str, q: TensorLike, whole: int) -> tuple[TensorVariable, bool]:
-    """Return which quantiles are wanted, and whether they are a Python number, which decides about no dtype."""
+def _chosen(name: str, q: TensorLike, largest: int) -> tuple[TensorVariable, bool]:
+    """Return `q` as fractions, and whether it is a Python number, which does not affect the dtype of the result."""
     quantiles = as_tensor_variable(q)
     if quantiles.type.numpy_dtype.kind not in "fiu":
         msg = f"{name}: q must hold real numbers, got {quantiles} of type {quantiles.type}."
         raise DtypeError(msg)
     data = getattr(quantiles, "data", None)
-    if data is not None and not bool(np.all((np.asarray(data) >= 0) & (np.asarray(data) <= whole))):
-        what = "Percentiles" if whole == 100 else "Quantiles"
-        msg = f"{name}: {what} must be in the range [0, {whole}], got {data}."
+    if data is not None and not bool(np.all((np.asarray(data) >= 0) & (np.asarray(data) <= largest))):
+        what = "Percentiles" if largest == 100 else "Quantiles"
+        msg = f"{name}: {what} must be in the range [0, {largest}], got {data}."
         raise ArgumentError(msg)
     is_number = type(q) in {int, float}
-    return (quantiles if whole == 1 else quantiles / whole), is_number
+    return (quantiles if largest == 1 else quantiles / largest), is_number
 
 
 def _quantile(
@@ -272,18 +272,18 @@ def _quantile(
         raise ArgumentError(msg)
     x, at, axes, ndim = _as_line(name, a, axis)
     q, is_number = chosen
-    wanted = q if q.ndim <= 1 else flatten(q)
+    fractions = q if q.ndim <= 1 else flatten(q)
     if weights is not None:
         if method != "inverted_cdf":
             msg = f"{name}: Only method 'inverted_cdf' supports weights. Got: {method}."
             raise ArgumentError(msg)
-        result = _by_weight(x, at, wanted, _weights_along(name, as_tensor_variable(a), weights, axes, axis))
+        result = _by_weight(x, at, fractions, _weights_along(name, as_tensor_variable(a), weights, axes, axis))
     elif skips and x.type.numpy_dtype.kind == "f":
-        result = _of_numbers(x, at, wanted, is_number, method)
+        result = _of_numbers(x, at, fractions, is_number, method)
     else:
-        result = _of_all(x, at, wanted, is_number, method)
+        result = _of_all(x, at, fractions, is_number, method)
     if as_flag(f"{name}: keepdims", keepdims):
-        result = _kept(result, wanted.ndim, axes, ndim)
+        result = _kept(result, fractions.ndim, axes, ndim)
     if q.ndim > 1:
         result = reshape(result, [*lengths(q), *lengths(result)[1:]], ndim=q.ndim + result.ndim - 1)
     return result
@@ -315,7 +315,7 @@ def _of_all(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, meth
     if not smooth:
         place = (n - 1) * q if method == "linear" else _discrete(method, count, real)
         picked = _statistics(x, at, [cast(place, "int64"), last] if checks else [cast(place, "int64")])
-        quantiles = _first_part(picked, at, q)
+        quantiles = picked[at_axis(at, 0)] if q.ndim == 0 else moveaxis(picked, at, 0)[: shape_i(q, 0)]
     else:
         place, part = _interpolated(method, count, real)
         below, above = _neighbours(place, last)
@@ -331,11 +331,6 @@ def _of_all(x: TensorVariable, at: int, q: TensorVariable, is_number: bool, meth
         return quantiles
     top = picked[-1] if smooth else picked[at_axis(at, -1)]
     return switch(isnan(top), cast(top, quantiles.dtype), quantiles)
-
-
-def _first_part(picked: TensorVariable, at: int, q: TensorVariable) -> TensorVariable:
-    """Return what was picked for the quantiles, in front."""
-    return picked[at_axis(at, 0)] if q.ndim == 0 else moveaxis(picked, at, 0)[: shape_i(q, 0)]
 
 
 def _neighbours(place: TensorVariable, last: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
@@ -395,8 +390,8 @@ def _by_weight(x: TensorVariable, at: int, q: TensorVariable, weights: TensorVar
     part = total / total[..., -1:]
     # What has no weight is never picked, not for 0 either.
     part = switch(eq(part, 0), -1.0, part)
-    wanted = q if q.ndim == 0 else dimshuffle(q, 0, *[NEW] * x.ndim)
-    positions = minimum(sum_(cast(lt(part, wanted), "int64"), axis=-1), shape_i(x, at) - 1)
+    fractions = q if q.ndim == 0 else dimshuffle(q, 0, *[NEW] * x.ndim)
+    positions = minimum(sum_(cast(lt(part, fractions), "int64"), axis=-1), shape_i(x, at) - 1)
     quantiles = _at_places(ordered, positions)
     if x.type.numpy_dtype.kind != "f":
         return quantiles

@@ -108,7 +108,7 @@ def unique(
     equal_nan
         Whether all NaN count as one; with an axis they never do.
     sorted
-        Taken for compatibility: the result always is.
+        Without effect: the result always is.
     size, fill_value
         How many are returned, and what is added where there are fewer: by default the least again. With a size the
         shape does not depend on data, so that JAX takes it.
@@ -127,8 +127,8 @@ def unique(
     else:
         at = normalize_axis("unique", axis, var.ndim)
         front = moveaxis(var, at, 0)
-        rest = lengths(front)[1:]
-        items, alike = reshape(front, (shape_i(front, 0), prod(stack(rest)) if rest else 1), ndim=2), False
+        row = lengths(front)[1:]
+        items, alike = reshape(front, (shape_i(front, 0), prod(stack(row)) if row else 1), ndim=2), False
     n = shape_i(items, 0)
     order: TensorVariable | None = None
     if axis is not None:
@@ -144,11 +144,11 @@ def unique(
         places = first_true(first, size)
         values = subtensor(ordered, switch(lt(places, n), places, 0))
         if fill_value is not None:
-            there = lt(places, n) if axis is None else lt(places, n).dimshuffle(0, "x")
-            values = switch(there, values, cast(fill_value, var.dtype))
+            is_value = lt(places, n) if axis is None else lt(places, n).dimshuffle(0, "x")
+            values = switch(is_value, values, cast(fill_value, var.dtype))
     if axis is not None:
         count = shape_i(values, 0)
-        values = moveaxis(reshape(values, (count, *rest), ndim=var.ndim), 0, at)
+        values = moveaxis(reshape(values, (count, *row), ndim=var.ndim), 0, at)
     results = [values]
     if flags[0] and order is not None:
         results.append(subtensor(order, places if size is None else switch(lt(places, n), places, 0)))
@@ -222,7 +222,7 @@ def isin(
     test_elements
         The others.
     assume_unique, kind
-        Taken for compatibility: they change nothing.
+        Without effect.
     invert
         Whether to return which are not among them.
     """
@@ -272,9 +272,9 @@ def _by_number(x: TensorVariable, others: TensorVariable) -> TensorVariable:
     """Return which elements are among others. Equal ones get equal numbers, as complex numbers cannot be searched."""
     size = prod(stack(lengths(x))) if x.ndim else 1
     values, number = unique_inverse(concatenate([flatten(x), others]))
-    there = zeros_like(values, "bool")
-    there = set_subtensor(subtensor(there, subtensor(number, slice(size, None))), as_tensor_variable(np.True_))
-    return reshape(subtensor(there, subtensor(number, slice(None, size))), x.shape, ndim=x.ndim)
+    is_member = zeros_like(values, "bool")
+    is_member = set_subtensor(subtensor(is_member, subtensor(number, slice(size, None))), as_tensor_variable(np.True_))
+    return reshape(subtensor(is_member, subtensor(number, slice(None, size))), x.shape, ndim=x.ndim)
 
 
 def _as_sets(ar1: TensorLike, ar2: TensorLike, assume_unique: bool) -> tuple[TensorVariable, TensorVariable]:

@@ -34,17 +34,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "ArgSort",
-    "OrderStatistics",
-    "Sort",
-    "argpartition",
-    "argsort",
-    "lexsort",
-    "partition",
-    "sort",
-    "sort_complex",
+    "ArgSort", "OrderStatistics", "Sort", "argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex",
     "topk",
-]
+]  # fmt: skip
 
 
 class _Ordering(AlongAxis):
@@ -236,7 +228,7 @@ def sort(
     axis
         The axis; None flattens first.
     kind, stable
-        Taken for NumPy's sake: equal elements always keep their order.
+        As in NumPy, without effect: equal elements always keep their order.
     order
         None.
     """
@@ -278,13 +270,13 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
     if isinstance(keys, list | tuple):
         rows = [as_tensor_variable(key) for key in keys]
     else:
-        whole = as_tensor_variable(keys)
-        count = whole.type.shape[0] if whole.ndim else None
+        stacked = as_tensor_variable(keys)
+        count = stacked.type.shape[0] if stacked.ndim else None
         if count is None:
-            msg = f"lexsort: the number of keys must be known, got {whole} of type {whole.type}. List the keys."
+            msg = f"lexsort: the number of keys must be known, got {stacked} of type {stacked.type}. List the keys."
             raise TensorTypeError(msg)
-        whole = held(whole, 0)
-        rows = [whole[i] for i in range(count)]
+        stacked = held(stacked, 0)
+        rows = [stacked[i] for i in range(count)]
     if not rows or len({row.ndim for row in rows}) != 1:
         msg = f"lexsort: one key or more, all of one rank, are needed, got {[str(row.type) for row in rows]}."
         raise TensorTypeError(msg)
@@ -340,7 +332,7 @@ def partition(
     axis
         The axis; None flattens first.
     kind, order
-        Taken for NumPy's sake: ``introselect`` and None.
+        As in NumPy, without effect: ``introselect`` or None.
     """
     as_choice("partition: kind", kind, ("introselect",))
     x, at = _ordered_along("partition", a, axis, None, order, None)
@@ -376,7 +368,7 @@ def topk(
     largest
         Whether to return the largest; else the smallest, in ascending order.
     sorted
-        Taken for PyTorch's sake: the elements are in order in any case.
+        As in PyTorch, without effect: the elements are in order in any case.
     """
     as_flag("topk: sorted", sorted)
     var, at = _ordered_along("topk", x, axis, None, None, None)

@@ -33,30 +33,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "iv",
-    "ive",
-    "j0",
-    "j1",
-    "jn",
-    "jv",
-    "jve",
-    "k0",
-    "k0e",
-    "k1",
-    "k1e",
-    "kn",
-    "kv",
-    "kve",
-    "y0",
-    "y1",
-    "yn",
-    "yv",
-    "yve",
-]
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jn", "jv", "jve", "k0", "k0e", "k1", "k1e", "kn", "kv", "kve",
+    "y0", "y1", "yn", "yv", "yve",
+]  # fmt: skip
 
 # From here on the scaled functions I and K follow their expansion for large arguments to all digits.
 FAR, TERMS = 30.0, 18

@@ -82,10 +82,10 @@ def _sine(v: TensorVariable) -> TensorVariable:
 
 def _cosine(v: TensorVariable) -> TensorVariable:
     """Return cos(pi v), which is 0 for halves."""
-    whole = disconnected_grad(round_half_to_even(v))
+    nearest = disconnected_grad(round_half_to_even(v))
     # Not the size of the rest: its slope at 0 is 0, and the second derivative would be 0 too.
-    rest = v - whole
-    return _alternating(whole) * sin(pi * (0.5 - switch(lt(rest, 0), -rest, rest)))
+    remainder = v - nearest
+    return _alternating(nearest) * sin(pi * (0.5 - switch(lt(remainder, 0), -remainder, remainder)))
 
 
 def _operands(v: TensorLike, x: TensorVariable) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
@@ -275,8 +275,8 @@ def _j_and_y(a: TensorVariable, x: TensorVariable) -> tuple[TensorVariable, Tens
 
 def _for_negative(value: TensorVariable, v: TensorVariable, x: TensorVariable) -> TensorVariable:
     """Return f(x) from f(|x|): (-1)^v times as much for negative x and whole orders, NaN for others."""
-    whole = round_half_to_even(v)
-    return switch(lt(x, 0), switch(eq(whole, v), _alternating(whole) * value, nan), value)
+    nearest = round_half_to_even(v)
+    return switch(lt(x, 0), switch(eq(nearest, v), _alternating(nearest) * value, nan), value)
 
 
 def jv(v: TensorLike, x: TensorVariable) -> TensorVariable:
@@ -284,8 +284,8 @@ def jv(v: TensorLike, x: TensorVariable) -> TensorVariable:
     order, a, safe = _operands(v, x)
     j, y = _j_and_y(a, safe)
     value = switch(lt(order, 0), _cosine(a) * j - _sine(a) * y, j)
-    whole = eq(round_half_to_even(order), order)
-    at_zero = switch(eq(order, 0), 1, switch(or_(gt(order, 0), whole), 0, switch(gt(_sine(a), 0), inf, -inf)))
+    is_integer = eq(round_half_to_even(order), order)
+    at_zero = switch(eq(order, 0), 1, switch(or_(gt(order, 0), is_integer), 0, switch(gt(_sine(a), 0), inf, -inf)))
     value = switch(eq(x, 0), at_zero, switch(eq(abs_(x), inf), nan, value))
     return switch(eq(x, x), _for_negative(value, order, x), x)
 
@@ -313,11 +313,11 @@ def iv(v: TensorLike, x: TensorVariable) -> TensorVariable:
 def _modified_first(v: TensorLike, x: TensorVariable, *, scaled: bool) -> TensorVariable:
     order, a, safe = _operands(v, x)
     i = _i_scaled(a, safe, 0 if scaled else safe)
-    # DLMF 10.27.2; K falls off by exp(-2x) beside I.
+    # DLMF 10.27.2; K / I falls off as exp(-2x).
     reflected = i + 2 / pi * _sine(a) * _k_scaled(a, safe, -2 * safe if scaled else -safe)
     value = switch(lt(order, 0), reflected, i)
-    whole = eq(round_half_to_even(order), order)
-    at_zero = switch(eq(order, 0), 1, switch(or_(gt(order, 0), whole), 0, inf))
+    is_integer = eq(round_half_to_even(order), order)
+    at_zero = switch(eq(order, 0), 1, switch(or_(gt(order, 0), is_integer), 0, inf))
     value = switch(eq(x, 0), at_zero, switch(eq(abs_(x), inf), nan, value))
     return switch(eq(x, x), _for_negative(value, order, x), x)
 

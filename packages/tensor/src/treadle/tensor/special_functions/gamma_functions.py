@@ -27,20 +27,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
-    "beta",
-    "betaln",
-    "digamma",
-    "factorial",
-    "gamma",
-    "gammaln",
-    "loggamma",
-    "multigammaln",
-    "poch",
-    "polygamma",
-    "psi",
-    "tri_gamma",
-    "trigamma",
-]
+    "beta", "betaln", "digamma", "factorial", "gamma", "gammaln", "loggamma", "multigammaln", "poch", "polygamma",
+    "psi", "tri_gamma", "trigamma",
+]  # fmt: skip
 
 HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 

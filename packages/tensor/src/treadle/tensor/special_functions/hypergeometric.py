@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["hyp2f1"]
 
-# So many terms of a series at most.
+# The largest number of terms of a series.
 MOST_TERMS = 100_000
 # Beyond the second number the series converges too slowly: it is summed at the first one, and continued from there.
 START, FAR = 0.9, 0.99
@@ -42,7 +42,7 @@ START, FAR = 0.9, 0.99
 def _series_slope(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats, away: Floats) -> Floats:
     """Return the derivative by a (by = 0) or c (by = 1) of the series in z, 0 <= z < 1 (DLMF 15.2.1).
 
-    The last operand is 1 - z, of which z may know nothing any more.
+    The last operand is 1 - z, which z itself may not resolve any more.
     """
     far = (z > FAR) & (away > 0)
     slope = _sums(by, a, b, c, np.where(far | (z >= 1), 0.0, z))[2]
@@ -69,7 +69,7 @@ def _sums(by: Floats, a: Floats, b: Floats, c: Floats, z: Floats) -> tuple[Float
         factor = (b + n) / (c + n) * z / (n + 1)
         slope = np.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * factor
         term = term * (a + n) * factor
-        # Each element's sum ends by itself, whatever stands beside it.
+        # Each element's sum ends on its own.
         sums = np.where(unsettled, sums + np.stack([term, (n + 1) * term, slope, (n + 1) * slope]), sums)
         # A slope may happen to be 0 while the terms go on.
         size = (n + 1) * np.maximum(np.abs(slope), np.abs(term))
@@ -87,7 +87,7 @@ def _continued(by: Floats, a: Floats, b: Floats, c: Floats, end: Floats) -> Floa
     """
     f, df, s, ds = _sums(by, a, b, c, np.full_like(end, START))
     away, left = np.full_like(end, 1 - START), np.full(end.shape, MOST_TERMS)
-    for _ in range(1100):  # as often as a number can be halved
+    for _ in range(1100):  # the number of times that a number can be halved
         going = (away > end) & (left > 0)
         if not going.any():
             break

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEWTON_STEPS", "QUADRATURE", "beta_tail_integral", "gamma_tail_integral"]
 
-# exp(-BOUND) is nothing beside 1; so many nodes and Newton steps find and integrate all below it.
+# exp(-BOUND) is negligible next to 1; these many Newton steps find the range up to it, these many nodes integrate it.
 BOUND, NODES, NEWTON_STEPS = 40.0, 48, 12
 # Below these sizes of u, series replace differences that cancel.
 NEAR_GAMMA, NEAR_BETA = 0.05, 0.003
