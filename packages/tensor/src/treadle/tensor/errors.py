@@ -70,7 +70,7 @@ class Float64Error(GraphError, TypeError):
 
 
 class Float64Warning(TreadleWarning):
-    """A float64 variable was made, which the option warn_float64 asks to be told of."""
+    """A float64 variable was made, which the option warn_float64 reports."""
 
 
 class IntegerDivisionError(GraphError, TypeError):

@@ -16,7 +16,7 @@ OPTIONS: tuple[Option[object], ...] = (
     Option(
         "warn_float64",
         "ignore",
-        "What to do when a float64 tensor variable is made, one that is no constant: nothing, warn, raise, or start "
+        "What to do when a float64 tensor variable is made, one that is not a constant: nothing, warn, raise, or start "
         "the debugger.",
         choice("ignore", "warn", "raise", "pdb"),
         affects_code=False,

@@ -25,20 +25,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = [
-    "array",
-    "asanyarray",
-    "asarray",
-    "ascontiguousarray",
-    "astype",
-    "copy",
-    "empty",
-    "empty_like",
-    "isscalar",
-    "ndim",
-    "permute_dims",
-    "ravel",
-    "size",
-]
+    "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "empty", "empty_like", "isscalar", "ndim",
+    "permute_dims", "ravel", "size",
+]  # fmt: skip
 
 permute_dims = alias(transpose, "permute_dims")
 

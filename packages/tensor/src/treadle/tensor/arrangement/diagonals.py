@@ -36,17 +36,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "AllocDiag",
-    "ExtractDiag",
-    "diag",
-    "diagflat",
-    "diagonal",
-    "extract_diag",
-    "fill_diagonal",
-    "fill_diagonal_offset",
-    "identity_like",
-    "trace",
-]
+    "AllocDiag", "ExtractDiag", "diag", "diagflat", "diagonal", "extract_diag", "fill_diagonal", "fill_diagonal_offset",
+    "identity_like", "trace",
+]  # fmt: skip
 
 
 @static_op
@@ -192,7 +184,7 @@ class AllocDiag(TensorOp):
         batch = lengths(x)[:-1]
         start = self.offset if self.offset >= 0 else times(m, -self.offset)
         step = plus(m, 1)
-        # Not past the last row, where the diagonal would begin anew on the other side.
+        # Not past the last row, where the diagonal would wrap to the other side.
         stop = least(plus(start, times(number(shape_i(x, -1)), step)), times(n, m))
         bounds = (start, stop, step)
         span = Span(*(b if isinstance(b, int) else SYMBOLIC for b in bounds))
@@ -287,7 +279,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike, wrap: bool = False) -> TensorV
     val
         The values, repeated from the beginning where they are too few.
     wrap
-        Whether the diagonal of a tall matrix begins anew below its end, after a row that is left out.
+        Whether the diagonal of a tall matrix starts again below its end, after a row that is left out.
 
     Raises
     ------

@@ -78,15 +78,12 @@ class FactTable(Mapping[str, tuple[str, ...]]):
         return known
 
     def __getitem__(self, fact: str) -> tuple[str, ...]:
-        """Return what follows from a fact directly."""
         return self._followed[fact]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
         return iter(self._followed)
 
     def __len__(self) -> int:
-        """Return the number of facts."""
         return len(self._followed)
 
 

@@ -116,7 +116,7 @@ def _unified(at: int, x: TensorLike, y: TensorLike) -> tuple[Variable, Variable]
 
 
 def _converted(x: TensorLike, other: TensorLike) -> Variable:
-    """Return a variable; a Python number takes on the dtype of the tensor beside it, where that has room."""
+    """Return a variable; a Python number takes on the dtype of the tensor next to it, where that has room."""
     if isinstance(x, Variable):
         return x
     kind = other.type if isinstance(other, Variable) else None

@@ -23,19 +23,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "DisconnectedGrad",
-    "GradClip",
-    "GradScale",
-    "GradientControl",
-    "UndefinedGrad",
-    "ZeroGrad",
-    "consider_constant",
-    "disconnected_grad",
-    "grad_clip",
-    "grad_scale",
-    "undefined_grad",
-    "zero_grad",
-]
+    "DisconnectedGrad", "GradClip", "GradScale", "GradientControl", "UndefinedGrad", "ZeroGrad", "consider_constant",
+    "disconnected_grad", "grad_clip", "grad_scale", "undefined_grad", "zero_grad",
+]  # fmt: skip
 
 
 class GradientControl(TensorOp):

@@ -24,30 +24,10 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "absolute",
-    "add",
-    "clip",
-    "divide",
-    "floor_div",
-    "floor_divide",
-    "int_div",
-    "largest",
-    "maximum",
-    "minimum",
-    "mod",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "remainder",
-    "sgn",
-    "sign",
-    "smallest",
-    "sub",
-    "subtract",
-    "true_div",
+    "absolute", "add", "clip", "divide", "floor_div", "floor_divide", "int_div", "largest", "maximum", "minimum", "mod",
+    "mul", "multiply", "neg", "negative", "remainder", "sgn", "sign", "smallest", "sub", "subtract", "true_div",
     "true_divide",
-]
+]  # fmt: skip
 
 
 def scaled_by(derivative: Callable[[TensorVariable, TensorVariable], TensorVariable]) -> Pullback:

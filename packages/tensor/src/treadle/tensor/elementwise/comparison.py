@@ -16,24 +16,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = [
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "le",
-    "less",
-    "less_equal",
-    "lt",
-    "neq",
-    "not_equal",
-]
+    "eq", "equal", "ge", "greater", "greater_equal", "gt", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "le",
+    "less", "less_equal", "lt", "neq", "not_equal",
+]  # fmt: skip
 
 
 def _comparison(name: str, ufunc: str, operator: str, *, converse: str, negation: str) -> Elemwise:

@@ -33,18 +33,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "angle",
-    "complex_from_polar",
-    "conj",
-    "conjugate",
-    "imag",
-    "iscomplex",
-    "iscomplexobj",
-    "isreal",
-    "isrealobj",
-    "real",
-    "real_if_close",
-]
+    "angle", "complex_from_polar", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj",
+    "real", "real_if_close",
+]  # fmt: skip
 
 
 def _part_dtype(dtype: Dtype) -> Dtype:

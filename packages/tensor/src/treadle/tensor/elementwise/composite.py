@@ -132,7 +132,6 @@ class Composite:
         return _Expansion(self, takes).composite()
 
     def __str__(self) -> str:
-        """Show the names of the steps."""
         return self.name
 
 
@@ -208,7 +207,7 @@ def _not_elementwise(scalar_op: ScalarOp, described: str) -> TensorTypeError:
 
 
 class _Expansion:
-    """Writes a composite anew with bodies in place of scalar ops; what is computed twice is computed once.
+    """Rewrites a composite with bodies in place of scalar ops; what is computed twice is computed once.
 
     While it is written, steps follow the inputs, and constants have negative numbers.
     """
@@ -243,9 +242,6 @@ class _Expansion:
             self._constants[key] = -len(self._numbers)
         return self._constants[key]
 
-    def _dtype(self, value: int) -> str:
-        return self._dtypes[value] if value >= 0 else self._numbers[-1 - value][1]
-
     def _value(self, step: Step, args: Sequence[int]) -> int:
         """Return the number of a step's result."""
         scalar_op = step.scalar_op
@@ -263,7 +259,7 @@ class _Expansion:
         return self._cast(values[inner.outputs[0]], step.out)
 
     def _cast(self, value: int, dtype: str) -> int:
-        source = self._dtype(value)
+        source = self._dtypes[value] if value >= 0 else self._numbers[-1 - value][1]
         if source == dtype:
             return value
         return self._value(Step(SCALAR_OPS[f"cast_{dtype}"], (value,), (source,), dtype), (value,))

@@ -554,7 +554,6 @@ class Elemwise(TensorOp):
         return sum_to(fitted, x)
 
     def __str__(self) -> str:
-        """Show the scalar function's name."""
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
         name = self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] if self.label is None else self.label
         return name + (f"{{{marks[1:]}}}" if marks else "")

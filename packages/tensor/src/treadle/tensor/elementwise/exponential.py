@@ -23,25 +23,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = [
-    "exp",
-    "exp2",
-    "expit",
-    "expm1",
-    "log",
-    "log1mexp",
-    "log1p",
-    "log1pexp",
-    "log2",
-    "log10",
-    "logaddexp",
-    "power",
-    "reciprocal",
-    "sigmoid",
-    "softplus",
-    "sqr",
-    "sqrt",
-    "square",
-]
+    "exp", "exp2", "expit", "expm1", "log", "log1mexp", "log1p", "log1pexp", "log2", "log10", "logaddexp", "power",
+    "reciprocal", "sigmoid", "softplus", "sqr", "sqrt", "square",
+]  # fmt: skip
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 

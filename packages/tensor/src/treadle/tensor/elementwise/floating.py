@@ -28,25 +28,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "cbrt",
-    "copysign",
-    "fabs",
-    "float_power",
-    "fmax",
-    "fmin",
-    "fmod",
-    "frexp",
-    "heaviside",
-    "hypot",
-    "ldexp",
-    "logaddexp2",
-    "modf",
-    "nextafter",
-    "positive",
-    "rint",
-    "signbit",
-    "spacing",
-]
+    "cbrt", "copysign", "fabs", "float_power", "fmax", "fmin", "fmod", "frexp", "heaviside", "hypot", "ldexp",
+    "logaddexp2", "modf", "nextafter", "positive", "rint", "signbit", "spacing",
+]  # fmt: skip
 
 # Of float16: the number of bits after the leading one, the least exponent of a normal number, the largest number.
 _HALF_BITS, _HALF_LEAST, _HALF_LARGEST = 10, -14, 65504.0

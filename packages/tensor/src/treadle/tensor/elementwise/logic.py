@@ -8,24 +8,10 @@ from treadle.tensor.elementwise.comparison import eq, neq
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 
 __all__ = [
-    "and_",
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "invert",
-    "left_shift",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "or_",
-    "right_shift",
-    "xor",
-]
+    "and_", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "invert", "left_shift", "logical_and", "logical_not", "logical_or", "logical_xor", "or_",
+    "right_shift", "xor",
+]  # fmt: skip
 
 
 def _bitwise(

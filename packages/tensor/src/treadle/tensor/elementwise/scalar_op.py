@@ -49,11 +49,9 @@ class ScalarOpTable:
         self._scalar_ops[scalar_op.name] = scalar_op
 
     def __getitem__(self, name: str) -> ScalarOp:
-        """Return a scalar op by name."""
         return self._scalar_ops[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a scalar op of this name."""
         return name in self._scalar_ops
 
     def names(self) -> list[str]:
@@ -101,7 +99,7 @@ class ScalarOp:
         where nothing flows back. Without one it is the body's; without a body too, nothing flows back at all, or zero
         if the function is `discrete`.
     form
-        How a formula shows it, where it is no call of a function with this name: ``Infix("+", Precedence.SUM).form``.
+        How a formula shows it, if not as a call of a function with this name: ``Infix("+", Precedence.SUM).form``.
     commutative, associative, anticommutative
         Algebraic traits of a function of two operands; anticommutative is f(y, x) = -f(x, y).
     identity
@@ -265,11 +263,9 @@ class ScalarOp:
         return tagged("scalar_op", self.name.encode())
 
     def __reduce__(self) -> tuple[Callable[[str], ScalarOp], tuple[str]]:
-        """Pickle by name."""
         return _scalar_op_named, (self.name,)
 
     def __str__(self) -> str:
-        """Show the name."""
         return self.name
 
 

@@ -15,31 +15,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = [
-    "acos",
-    "acosh",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "degrees",
-    "rad2deg",
-    "radians",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-]
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh", "atan",
+    "atan2", "atanh", "cos", "cosh", "deg2rad", "degrees", "rad2deg", "radians", "sin", "sinh", "tan", "tanh",
+]  # fmt: skip
 
 DEGREE = pi / 180
 

@@ -25,17 +25,9 @@ if TYPE_CHECKING:
 _DEEPEST = 100
 
 __all__ = [
-    "block",
-    "column_stack",
-    "concat",
-    "concat_with_broadcast",
-    "dstack",
-    "horizontal_stack",
-    "row_stack",
-    "stacklists",
-    "unstack",
-    "vertical_stack",
-]
+    "block", "column_stack", "concat", "concat_with_broadcast", "dstack", "horizontal_stack", "row_stack", "stacklists",
+    "unstack", "vertical_stack",
+]  # fmt: skip
 
 concat = alias(concatenate, "concat")
 row_stack = alias(vstack, "row_stack")

@@ -30,8 +30,8 @@ def constant_difference(a: Variable, b: Variable) -> int | None:
     """
     budget = [_MOST_STEPS]
     total = _plus(_expanded(a, budget), _expanded(b, budget), -1)
-    rest = {product: n for product, n in total.items() if n}
-    return rest.get((), 0) if not rest.keys() - {()} else None
+    terms = {product: n for product, n in total.items() if n}
+    return terms.get((), 0) if not terms.keys() - {()} else None
 
 
 def _plus(p: Polynomial, q: Polynomial, sign: int) -> Polynomial:

@@ -23,18 +23,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = [
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
     "nanvar",
-]
+]  # fmt: skip
 
 
 def _filled(a: TensorLike, value: float) -> TensorVariable:

@@ -28,9 +28,9 @@ class PortableLinker(TableLinker):
         """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
         with portable_draws():
             simpler = super().expanded(fgraph, whole=whole)
-            # What a linker does to whole graphs besides is not for bodies.
+            # Bodies do not get what a subclass does to whole graphs only.
             with_loops = expand_generators(simpler, lambda body: PortableLinker.expanded(self, body, whole=whole))
-            # A draw from what a loop made of a generator finds its state only now.
+            # Only now does a draw from a generator that a loop returns find its state.
             return simpler if with_loops is simpler else super().expanded(with_loops, whole=whole)
 
     def tell(self, nodes: Iterable[Apply]) -> None:

@@ -24,7 +24,7 @@ ALL_KINDS = "biufc"
 class ScalarTable(Generic[E]):
     """Texts or functions for scalar ops, by name and by the kind of dtype that is computed with.
 
-    Kinds are NumPy's letters: b, i, u, f and c. A scalar op with a body needs no entry; one that it has all the same
+    Kinds are NumPy's letters: b, i, u, f and c. A scalar op with a body needs no entry; an entry for it
     is used instead of the body.
 
     Parameters
@@ -68,7 +68,7 @@ class ScalarTable(Generic[E]):
 
     def _register(self, name: str, entries: Mapping[str, E], by: str) -> None:
         if not self._loaded:
-            # The backend's own entries come first, so that it is a second one that is refused.
+            # The backend's own entries come first, so that a later duplicate is refused.
             import_module(self.module)
         known = self._entries.setdefault(name, {})
         for kinds, entry in entries.items():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorNode
 
-# Elements from which on memory of one's own costs more than asking whether an operand's will do.
+# From this number of elements on, new memory costs more than checking whether an operand's can be used.
 LARGE = 4096
 
 

@@ -35,7 +35,7 @@ def lower_sum_to(op: SumTo, node: Apply) -> Callable[..., np.ndarray]:
     del op, node
 
     def run(x: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
-        wanted = tuple(map(int, lengths))
-        return x if x.shape == wanted else sum_array_to(x, wanted)
+        shape = tuple(map(int, lengths))
+        return x if x.shape == shape else sum_array_to(x, shape)
 
     return run

@@ -55,21 +55,22 @@ def counterpart(name: str, theirs: Callable[..., object]) -> Counterpart | None:
     ours = None if name in _OTHERWISE else function_of(name)
     if ours is None:
         return None
-    wanted, own_parameters = inspect.signature(theirs).parameters, _parameters(ours)
+    signature, own_parameters = inspect.signature(theirs).parameters, _parameters(ours)
     places = [p.name for p in own_parameters.values() if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     names: dict[str, str] = {}
     defaults: dict[str, object] = {}
-    for at, parameter in enumerate(wanted.values()):
+    for at, parameter in enumerate(signature.values()):
         own = parameter.name
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
             continue
         if own not in own_parameters:
-            if at >= len(places) or places[at] in wanted:
+            if at >= len(places) or places[at] in signature:
                 continue
             own = places[at]
         names[parameter.name] = own
-        if _is_plain(parameter.default) and parameter.default != own_parameters[own].default:
-            defaults[own] = parameter.default
+        default = parameter.default
+        if isinstance(default, bool | int | float | str | None) and default != own_parameters[own].default:
+            defaults[own] = default
     by_place = [p.name for p in own_parameters.values() if p.kind is p.POSITIONAL_ONLY]
     return Counterpart(ours, names, defaults, any(p.kind is p.VAR_KEYWORD for p in own_parameters.values()), by_place)
 
@@ -81,10 +82,6 @@ def _parameters(function: Callable[..., object]) -> Mapping[str, inspect.Paramet
         return inspect.signature(function).parameters
     kind = inspect.Parameter.POSITIONAL_ONLY
     return {f"x{i}": inspect.Parameter(f"x{i}", kind) for i in range(getattr(function, "nin", 1))}
-
-
-def _is_plain(default: object) -> bool:
-    return default is None or isinstance(default, bool | int | float | str)
 
 
 @cache

@@ -28,19 +28,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = [
-    "batched_dot",
-    "batched_tensordot",
-    "cross",
-    "dense_dot",
-    "inner",
-    "kron",
-    "matrix_dot",
-    "matvec",
-    "multi_dot",
-    "vdot",
-    "vecdot",
-    "vecmat",
-]
+    "batched_dot", "batched_tensordot", "cross", "dense_dot", "inner", "kron", "matrix_dot", "matvec", "multi_dot",
+    "vdot", "vecdot", "vecmat",
+]  # fmt: skip
 
 
 def _of_rank(what: str, x: TensorVariable, least: int) -> None:

@@ -40,7 +40,7 @@ __all__ = ["einsum"]
 Label = str | int
 Labels = tuple[Label, ...]
 Step = tuple[int, ...]
-# What a length that is not known counts as where the order of products is chosen.
+# The length that is assumed for unknown ones where the order of products is chosen.
 _USUAL = 32
 
 
@@ -135,7 +135,7 @@ def _parsed(
             raise ShapeError(msg)
         tensors = [as_tensor_variable(x) for x in operands]  # type: ignore[arg-type]  # refuses anything else
         labels: list[Sequence[object]] = [_letters(text) for text in texts]
-        wanted = _letters(right) if arrow else None
+        result = _letters(right) if arrow else None
     else:
         everything = [subscripts, *operands]
         tensors = [as_tensor_variable(x) for x in everything[: len(everything) // 2 * 2 : 2]]  # type: ignore[arg-type]
@@ -143,16 +143,16 @@ def _parsed(
             msg = f"einsum: subscripts and operands are needed, got {text_of(subscripts)}. Pass a text, or lists."
             raise ShapeError(msg)
         labels = [_numbers(ks) for ks in everything[1::2]]
-        wanted = _numbers(everything[-1]) if len(everything) % 2 else None
+        result = _numbers(everything[-1]) if len(everything) % 2 else None
     inputs = [_expanded(at, ks, x) for at, (ks, x) in enumerate(zip(labels, tensors, strict=True))]
-    return inputs, _result(inputs, wanted), tensors
+    return inputs, _result(inputs, result), tensors
 
 
 def _letters(text: str) -> list[object]:
     head, dots, tail = text.partition("...")
     for k in head + tail:
         if not (k.isascii() and k.isalpha()):
-            msg = f"einsum: {k!r} in {text!r} is no label. Labels are letters; one ellipsis '...' may stand among them."
+            msg = f"einsum: {k!r} in {text!r} is not a label. Labels are letters; one ellipsis '...' may be among them."
             raise ShapeError(msg)
     return [*head, *([Ellipsis] if dots else []), *tail]
 
@@ -168,9 +168,9 @@ def _expanded(at: int, labels: Sequence[object], x: TensorVariable) -> Labels:
     extra = x.ndim - named
     dots = labels.count(Ellipsis)
     if dots > 1 or extra < 0 or (extra > 0 and not dots):
-        shown = " ".join("..." if k is Ellipsis else str(k) for k in labels)
+        text = " ".join("..." if k is Ellipsis else str(k) for k in labels)
         msg = (
-            f"einsum: the labels {shown!r} do not fit operand {at} of rank {x.ndim}. Give each dimension a label; "
+            f"einsum: the labels {text!r} do not fit operand {at} of rank {x.ndim}. Give each dimension a label; "
             "one ellipsis stands for those without."
         )
         raise ShapeError(msg)
@@ -183,20 +183,20 @@ def _expanded(at: int, labels: Sequence[object], x: TensorVariable) -> Labels:
     return tuple(result)
 
 
-def _result(inputs: Sequence[Labels], wanted: Sequence[object] | None) -> Labels:
+def _result(inputs: Sequence[Labels], stated: Sequence[object] | None) -> Labels:
     """Return the labels of the result: those given, or all that appear once, in order, after those of the ellipsis."""
     counts = Counter(k for ks in inputs for k in ks)
     extra = sorted(k for k in counts if isinstance(k, int) and k < 0)
-    if wanted is None:
+    if stated is None:
         once = [k for k, n in counts.items() if n == 1 and not (isinstance(k, int) and k < 0)]
         return (*extra, *sorted(once))
     result: list[Label] = []
-    for k in wanted:
+    for k in stated:
         if k is Ellipsis:
             result += extra
         else:
             result.append(k)  # type: ignore[arg-type]  # a label
-    if extra and Ellipsis not in wanted:
+    if extra and Ellipsis not in stated:
         msg = "einsum: the result needs an ellipsis for the dimensions that '...' stands for. Write one after '->'."
         raise ShapeError(msg)
     twice = [k for k, n in Counter(result).items() if n > 1]
@@ -221,17 +221,17 @@ def _diagonal(at: int, x: TensorVariable, labels: Labels) -> _Term:
     if len(known) > 1:
         msg = f"einsum: the dimensions {axes} of operand {at} have the label {twice}, and lengths {sorted(known)}."
         raise ShapeError(msg)
-    rest = [d for d in range(x.ndim) if d not in axes]
+    others = [d for d in range(x.ndim) if d not in axes]
     side = shape_i(x, next((d for d in axes if x.type.shape[d] is not None), axes[0]))
-    # Where its dimensions are one, elements of the diagonal are so many apart; other lengths do not fit the reshape.
+    # With its dimensions joined, elements of the diagonal are `step` apart; other lengths do not fit the reshape.
     line = reshape(
-        dimshuffle(x, *axes, *rest), [product_of_lengths([side] * len(axes)), *(shape_i(x, d) for d in rest)]
+        dimshuffle(x, *axes, *others), [product_of_lengths([side] * len(axes)), *(shape_i(x, d) for d in others)]
     )
     step: TensorVariable = constant(1, dtype=LENGTH)
     for _ in axes[1:]:
         step = add(mul(step, side), 1)
     places: TensorVariable = mul(arange(side), step)
-    return _diagonal(at, subtensor(line, (places,)), (twice, *(labels[d] for d in rest)))
+    return _diagonal(at, subtensor(line, (places,)), (twice, *(labels[d] for d in others)))
 
 
 def _without_ones(terms: Sequence[_Term]) -> list[_Term]:
@@ -294,7 +294,7 @@ def _given_path(path: Sequence[object], count: int) -> list[Step]:
     for item in path[1:] if path and isinstance(path[0], str) else path:
         step = tuple(known_integer(at) for at in item) if isinstance(item, Sequence) else ()
         if not step or len(set(step)) < len(step) or any(at is None or not 0 <= at < count for at in step):
-            msg = f"einsum: {text_of(item)} is no step of a path for {count} terms. Pass positions, each once."
+            msg = f"einsum: {text_of(item)} is not a step of a path for {count} terms. Pass positions, each once."
             raise TensorTypeError(msg)
         steps.append(tuple(at for at in step if at is not None))
         count -= len(step) - 1
@@ -318,8 +318,8 @@ def _contracted(a: _Term, b: _Term, kept: set[Label], result: Labels) -> _Term:
     if not inner:
         # A product without sum.
         order = (*batch, *free_a, *free_b)
-        whole = tuple(k for k in result if k in order)
-        order = (*whole, *(k for k in order if k not in whole))
+        leading = tuple(k for k in result if k in order)
+        order = (*leading, *(k for k in order if k not in leading))
         return _Term(mul(a.ordered(order), b.ordered(order)), order)
     if batch and not (free_a and free_b):
         # Products of many matrices with a vector each: one pass over the matrices, in the order they lie in.

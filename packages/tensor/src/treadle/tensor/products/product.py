@@ -69,8 +69,8 @@ class MatMul(TensorOp):
         a, b = node.inputs
         ndim = getattr(a.type, "ndim", 0)
         row, column = _vector_behind(a, (NEW, 0)), _vector_behind(b, (0, NEW))
-        wanted = (*((ndim - 2,) if row is not None else ()), *((ndim - 1,) if column is not None else ()))
-        if not wanted or dropped != wanted:
+        added = (*((ndim - 2,) if row is not None else ()), *((ndim - 1,) if column is not None else ()))
+        if not added or dropped != added:
             return None
         return _PRODUCT.form([a if row is None else row, b if column is None else column])
 
@@ -166,8 +166,8 @@ class Gemm(TensorOp):
         """Return the result for NumPy arrays."""
         result: np.ndarray = np.matmul(a, b)
         if result.shape != c.shape:
-            whole: np.ndarray = beta * c + alpha * result
-            return whole
+            total: np.ndarray = beta * c + alpha * result
+            return total
         if alpha != 1:
             result *= alpha
         result += c if beta == 1 else beta * c
@@ -185,7 +185,7 @@ class Gemm(TensorOp):
         return self.decompose(*(aligned(old, new, batch, 2) for old, new in pairs))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Differentiate the expression that the op stands for."""
+        """Differentiate the expression that the op computes."""
         c, alpha, a, b, beta = inputs
         ct = cotangents[0]
         product = MatMul()(a, b)
@@ -204,9 +204,9 @@ def converted(what: str, x: TensorLike, dtype: DTypeLike | None) -> TensorVariab
     var = as_tensor_variable(x)
     if dtype is None:
         return var
-    wanted = TensorType(dtype).numpy_dtype
-    if not np.can_cast(var.type.numpy_dtype, wanted, "same_kind"):
-        msg = f"{what}: {var.type} cannot be converted to {wanted}. Cast it before, or leave dtype out."
+    target = TensorType(dtype).numpy_dtype
+    if not np.can_cast(var.type.numpy_dtype, target, "same_kind"):
+        msg = f"{what}: {var.type} cannot be converted to {target}. Cast it before, or leave dtype out."
         raise DtypeError(msg)
     return cast(var, dtype)
 

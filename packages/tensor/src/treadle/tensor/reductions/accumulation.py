@@ -35,17 +35,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "ACCUMULATIONS",
-    "Accumulation",
-    "LinearRecurrence",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
-    "logcumsumexp",
-]
+    "ACCUMULATIONS", "Accumulation", "LinearRecurrence", "cummax", "cummin", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "logcumsumexp",
+]  # fmt: skip
 
 # Kinds of accumulation, each with the NumPy ufunc whose ``accumulate`` it is.
 ACCUMULATIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "logaddexp": "logaddexp"}
@@ -163,18 +155,17 @@ class Accumulation(AlongAxis):
         own = _cut(wide, at, start=1)
         if self.kind == "prod":
             passed = _from_the_end(own.conj(), ct, at)
-            rest = mul(_cut(passed, at, start=1), before.conj())
+            later = mul(_cut(passed, at, start=1), before.conj())
         elif self.kind == "logaddexp":
             passed = _from_the_end(exp(_difference(before, after)), ct, at)
             return [cotangent_of(x, mul(passed, exp(_difference(wide, out))))]
         else:
             new = logical_and(eq(own, after), neq(before, after))
             passed = _from_the_end(cast(logical_not(new), self.dtype), ct, at)
-            rest = switch(new, _cut(passed, at, start=1), 0)
-        return [cotangent_of(x, join(at, _cut(passed, at, stop=1), rest))]
+            later = switch(new, _cut(passed, at, start=1), 0)
+        return [cotangent_of(x, join(at, _cut(passed, at, stop=1), later))]
 
     def __str__(self) -> str:
-        """Show kind and axis."""
         return f"Cumulative{self.kind.capitalize()}{{axis={self.axis}}}"
 
 
@@ -212,9 +203,9 @@ class LinearRecurrence(AlongAxis):
             raise TensorTypeError(msg)
         shape = list(x.shape)
         for d, (m, n) in enumerate(zip(decay.shape, x.shape, strict=True)):
-            wanted = n if d != self.axis or n is None else max(n - 1, 0)
-            if m is not None and wanted is not None and m != wanted:
-                msg = f"{self}: the decays have length {m} along axis {d}, where x of type {x} needs {wanted}."
+            needed = n if d != self.axis or n is None else max(n - 1, 0)
+            if m is not None and needed is not None and m != needed:
+                msg = f"{self}: the decays have length {m} along axis {d}, where x of type {x} needs {needed}."
                 raise ShapeError(msg)
             if d != self.axis and n is None:
                 shape[d] = m

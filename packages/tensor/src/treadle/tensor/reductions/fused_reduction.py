@@ -56,9 +56,9 @@ class FusedReduction(TensorOp):
 
     def parts(self, node: Apply) -> tuple[TensorNode, tuple[TensorNode | None, ...]]:
         """Return nodes that compute the same one after another: the functions, and the reduction of each result."""
-        whole: TensorNode = self.elementwise.make_node(*node.inputs)  # type: ignore[assignment]  # makes tensors
-        pairs = zip(whole.outputs, self.reductions, strict=True)
-        return whole, tuple(None if r is None else r.make_node(x) for x, r in pairs)  # type: ignore[misc]  # as above
+        elements: TensorNode = self.elementwise.make_node(*node.inputs)  # type: ignore[assignment]  # makes tensors
+        pairs = zip(elements.outputs, self.reductions, strict=True)
+        return elements, tuple(None if r is None else r.make_node(x) for x, r in pairs)  # type: ignore[misc]  # as above
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the functions, and the reductions of their results."""
@@ -81,13 +81,13 @@ class FusedReduction(TensorOp):
             )
             raise TensorTypeError(msg)
         if len(kinds) != self.composite.nin or len({t.ndim for t in kinds}) > 1:
-            shown = ", ".join(map(str, kinds))
-            msg = f"{self}: {self.composite.nin} inputs of one rank are needed, got {shown}."
+            ranks = ", ".join(map(str, kinds))
+            msg = f"{self}: {self.composite.nin} inputs of one rank are needed, got {ranks}."
             raise TensorTypeError(msg)
         shape = broadcast_static(str(self), [t.shape for t in kinds])
         dtypes = self.composite.value_dtypes
-        whole = [TensorType(dtypes[i], shape) for i in self.composite.outputs]
-        pairs = zip(whole, self.reductions, strict=True)
+        stored = [TensorType(dtypes[i], shape) for i in self.composite.outputs]
+        pairs = zip(stored, self.reductions, strict=True)
         return [kind if reduction is None else reduction.infer(kind)[0] for kind, reduction in pairs]
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
@@ -95,8 +95,8 @@ class FusedReduction(TensorOp):
         shape = np.broadcast_shapes(*(x.shape for x in inputs))
         results = self.composite.results(inputs)
         for cell, value, reduction in zip(output_storage, results, self.reductions, strict=True):
-            whole = np.broadcast_to(value, shape)
-            cell[0] = np.array(whole) if reduction is None else reduction.apply(whole)
+            elements = np.broadcast_to(value, shape)
+            cell[0] = np.array(elements) if reduction is None else reduction.apply(elements)
 
     def blame(self, node: Apply, values: Sequence[np.ndarray]) -> Apply | None:
         """Return the original node at fault, where shapes clash."""
@@ -104,9 +104,9 @@ class FusedReduction(TensorOp):
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of what is stored; what is reduced lacks the axes."""
-        whole = self.elementwise.symbolic_shape(node, out, shapes)
+        lengths = self.elementwise.symbolic_shape(node, out, shapes)
         is_stored = self.reductions[node.outputs.index(out)] is None
-        return whole if is_stored else [n for d, n in enumerate(whole) if d not in self.axes]
+        return lengths if is_stored else [n for d, n in enumerate(lengths) if d not in self.axes]
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Shift the axes behind the batch."""
@@ -126,11 +126,10 @@ class FusedReduction(TensorOp):
 
     def printed_form(self, node: Apply) -> Sequence[Form]:
         """Write the formulas that the node stands for."""
-        whole, reduced = self.parts(node)
-        results = zip(whole.outputs, reduced, strict=True)
+        elements, reduced = self.parts(node)
+        results = zip(elements.outputs, reduced, strict=True)
         return [Form.like(out if reduction is None else reduction.outputs[0]) for out, reduction in results]
 
     def __str__(self) -> str:
-        """Show the steps and the reductions."""
-        shown = ", ".join("stored" if r is None else str(r) for r in self.reductions)
-        return f"Fused[{self.composite}]({shown})"
+        reductions = ", ".join("stored" if r is None else str(r) for r in self.reductions)
+        return f"Fused[{self.composite}]({reductions})"

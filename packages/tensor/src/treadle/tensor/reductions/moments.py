@@ -1,4 +1,4 @@
-"""Means and variances, and what is counted."""
+"""Means, variances, ranges and counts."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def squared_size(x: TensorVariable) -> TensorVariable:
 
 
 def root(spread: TensorVariable) -> TensorVariable:
-    """Return the square root of a sum of squares, whose derivative is 0 where all are 0: there a norm has its least."""
+    """Return the square root of a sum of squares, with derivative 0 where all are 0, the minimum of a norm."""
     none = eq(spread, 0)
     return switch(none, spread, sqrt(switch(none, 1, spread)))
 

@@ -214,7 +214,6 @@ class Reduction(OverAxes):
         return [switch(hit, cast(true_div(ct, count), x.dtype), 0)]
 
     def __str__(self) -> str:
-        """Show kind and axes."""
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
 
 
@@ -252,7 +251,6 @@ class ArgReduction(Discrete, OverAxes):
         output_storage[0][0] = np.asarray(getattr(np, self.kind)(flat, axis=-1), dtype="int64")
 
     def __str__(self) -> str:
-        """Show kind and axes."""
         return f"{self.kind.capitalize()}{{axes={list(self.axes)}}}"
 
 

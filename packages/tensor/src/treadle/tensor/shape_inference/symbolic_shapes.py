@@ -112,8 +112,8 @@ class SymbolicShapes(Feature):
             return 1
         if len(length) > 1:
             return None
-        kind, *rest = self._described[next(iter(length))]
-        return int(rest[0]) if kind == "known" else None
+        kind, *details = self._described[next(iter(length))]
+        return int(details[0]) if kind == "known" else None
 
     def is_natural(self, length: Length) -> bool:
         """Whether a length is certain not to be negative: a scalar may hold the -1 that reshape understands."""
@@ -136,7 +136,7 @@ class SymbolicShapes(Feature):
         """Return the sum of lengths; equal ones are counted."""
         counts: dict[Length, int] = {}
         known = 0
-        for part in (item for whole in parts for item in self.parts("sum", whole)):
+        for part in (item for length in parts for item in self.parts("sum", length)):
             value = self.value(part)
             if value is not None:
                 known += value
@@ -154,24 +154,24 @@ class SymbolicShapes(Feature):
 
     def _combined(self, kind: str, parts: Sequence[Length], neutral: int, combine: Callable[[int, int], int]) -> Length:
         """Return a sum or product: nested ones made flat, what is known combined, the rest in a fixed order."""
-        total, rest = neutral, []
+        total, unknown = neutral, []
         for part in parts:
             for item in self.parts(kind, part):
                 known = self.value(item)
                 if known is None:
-                    rest.append(item)
+                    unknown.append(item)
                 else:
                     total = combine(total, known)
         if kind == "product" and total == 0:
             return self.fixed(0)
-        if not rest:
+        if not unknown:
             return self.fixed(total)
-        rest = _in_order(rest)
+        unknown = _in_order(unknown)
         if total != neutral:
-            rest.append(self.fixed(total))
-        if len(rest) == 1:
-            return rest[0]
-        return self.atom(kind, *rest, natural=all(map(self.is_natural, rest)))
+            unknown.append(self.fixed(total))
+        if len(unknown) == 1:
+            return unknown[0]
+        return self.atom(kind, *unknown, natural=all(map(self.is_natural, unknown)))
 
     def parts(self, kind: str, length: Length) -> Sequence[Length]:
         """Return what a length is the sum or product of: itself alone, if nothing else."""
@@ -323,26 +323,26 @@ class SymbolicShapes(Feature):
     def _number(
         self, described: tuple[Any, ...], fgraph: FunctionGraph, avoid: Variable | None, built: dict[Length, Number]
     ) -> Number | None:
-        kind, *rest = described
+        kind, *details = described
         formula = _FORMULAS.get(kind)
         if formula is not None:
-            return formula(*(built[p] if isinstance(p, frozenset) else p for p in rest))
+            return formula(*(built[p] if isinstance(p, frozenset) else p for p in details))
         if kind == "known":
-            return rest[0]  # type: ignore[no-any-return]  # a number
+            return details[0]  # type: ignore[no-any-return]  # a number
         if kind == "made":
             # A scalar that an op's own infer_shape returned.
-            return rest[0] if all(x is not avoid and x in fgraph for x in rest[1:]) else None
-        held: list[Any] = [self._present(x, fgraph) if isinstance(x, Variable) else x for x in rest]
-        if any(x is None or x is avoid for x in held):
+            return details[0] if all(x is not avoid and x in fgraph for x in details[1:]) else None
+        parts: list[Any] = [self._present(x, fgraph) if isinstance(x, Variable) else x for x in details]
+        if any(x is None or x is avoid for x in parts):
             return None
         if kind == "range":
-            return range_length(*held)
-        var = held[0]
+            return range_length(*parts)
+        var = parts[0]
         if kind == "scalar":
             return number(var if var.type.ndim == 0 else var.dimshuffle())
-        known = var.type.shape[rest[1]]
-        asked: Number | None = ShapeI(rest[1])(var) if known is None else known
-        return asked
+        known = var.type.shape[details[1]]
+        length: Number | None = ShapeI(details[1])(var) if known is None else known
+        return length
 
     def _present(self, var: Variable, fgraph: FunctionGraph) -> Variable | None:
         """Return a variable, or what took its place in the graph, if that is there."""

@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
-    "get_scalar_constant_value",
-    "get_underlying_scalar_constant_value",
-    "get_vector_length",
-    "is_flat",
-    "shape_tuple",
-]
+    "get_scalar_constant_value", "get_underlying_scalar_constant_value", "get_vector_length", "is_flat", "shape_tuple",
+]  # fmt: skip
 
 # Ops whose results hold no other numbers than their first input.
 _SAME_NUMBERS = (Alloc, DeepCopyOp, DimShuffle, JoinDims, Reshape, SpecifyShape, SplitDims)
@@ -143,9 +139,9 @@ def _number(v: TensorLike, elemwise: bool, depth: int) -> np.ndarray | None:
 def _picked(node: Apply[TensorVariable]) -> TensorVariable | None:
     """Return a variable whose elements include those of a part of a tensor: the tensor, or a scalar it is joined of."""
     x = node.inputs[0]
-    (entry, *rest) = node.op.entries  # type: ignore[attr-defined]  # of a Subtensor
+    (entry, *others) = node.op.entries  # type: ignore[attr-defined]  # of a Subtensor
     inner = x.owner
-    if inner is None or not isinstance(inner.op, Join) or rest or not isinstance(entry, At):
+    if inner is None or not isinstance(inner.op, Join) or others or not isinstance(entry, At):
         known = known_values(node.outputs[0]) if node.outputs[0].ndim == 0 else None
         return as_tensor_variable(known[0]) if known and known[0] is not None else x
     at = entry.value

@@ -191,14 +191,6 @@ def _encode_array(array: np.ndarray) -> bytes:
     return tagged("A", array.dtype.str.encode(), shape, content)
 
 
-def _encode_number(number: np.generic) -> bytes:
-    return _encode_array(np.asarray(number))
-
-
-def _encode_dtype(dtype: np.dtype) -> bytes:
-    return tagged("dt", dtype.str.encode())
-
-
 ENCODERS.register(np.ndarray, _encode_array)
-ENCODERS.register(np.generic, _encode_number)
-ENCODERS.register(np.dtype, _encode_dtype)
+ENCODERS.register(np.generic, lambda number: _encode_array(np.asarray(number)))
+ENCODERS.register(np.dtype, lambda dtype: tagged("dt", dtype.str.encode()))

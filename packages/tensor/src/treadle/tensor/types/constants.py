@@ -7,25 +7,10 @@ from math import e, inf, nan, pi
 from treadle.tensor.types.tensor_type import TensorType
 
 __all__ = [
-    "complex_matrix_types",
-    "complex_scalar_types",
-    "complex_types",
-    "complex_vector_types",
-    "e",
-    "euler_gamma",
-    "float_matrix_types",
-    "float_scalar_types",
-    "float_types",
-    "float_vector_types",
-    "inf",
-    "int_matrix_types",
-    "int_scalar_types",
-    "int_types",
-    "int_vector_types",
-    "nan",
-    "newaxis",
-    "pi",
-]
+    "complex_matrix_types", "complex_scalar_types", "complex_types", "complex_vector_types", "e", "euler_gamma",
+    "float_matrix_types", "float_scalar_types", "float_types", "float_vector_types", "inf", "int_matrix_types",
+    "int_scalar_types", "int_types", "int_vector_types", "nan", "newaxis", "pi",
+]  # fmt: skip
 
 euler_gamma = 0.5772156649015329
 newaxis = None

@@ -51,8 +51,8 @@ def constant(
     if isinstance(x, Variable):
         msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
         raise TensorTypeError(msg, x)
-    wanted = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
-    array = array_of("constant", x, wanted, copy=True)
+    target = number_dtype(x) if dtype is None else TensorType(dtype).numpy_dtype
+    array = array_of("constant", x, target, copy=True)
     if ndim is not None:
         rank = as_rank("constant: ndim", ndim)
         if array.ndim > rank:
@@ -124,7 +124,7 @@ as_tensor = alias(as_tensor_variable, "as_tensor")
 
 
 def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
-    """Return the inputs or outputs of a node as the tensors that they are, for type checkers: nothing is looked at.
+    """Return the inputs or outputs of a node as the tensors that they are, for type checkers: nothing is checked.
 
     An op of this package takes and makes tensors only, which was checked when the node was made.
     """

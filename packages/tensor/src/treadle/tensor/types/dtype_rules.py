@@ -38,7 +38,7 @@ def promote(operands: Sequence[Operand]) -> Dtype:
 
 
 def check_conversion(what: str, source: Dtype, target: Dtype) -> None:
-    """Refuse to make real numbers of complex ones; whether one is zero, as bool, is clear. `what` names the subject."""
+    """Refuse to make real numbers of complex ones, except bool: whether it is zero. `what` names the subject."""
     if source.kind == "c" and target.kind not in "cb":
         msg = (
             f"{what}: a complex number does not become {target.name} by itself, got dtype {source.name}. "

@@ -77,7 +77,6 @@ class SliceConstant(Constant[SliceType]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        """Write the slice as Python does."""
         return self.name or repr(self.data)
 
 

@@ -48,7 +48,7 @@ def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[Tens
     """Return the operands of a result's dtype (by NumPy's rules) with integers made floats as the option has them.
 
     numpy+floatX: they are floatX where they would make a result wider than floatX. custom: those of 8 bits are float32
-    where they would make the result float16, since numbers of the user's have become so short by the option alone.
+    where they would make the result float16, since only the option has made the user's numbers so short.
     """
     if config.cast_policy == "custom":
         half = result == np.float16 and all(v.type.numpy_dtype.kind in "biu" for v in variables)

@@ -37,7 +37,7 @@ DTYPES = (
 )  # fmt: skip
 
 
-# NumPy takes microseconds to make up the name of a dtype.
+# NumPy takes microseconds to build the name of a dtype.
 DTYPE_NAMES: Mapping[np.dtype, str] = MappingProxyType({np.dtype(name): name for name in DTYPES})
 
 
@@ -53,7 +53,7 @@ def _dtype_name(dtype: object) -> str:
     try:
         # To NumPy, None is float64, and whatever has an attribute dtype is a dtype.
         name = "" if dtype is None or isinstance(dtype, Variable) else str(np.dtype(dtype).name)  # type: ignore[call-overload]  # refuses anything else
-    except Exception:  # noqa: BLE001 - what is given may fail in any way; it is no dtype in any case
+    except Exception:  # noqa: BLE001 - any object may come here and fail in any way; it is not a dtype then
         name = ""
     if name not in DTYPES:
         known = f"{', '.join(DTYPES)} or floatX"
@@ -62,7 +62,7 @@ def _dtype_name(dtype: object) -> str:
     return name
 
 
-# To what a view is of, only the view refers, the list in which it is looked at, and the argument of getrefcount.
+# References to the base of a view: the view, the list that it is looked at in, and the argument of getrefcount.
 _BELOW_REFERENCES = 3
 
 
@@ -165,7 +165,7 @@ class TensorType(Type):
             known = TensorType._known.get((dtype, shape)) if isinstance(shape, tuple) else None
         except TypeError:
             known = None
-        # A number of another kind, as 2.0 or False, equals a length, and is none.
+        # Numbers of other kinds, such as 2.0 or False, may equal lengths, but are not lengths.
         if known is not None and (known.shape is shape or _LENGTHS.issuperset(map(type, shape))):
             return known
         key = (_dtype_name(dtype), _static_shape(shape))
@@ -181,19 +181,15 @@ class TensorType(Type):
         return known
 
     def __getnewargs__(self) -> tuple[str, Shape]:
-        """Pickle by dtype and shape."""
         return self.dtype, self.shape
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by dtype and shape."""
         return TensorType, (self.dtype, self.shape)
 
     def __copy__(self) -> TensorType:
-        """Return the type itself: there is one of each."""
         return self
 
     def __deepcopy__(self, memo: object) -> TensorType:
-        """Return the type itself: there is one of each."""
         return self
 
     def clone(
@@ -207,8 +203,8 @@ class TensorType(Type):
         if changes:
             msg = f"TensorType.clone: dtype and shape can be changed, got {', '.join(changes)}."
             raise TensorTypeError(msg)
-        wanted = self.shape if shape is None and broadcastable is None else _pattern(shape, broadcastable)
-        return TensorType(self.dtype if dtype is None else dtype, wanted)
+        new_shape = self.shape if shape is None and broadcastable is None else _pattern(shape, broadcastable)
+        return TensorType(self.dtype if dtype is None else dtype, new_shape)
 
     @property
     def broadcastable(self) -> tuple[bool, ...]:
@@ -241,8 +237,8 @@ class TensorType(Type):
         kind = TensorType(self.dtype, shape)  # type: ignore[arg-type]  # a length alone is a shape too
         if not self.is_super(kind):
             ranks = kind.ndim != self.ndim
-            wanted = f"with {self.ndim} dimensions" if ranks else f"that fits {self.shape}"
-            msg = f"{self.called_as}: a shape {wanted} is needed, got {kind.shape}. Use tensor for another."
+            needed = f"with {self.ndim} dimensions" if ranks else f"that fits {self.shape}"
+            msg = f"{self.called_as}: a shape {needed} is needed, got {kind.shape}. Use tensor for another."
             raise (TensorTypeError if ranks else ShapeError)(msg)
         return kind.make_variable(name)
 
@@ -507,7 +503,6 @@ class TensorType(Type):
         return self is other
 
     def __hash__(self) -> int:
-        """Hash by identity: types are interned."""
         return object.__hash__(self)
 
     def __str__(self) -> str:
