@@ -180,7 +180,7 @@ RECORDS = frozenset(
 
 def subjects() -> list[Subject]:
     """Return everything public that can be called."""
-    found = [
+    callables = [
         Subject(f"tensor.{name}", getattr(tt, name))
         for name in tt.__all__
         if callable(getattr(tt, name)) and name not in RECORDS
@@ -190,9 +190,9 @@ def subjects() -> list[Subject]:
             if (name.startswith("_") and name not in OPERATORS) or name in SKIPPED:
                 continue
             if callable(getattr(type(var), name)):
-                found.append(Subject(f"{var.name or 'shared'}.{name}", getattr(var, name)))
-    made = ("In", "Out", "Mode", "function", "shared", "get_mode")
-    found += [Subject(f"compile.{name}", getattr(treadle.compile, name)) for name in made]
+                callables.append(Subject(f"{var.name or 'shared'}.{name}", getattr(var, name)))
+    names_of_compile = ("In", "Out", "Mode", "function", "shared", "get_mode")
+    callables += [Subject(f"compile.{name}", getattr(treadle.compile, name)) for name in names_of_compile]
     built = (
         "Apply",
         "Constant",
@@ -203,8 +203,8 @@ def subjects() -> list[Subject]:
         "graph_inputs",
         "ancestors",
     )
-    found += [Subject(f"graph.{name}", getattr(treadle.graph, name)) for name in built]
-    return found
+    callables += [Subject(f"graph.{name}", getattr(treadle.graph, name)) for name in built]
+    return callables
 
 
 OPERATORS = frozenset(

@@ -62,37 +62,39 @@ class Case:
     def expected(self) -> Any:
         """Return what NumPy makes of it, or None where it refuses."""
         index = tuple(_filled(item, lambda s: s.value) for item in self.items)
-        made = self.x.copy()
+        result = self.x.copy()
         try:
-            part = np.array(made[index])
+            part = np.array(result[index])
             if self.kind == "get":
                 return np.array(part[tuple(_filled(item, lambda s: s.value) for item in self.then)])
             y = np.asarray(self.y)
             if self.kind == "set":
-                made[index] = y
-                return made
-            if not np.can_cast(np.result_type(y, made), made.dtype, "same_kind"):
+                result[index] = y
+                return result
+            if not np.can_cast(np.result_type(y, result), result.dtype, "same_kind"):
                 return None
             # Broadcast here: ufunc.at reads past the end of a vector for a matrix of positions (NumPy 2.4).
-            y = np.broadcast_to(y.astype(made.dtype), part.shape)
-            (np.logical_or if made.dtype == bool else np.add).at(made, index, y)
+            y = np.broadcast_to(y.astype(result.dtype), part.shape)
+            (np.logical_or if result.dtype == bool else np.add).at(result, index, y)
         except (IndexError, ValueError, TypeError, OverflowError):
             return None
-        return made
+        return result
 
     def built(self) -> Built:
         """Return the expression as a graph."""
-        made = Built([], [])
+        symbolic = Built([], [])
         shape = tuple(n if known else None for n, known in zip(self.x.shape, self.known, strict=True))
-        x: Any = made.symbol(self.x, shape)
-        index = tuple(_filled(item, lambda s: made.symbol(np.asarray(s.value))) for item in self.items)
+        x: Any = symbolic.symbol(self.x, shape)
+        index = tuple(_filled(item, lambda s: symbolic.symbol(np.asarray(s.value))) for item in self.items)
         part = x[index if len(index) != 1 else index[0]]
         if self.kind == "get":
-            made.output = part[tuple(_filled(item, lambda s: made.symbol(np.asarray(s.value))) for item in self.then)]
-            return made
-        y = made.symbol(self.y) if isinstance(self.y, np.ndarray) and self.y.ndim else self.y
-        made.output = part.set(y) if self.kind == "set" else part.inc(y)
-        return made
+            symbolic.output = part[
+                tuple(_filled(item, lambda s: symbolic.symbol(np.asarray(s.value))) for item in self.then)
+            ]
+            return symbolic
+        y = symbolic.symbol(self.y) if isinstance(self.y, np.ndarray) and self.y.ndim else self.y
+        symbolic.output = part.set(y) if self.kind == "set" else part.inc(y)
+        return symbolic
 
 
 @dataclass
@@ -137,14 +139,14 @@ class Maker:
         """Return a case."""
         shape = tuple(self.one_of(LENGTHS) for _ in range(int(self.rng.integers(5))))
         dtype = self.one_of(DTYPES)
-        made = Case(self.array(shape, dtype), [self.chance(0.5) for _ in shape], self.items(shape))
-        made.kind = self.one_of(("get", "set", "inc"))
-        if made.kind != "get":
-            made.y = self.values(made)
+        case = Case(self.array(shape, dtype), [self.chance(0.5) for _ in shape], self.items(shape))
+        case.kind = self.one_of(("get", "set", "inc"))
+        if case.kind != "get":
+            case.y = self.values(case)
         elif self.chance(0.4):
-            part = made.expected()
-            made.then = made.then if part is None else self.items(part.shape)
-        return made
+            part = case.expected()
+            case.then = case.then if part is None else self.items(part.shape)
+        return case
 
     def array(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Return an array of small whole numbers."""
@@ -173,30 +175,30 @@ class Maker:
 
     def items(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
         """Return an index of an array of this shape."""
-        made: list[Any] = []
+        items: list[Any] = []
         common = self.one_of([(2,), (3,), (1,), (0,), (2, 2), (1, 3), (2, 1)])
         style = self.one_of(["basic", "basic", "any", "arrays"])
         d, dots = 0, self.chance(0.4)
         end = len(shape) if self.chance(0.6) else int(self.rng.integers(len(shape) + 1))
         while d < end:
             if self.chance(0.12):
-                made.append(None)
+                items.append(None)
                 continue
             if dots and self.chance(0.3):
-                made.append(Ellipsis)
+                items.append(Ellipsis)
                 dots = False
                 d += int(self.rng.integers(len(shape) - d + 1))
                 continue
             item, taken = self.item(shape[d:], common, style)
-            made.append(item)
+            items.append(item)
             d += taken
         if dots and self.chance(0.5):
-            made.insert(int(self.rng.integers(len(made) + 1)), Ellipsis)
+            items.insert(int(self.rng.integers(len(items) + 1)), Ellipsis)
         if self.chance(0.15):
-            made.insert(int(self.rng.integers(len(made) + 1)), None)
+            items.insert(int(self.rng.integers(len(items) + 1)), None)
         if self.chance(0.01):
-            made.append(0)
-        return tuple(made)
+            items.append(0)
+        return tuple(items)
 
     def item(self, shape: tuple[int, ...], common: tuple[int, ...], style: str) -> tuple[Any, int]:
         """Return an item, and how many dimensions it takes."""
@@ -213,8 +215,8 @@ class Maker:
     def mask(self, shape: tuple[int, ...]) -> Any:
         """Return a mask, of another shape now and then."""
         wanted = [k + int(self.rng.integers(-1, 2)) if self.chance(0.08) else k for k in shape]
-        made = self.rng.random([max(k, 0) for k in wanted]) < self.one_of([0.0, 0.5, 0.5, 1.0])
-        return made.tolist() if made.size and self.chance(0.3) else made
+        mask = self.rng.random([max(k, 0) for k in wanted]) < self.one_of([0.0, 0.5, 0.5, 1.0])
+        return mask.tolist() if mask.size and self.chance(0.3) else mask
 
     def positions(self, n: int, common: tuple[int, ...]) -> Any:
         """Return positions that broadcast to a common shape."""
@@ -225,16 +227,16 @@ class Maker:
         wide = int(self.chance(0.03))
         dtype = self.one_of(POSITIONS)
         low = 0 if dtype == "uint8" else -n - wide
-        made = np.asarray(self.rng.integers(low, max(n + wide, low + 1), shape)).astype(dtype)
+        positions = np.asarray(self.rng.integers(low, max(n + wide, low + 1), shape)).astype(dtype)
         choice = self.rng.random()
         if choice < 0.3:
-            return Symbol(made)
+            return Symbol(positions)
         if choice < 0.5:
-            return made.tolist()
+            return positions.tolist()
         if choice < 0.6 and n:
             start = int(self.rng.integers(n))
             return range(start, start + common[-1]) if start + common[-1] <= n else range(n)
-        return made
+        return positions
 
     def position(self, n: int) -> Any:
         """Return a position, rarely out of bounds."""

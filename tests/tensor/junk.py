@@ -85,10 +85,10 @@ PLAIN = """
 def junk() -> dict[str, Any]:
     """Return what is put in an argument's place, by how it is written; none of it is a right value of most."""
     x = tt.dvector("x")
-    found: dict[str, Any] = {shown: eval(shown, {"np": np, "tt": tt, "x": x}) for shown in PLAIN.split()}
+    plain: dict[str, Any] = {shown: eval(shown, {"np": np, "tt": tt, "x": x}) for shown in PLAIN.split()}
     kind = Kind()
     others = (("[[...]]", NESTED), ("object()", object()), ("Hostile()", Hostile()), ("other", kind("other")))
-    return {**found, **dict(others), "graph": FunctionGraph([x], [x + 1]), "Join(0)": tt.Join(0)}
+    return {**plain, **dict(others), "graph": FunctionGraph([x], [x + 1]), "Join(0)": tt.Join(0)}
 
 
 # What can be no right argument of anything.
@@ -97,25 +97,25 @@ SENSELESS = ("{'a':1}", "object()", "NotImplemented", "['a']", "np.array([None])
 
 def public() -> dict[str, Callable[..., Any]]:
     """Return the public functions by name, with the submodule that they are in."""
-    found: dict[str, Callable[..., Any]] = {}
+    functions: dict[str, Callable[..., Any]] = {}
     for prefix, module in PLACES.items():
         listed: list[str] = module.__all__
         for name in listed:
             value = getattr(module, name)
             if isinstance(value, FunctionType | Op) and name not in RECORDS:
-                found[prefix + name] = value
-    return found
+                functions[prefix + name] = value
+    return functions
 
 
 def bases(records: bool = True) -> list[Base]:
     """Return one call of each public function: a record's, where there is one and it is asked for."""
     functions = public()
     recorded = dict(_recorded()) if records else {}
-    found = []
+    calls = []
     for name, function in functions.items():
         args, named = recorded.get(_key(function)) or _plain(function)
-        found.append(Base(name, function, args, named))
-    return found
+        calls.append(Base(name, function, args, named))
+    return calls
 
 
 def _key(function: object) -> object:

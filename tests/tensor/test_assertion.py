@@ -17,8 +17,8 @@ class ParameterError(ValueError):
 
 
 def checked(x: tt.TensorVariable) -> tt.TensorVariable:
-    found: tt.TensorVariable = CheckAndRaise(ParameterError, "x must be positive")(x, x > 0)
-    return found
+    positive: tt.TensorVariable = CheckAndRaise(ParameterError, "x must be positive")(x, x > 0)
+    return positive
 
 
 @pytest.mark.parametrize("mode", ["VM", "C"])

@@ -44,8 +44,8 @@ OF_ONE_AXIS: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("axis", [np.int64(1), np.int8(1), np.uint16(1), np.array(1), tt.constant(1)], ids=repr)
 @pytest.mark.parametrize("use", OF_ONE_AXIS)
 def test_every_kind_of_integer_is_an_axis(use: Callable[[Any], Any], axis: Any) -> None:
-    made, expected = use(axis), use(1)
-    assert (made.type, made.owner.op) == (expected.type, expected.owner.op)
+    result, expected = use(axis), use(1)
+    assert (result.type, result.owner.op) == (expected.type, expected.owner.op)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_is_no_axis_is_refused(use: Callable[[Any], Any], axis: Any) -> Non
 def test_several_axes_come_in_any_sequence(axes: Any) -> None:
     summed, wide = T.sum(axes), T.dimshuffle(0, 1, 2)
     assert summed.owner.op.axes == (0, 2)
-    made: Any = tt.expand_dims(wide, axes)
-    assert made.owner.op.order == ("x", 0, "x", 1, 2)
+    expanded: Any = tt.expand_dims(wide, axes)
+    assert expanded.owner.op.order == ("x", 0, "x", 1, 2)
 
 
 @pytest.mark.parametrize("axes", [np.array([1, 0]), [1, 0], (1, 0), range(1, -1, -1)], ids=repr)

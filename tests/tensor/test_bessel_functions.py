@@ -29,11 +29,11 @@ def test_integral_is_the_function(name: str) -> None:
     ends = (-2.0, np.nan) if name == "ive" else (-2.0, 0.0, np.nan)
     orders, arguments = (a.ravel() for a in np.meshgrid(ORDERS, (*ARGUMENTS, *ends)))
     with np.errstate(all="ignore"):
-        found = function([v, x], getattr(bessel_integrals, name)(v, x), mode="VM")(orders, arguments)
+        integrals = function([v, x], getattr(bessel_integrals, name)(v, x), mode="VM")(orders, arguments)
         wanted = getattr(special, name)(orders, arguments)
     # Where it oscillates, a function is as accurate as its amplitude is large.
     atol = 1e-13 if name in {"jv", "yv"} else 0
-    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=atol)
+    np.testing.assert_allclose(integrals, wanted, rtol=1e-11, atol=atol)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,11 +41,11 @@ def test_derivatives_by_order_and_argument_are_exact(name: str) -> None:
     v, x = tt.dvector("v"), tt.dvector("x")
     by_order, by_argument = tt.grad(getattr(tt, name)(v, x).sum(), [v, x])
     orders, arguments = np.array([0.4, 1.0, 2.5, 12.0, 3.0]), np.array([0.7, 3.0, 40.0, 10.0, 0.05])
-    found = function([v, x], [by_order, by_argument], mode="VM")(orders, arguments)
+    derivatives = function([v, x], [by_order, by_argument], mode="VM")(orders, arguments)
     with mpmath.workdps(40):
         pairs = [(mpmath.mpf(p), mpmath.mpf(q)) for p, q in zip(orders, arguments, strict=True)]
         wanted = [[float(mpmath.diff(EXACT[name], pair, n)) for pair in pairs] for n in ((1, 0), (0, 1))]
-    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    np.testing.assert_allclose(derivatives, wanted, rtol=1e-10)
 
 
 # Orders equal to the argument, or nearly so; whole and half ones on both sides of 0; far beyond the range of exp(x).
@@ -75,11 +75,11 @@ def test_derivatives_by_order_are_exact_at_special_orders(name: str) -> None:
     v, x = tt.dvector("v"), tt.dvector("x")
     first = tt.grad(getattr(tt, name)(v, x).sum(), v)
     seconds = tt.grad(first.sum(), [v, x])
-    found = function([v, x], [first, *seconds], mode="FAST_COMPILE")(*np.array(SPECIAL, float).T)
+    derivatives = function([v, x], [first, *seconds], mode="FAST_COMPILE")(*np.array(SPECIAL, float).T)
     with mpmath.workdps(30 if name in {"kv", "kve"} else 50):
         step = mpmath.mpf(10) ** -18
         points = [(mpmath.mpf(p), mpmath.mpf(q)) for p, q in SPECIAL]
-        for order, values in zip(((1, 0), (2, 0), (1, 1)), found, strict=True):
+        for order, values in zip(((1, 0), (2, 0), (1, 1)), derivatives, strict=True):
             wanted = [
                 float(
                     _modified_second(abs(point[0]), point[1], order, name == "kve")
@@ -96,7 +96,7 @@ def test_derivatives_by_order_are_exact_at_special_orders(name: str) -> None:
 def test_derivatives_of_scaled_functions_hold_for_large_arguments(name: str) -> None:
     x = tt.dvector("x")
     points = (0.5, 29.0, 31.0, 1e3, 1e8)
-    found = function([x], tt.grad(getattr(tt, name)(x).sum(), x), mode="VM")(np.array(points))
+    slopes = function([x], tt.grad(getattr(tt, name)(x).sum(), x), mode="VM")(np.array(points))
     f = mpmath.besseli if name[0] == "i" else mpmath.besselk
     sign = -1 if name[0] == "i" else 1
     with mpmath.workdps(50):
@@ -107,17 +107,17 @@ def test_derivatives_of_scaled_functions_hold_for_large_arguments(name: str) -> 
             return float(mpmath.exp(sign * p) * (sign * f(n, p) - sign * neighbours))
 
         wanted = [exact(p) for p in points]
-    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv"])
 def test_derivative_by_order_at_0_is_that_from_above(name: str) -> None:
     v, x = tt.dscalar("v"), tt.dscalar("x")
-    found = function([v, x], tt.grad(getattr(tt, name)(v, x), v), mode="VM")(0.0, 1.3)
+    slope = function([v, x], tt.grad(getattr(tt, name)(v, x), v), mode="VM")(0.0, 1.3)
     # DLMF 10.15.3 and 10.38.4: the derivatives of J, Y and I at 0 are pi / 2 times Y0 and -J0, and -K0; K is even.
     scale = np.exp(-1.3) if name == "ive" else 1.0
     exact = {"jv": np.pi / 2 * special.y0(1.3), "yv": -np.pi / 2 * special.j0(1.3), "kv": 0.0}
-    assert found == pytest.approx(exact.get(name, -scale * special.k0(1.3)), rel=1e-12, abs=1e-14)
+    assert slope == pytest.approx(exact.get(name, -scale * special.k0(1.3)), rel=1e-12, abs=1e-14)
 
 
 @pytest.mark.parametrize(("name", "third"), [("j1", -0.375), ("i1", 0.375)])
@@ -130,5 +130,5 @@ def test_second_derivative_of_order_1_is_accurate_near_0(name: str, third: float
 
 def test_order_that_is_no_float_has_no_derivative() -> None:
     x = tt.dvector("x")
-    found = function([x], tt.grad(tt.jv(1, x).sum(), x), mode="VM")([0.0, 2.0])
-    np.testing.assert_allclose(found, [0.5, special.jvp(1, 2.0)])
+    slopes = function([x], tt.grad(tt.jv(1, x).sum(), x), mode="VM")([0.0, 2.0])
+    np.testing.assert_allclose(slopes, [0.5, special.jvp(1, 2.0)])

@@ -174,9 +174,9 @@ def test_parts_have_the_dtypes_of_numpy(name: str, dtype: str) -> None:
     expected = getattr(np, name)(values)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = getattr(tt, name)(x).eval({x: values})
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
+        part = getattr(tt, name)(x).eval({x: values})
+    assert part.dtype == expected.dtype
+    np.testing.assert_array_equal(part, expected)
 
 
 def test_real_and_conjugate_of_a_real_tensor_are_the_tensor() -> None:

@@ -14,7 +14,7 @@ X = tt.dmatrix("X")
 
 
 @pytest.mark.parametrize(
-    ("given", "number"),
+    ("variable", "number"),
     [
         (5, 5),
         (tt.constant([2.0, 2.0]), 2.0),
@@ -26,17 +26,17 @@ X = tt.dmatrix("X")
         (tt.concatenate([tt.ones(2), [1.0]]), 1.0),
     ],
 )
-def test_number_is_found(given: Any, number: float) -> None:
-    found = tt.get_underlying_scalar_constant_value(given)
-    assert isinstance(found, np.ndarray)
-    assert found.shape == ()
-    assert found == number
+def test_number_is_found(variable: Any, number: float) -> None:
+    value = tt.get_underlying_scalar_constant_value(variable)
+    assert isinstance(value, np.ndarray)
+    assert value.shape == ()
+    assert value == number
 
 
 def test_unknown_numbers_are_refused_or_returned() -> None:
-    for given in (X, tt.constant([1, 2]), tt.exp(X), tt.constant(np.zeros(0)), None):
+    for variable in (X, tt.constant([1, 2]), tt.exp(X), tt.constant(np.zeros(0)), None):
         with pytest.raises(NotScalarConstantError, match="is not known to be one number"):
-            tt.get_underlying_scalar_constant_value(given)  # type: ignore[arg-type]  # None is refused
+            tt.get_underlying_scalar_constant_value(variable)  # type: ignore[arg-type]  # None is refused
     assert tt.get_underlying_scalar_constant_value(X, raise_not_constant=False) is X
     computed = tt.constant(1) + 1
     for options in ({"elemwise": False}, {"only_process_constants": True}, {"max_recur": 0}):

@@ -19,10 +19,10 @@ from treadle.typed_list import TypedListType
 @pytest.mark.parametrize("letter", LETTERS)
 def test_typed_constructor_is_the_type_of_what_it_makes(letter: str, rank: str) -> None:
     kind = getattr(tt, letter + rank)
-    made = kind("v")
+    variable = kind("v")
     assert isinstance(kind, TensorType)
-    assert made.type == kind == TensorType(LETTERS[letter], RANKS[rank])
-    assert (made.name, made.dtype, made.type.shape) == ("v", LETTERS[letter], RANKS[rank])
+    assert variable.type == kind == TensorType(LETTERS[letter], RANKS[rank])
+    assert (variable.name, variable.dtype, variable.type.shape) == ("v", LETTERS[letter], RANKS[rank])
     assert (kind.dtype, kind.ndim) == (LETTERS[letter], len(RANKS[rank]))
 
 
@@ -87,10 +87,10 @@ def test_several_variables_take_a_list_of_names() -> None:
     assert [v.name for v in tt.scalars(["mu", "x1"])] == ["mu", "x1"]
 
 
-@pytest.mark.parametrize("given", ["x y", "x1", "", -1, 10**9, True, 2.0, ["x", 3]], ids=repr)
-def test_what_names_no_variables_is_refused(given: Any) -> None:
+@pytest.mark.parametrize("names", ["x y", "x1", "", -1, 10**9, True, 2.0, ["x", 3]], ids=repr)
+def test_what_names_no_variables_is_refused(names: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"^(scalars|Variable): .*, got "):
-        tt.scalars(given)
+        tt.scalars(names)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "floatX", "bool"])
@@ -177,8 +177,8 @@ def test_triangles_beyond_the_matrix_do_not_wrap_around(mode: str, dtype: str) -
             np.tri(3, 4, near), np.tril(value, near), np.triu(value, near),
             *np.tril_indices(3, near, 4), *np.triu_indices(3, near, 4),
         ]  # fmt: skip
-        for found, wanted in zip(f(number, value), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted, err_msg=str(number))
+        for triangle, wanted in zip(f(number, value), expected, strict=True):
+            np.testing.assert_array_equal(triangle, wanted, err_msg=str(number))
 
 
 def test_triangles_by_huge_constants_do_not_wrap_around() -> None:

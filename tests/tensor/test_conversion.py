@@ -27,9 +27,9 @@ from treadle.tensor import DtypeError, TensorTypeError, as_tensor, constant, sha
     ],
 )
 def test_plain_value_becomes_a_constant(value: Any, dtype: str, shape: tuple[int, ...]) -> None:
-    made: Any = as_tensor(value)
-    assert (made.dtype, made.type.shape) == (dtype, shape)
-    np.testing.assert_array_equal(made.data, value)
+    variable: Any = as_tensor(value)
+    assert (variable.dtype, variable.type.shape) == (dtype, shape)
+    np.testing.assert_array_equal(variable.data, value)
 
 
 def test_python_float_has_the_default_dtype() -> None:
@@ -40,16 +40,16 @@ def test_python_float_has_the_default_dtype() -> None:
 
 def test_constant_keeps_a_copy() -> None:
     array = np.ones(2)
-    made = constant(array)
+    variable = constant(array)
     array[0] = 5
-    np.testing.assert_array_equal(made.data, [1, 1])
-    assert not made.data.flags.writeable
+    np.testing.assert_array_equal(variable.data, [1, 1])
+    assert not variable.data.flags.writeable
 
 
 def test_list_with_variables_is_stacked() -> None:
     x = tt.dscalar("x")
-    made = as_tensor([x, 2.0])
-    assert (made.dtype, made.type.shape) == ("float64", (2,))
+    stacked = as_tensor([x, 2.0])
+    assert (stacked.dtype, stacked.type.shape) == ("float64", (2,))
 
 
 def test_list_with_variables_is_stacked_before_anything_else_was_asked_for() -> None:
@@ -83,10 +83,10 @@ def test_variable_is_not_converted() -> None:
 
 
 def test_shared_array_knows_no_lengths() -> None:
-    made: Any = shared(np.ones((2, 3)), name="w")
-    assert made.type.shape == (None, None)
-    assert isinstance(made, tt.TensorSharedVariable)
-    np.testing.assert_array_equal(made.get_value(), np.ones((2, 3)))
+    variable: Any = shared(np.ones((2, 3)), name="w")
+    assert variable.type.shape == (None, None)
+    assert isinstance(variable, tt.TensorSharedVariable)
+    np.testing.assert_array_equal(variable.get_value(), np.ones((2, 3)))
 
 
 # Python numbers beside tensors are weak, as in NumPy 2
@@ -187,14 +187,14 @@ def test_masked_array_is_refused_wherever_values_are_taken(value: Any) -> None:
 
 @pytest.mark.parametrize("ndim", [-1, 65, 1.5, "2", True], ids=repr)
 def test_what_is_no_rank_is_refused(ndim: Any) -> None:
-    for given in (1.0, tt.scalar()):
+    for value in (1.0, tt.scalar()):
         with pytest.raises(
             (TypeError, ValueError), match=r"ndim must be an integer of 0 or more|64 dimensions at most"
         ):
-            as_tensor(given, ndim=ndim)
+            as_tensor(value, ndim=ndim)
 
 
 def test_constant_of_a_wider_type_knows_its_lengths() -> None:
-    made = tt.TensorConstant(tt.TensorType("int64", (None, None)), np.ones((2, 3), "int64"))
-    assert made.type.shape == (2, 3)
+    variable = tt.TensorConstant(tt.TensorType("int64", (None, None)), np.ones((2, 3), "int64"))
+    assert variable.type.shape == (2, 3)
     assert tt.TensorType("int64", (None, 3)).make_constant(np.ones((2, 3), "int64")).type.shape == (2, 3)

@@ -65,11 +65,11 @@ def test_transposed_convolution_is_the_gradient_by_the_images() -> None:
     y = tt.conv2d(x, w, stride=2, padding=1, groups=2)
     ct = tt.dtensor4()
     back = tt.grad((y * ct).sum(), x)
-    made = tt.conv_transpose2d(ct, w, stride=2, padding=1, output_padding=(1, 0), groups=2)
+    transposed = tt.conv_transpose2d(ct, w, stride=2, padding=1, output_padding=(1, 0), groups=2)
     images, filters = _array(2, 4, 8, 7), _array(6, 2, 3, 3)
-    given = _array(*y.eval({x: images, w: filters}).shape)
-    f = function([x, w, ct], [back, made], mode="VM", on_unused_input="ignore")
-    first, second = f(images, filters, given)
+    cotangent = _array(*y.eval({x: images, w: filters}).shape)
+    f = function([x, w, ct], [back, transposed], mode="VM", on_unused_input="ignore")
+    first, second = f(images, filters, cotangent)
     np.testing.assert_allclose(first, second)
 
 
@@ -83,21 +83,21 @@ def test_batches_of_images_and_filters(part: str, batched: tuple[bool, bool], gr
     plain = [tt.tensor(dtype="float64", shape=s) for s in shapes]
     out = op(*plain, *wanted)
     wide = [tt.tensor(dtype="float64", shape=(3, *s) if b else s) for s, b in zip(shapes, batched, strict=True)]
-    made = vectorize_graph(out, dict(zip(plain, wide, strict=True)))
+    batched_out = vectorize_graph(out, dict(zip(plain, wide, strict=True)))
     arrays = [_array(*(n or 0 for n in v.type.shape)) for v in wide]
-    found = function(wide, made, mode="VM")(*arrays)
+    results = function(wide, batched_out, mode="VM")(*arrays)
     for i in range(3):
         a, b = (v[i] if along else v for v, along in zip(arrays, batched, strict=True))
-        np.testing.assert_allclose(found[i], op.apply(a, b, wanted))
+        np.testing.assert_allclose(results[i], op.apply(a, b, wanted))
 
 
 def test_filters_of_unknown_number_are_applied_one_by_one() -> None:
     x, w = tt.dtensor3(), tt.dtensor3()
     wide = [tt.dtensor4(), tt.dtensor4()]
-    made = vectorize_graph(tt.conv1d(x, w), dict(zip((x, w), wide, strict=True)))
+    batched = vectorize_graph(tt.conv1d(x, w), dict(zip((x, w), wide, strict=True)))
     images, filters = _array(2, 2, 3, 8), _array(2, 4, 3, 3)
-    found = function(wide, made, mode="VM")(images, filters)
-    for each, a, b in zip(found, images, filters, strict=True):
+    results = function(wide, batched, mode="VM")(images, filters)
+    for each, a, b in zip(results, images, filters, strict=True):
         np.testing.assert_allclose(each, correlated(a, b, (1,), [(0, 0)], (1,)))
 
 
@@ -130,14 +130,14 @@ def test_what_does_not_fit_is_refused_when_the_program_runs(mode: str) -> None:
 def test_given_shapes_are_checked_when_the_program_runs_if_asked_to() -> None:
     x, w = tt.dtensor4(), tt.dtensor4()
     arrays = np.ones((2, 3, 8, 8)), np.ones((4, 3, 3, 3))
-    given: tuple[int | None, ...] = (5, 3, None, None)
-    assert tt.conv2d(x, w, input_shape=given).eval({x: arrays[0], w: arrays[1]}).shape == (2, 4, 6, 6)
+    input_shape: tuple[int | None, ...] = (5, 3, None, None)
+    assert tt.conv2d(x, w, input_shape=input_shape).eval({x: arrays[0], w: arrays[1]}).shape == (2, 4, 6, 6)
     with config.change_flags(conv__assert_shape=True):
-        f = function([x, w], tt.conv2d(x, w, input_shape=given), mode="VM")
+        f = function([x, w], tt.conv2d(x, w, input_shape=input_shape), mode="VM")
     with pytest.raises(ValueError, match="shape"):
         f(*arrays)
     with pytest.raises(ShapeError, match="does not fit"):
-        tt.conv2d(arrays[0], w, input_shape=given)
+        tt.conv2d(arrays[0], w, input_shape=input_shape)
 
 
 def _windows(n: int, k: int, s: int, p: int, ceil: bool) -> list[tuple[int, int, int, int]]:
@@ -164,9 +164,9 @@ def test_pooling_is_that_of_pytorch(known: bool) -> None:
             at = 2 if padded else 0
             counts = np.outer([r[at + 1] - r[at] for r in rows], [c[at + 1] - c[at] for c in columns])
             expected.append(sums / counts)
-    for out, found, wanted in zip(outputs, function([v], outputs, mode="VM")(x), expected, strict=True):
+    for out, pooled, wanted in zip(outputs, function([v], outputs, mode="VM")(x), expected, strict=True):
         assert not known or out.type.shape == wanted.shape
-        np.testing.assert_allclose(found, wanted)
+        np.testing.assert_allclose(pooled, wanted)
 
 
 def test_pooling_keeps_integers_and_averages_them_as_floats() -> None:
@@ -198,10 +198,10 @@ def test_transposed_convolution_grows_by_whole_steps_too() -> None:
         tt.conv_transpose1d(x, w, stride=s, dilation=d, output_padding=extra, padding=p)
         for (s, d, extra, p), _ in cases
     ]
-    found = function([x, w], [*outs, tt.grad(outs[0].sum(), x)], mode="VM")(np.ones((1, 1, 4)), np.ones((1, 1, 2)))
-    for made, (_, expected) in zip(found, cases, strict=False):
-        np.testing.assert_array_equal(made[0, 0], expected)
-    np.testing.assert_array_equal(found[-1], np.full((1, 1, 4), 2.0))
+    results = function([x, w], [*outs, tt.grad(outs[0].sum(), x)], mode="VM")(np.ones((1, 1, 4)), np.ones((1, 1, 2)))
+    for grown, (_, expected) in zip(results, cases, strict=False):
+        np.testing.assert_array_equal(grown[0, 0], expected)
+    np.testing.assert_array_equal(results[-1], np.full((1, 1, 4), 2.0))
 
 
 def test_windows_that_are_too_many_to_copy_are_multiplied_one_weight_after_the_other() -> None:

@@ -50,8 +50,8 @@ MODES = ["VM", "FAST_RUN", pytest.param("JAX", marks=pytest.mark.slow), pytest.p
 def test_the_given_gradient_is_taken(mode: str) -> None:
     x, y = tt.dscalars("x", "y")
     out = scaled(x, y)
-    found = function([x, y], [out, *tt.grad(out, [x, y])], mode=mode)(0.5, 2.0)
-    assert [float(v) for v in found] == pytest.approx([2 * np.sin(0.5), 6 * np.cos(0.5), np.sin(0.5)])
+    values = function([x, y], [out, *tt.grad(out, [x, y])], mode=mode)(0.5, 2.0)
+    assert [float(v) for v in values] == pytest.approx([2 * np.sin(0.5), 6 * np.cos(0.5), np.sin(0.5)])
 
 
 def test_second_derivatives_and_forward_mode_take_it_too() -> None:
@@ -59,17 +59,17 @@ def test_second_derivatives_and_forward_mode_take_it_too() -> None:
     slope = tt.grad(scaled(x, y), x)
     ahead = tt.pushforward(scaled(x, y), x, tt.constant(1.0))
     # Of 3 cos(x) y, whose own gradient is the usual one.
-    found = function([x, y], [tt.grad(slope, x), tt.grad(slope, y), ahead])(0.5, 2.0)
-    assert [float(v) for v in found] == pytest.approx([-6 * np.sin(0.5), 3 * np.cos(0.5), 6 * np.cos(0.5)])
+    derivatives = function([x, y], [tt.grad(slope, x), tt.grad(slope, y), ahead])(0.5, 2.0)
+    assert [float(v) for v in derivatives] == pytest.approx([-6 * np.sin(0.5), 3 * np.cos(0.5), 6 * np.cos(0.5)])
 
 
 def test_batches_keep_the_given_gradient() -> None:
     x, y, many = tt.dscalar("x"), tt.dscalar("y"), tt.dvector("many")
     out = vectorize_graph(scaled(x, y), {x: many})
     by_x, by_y = tt.grad(out.sum(), [many, y])
-    found = function([many, y], [out, by_x, by_y])([0.5, 1.0], 2.0)
-    assert found[1] == pytest.approx(6 * np.cos([0.5, 1.0]))
-    assert found[2] == pytest.approx(np.sin([0.5, 1.0]).sum())
+    values = function([many, y], [out, by_x, by_y])([0.5, 1.0], 2.0)
+    assert values[1] == pytest.approx(6 * np.cos([0.5, 1.0]))
+    assert values[2] == pytest.approx(np.sin([0.5, 1.0]).sum())
 
 
 def test_rewriting_and_pickles_keep_the_given_gradient() -> None:
@@ -91,9 +91,11 @@ def test_steps_of_loops_keep_the_given_gradient() -> None:
 def test_directional_derivative_gives_the_gradient(mode: str) -> None:
     x = tt.dvector("x")
     out = softplus(x)
-    found = function([x], [tt.grad(out.sum(), x), tt.pushforward(out, x, tt.ones_like(x))], mode=mode)([0.0, 1000.0])
-    assert found[0].tolist() == [0.5, 1.0]
-    assert found[1].tolist() == [0.5, 1.0]
+    derivatives = function([x], [tt.grad(out.sum(), x), tt.pushforward(out, x, tt.ones_like(x))], mode=mode)(
+        [0.0, 1000.0]
+    )
+    assert derivatives[0].tolist() == [0.5, 1.0]
+    assert derivatives[1].tolist() == [0.5, 1.0]
     slope = tt.grad(tt.grad(out.sum(), x).sum(), x)
     assert function([x], slope, mode="VM")([0.0]).tolist() == [0.25]
 
@@ -123,10 +125,10 @@ def test_trees_and_arguments_without_derivative() -> None:
 
     applied.defvjp(fwd, bwd)
     w, b, x = tt.dscalars("w", "b", "x")
-    made = applied({"w": w, "b": b}, tt.tanh, x=x)
-    by_w, by_b, by_x = tt.grad(made["out"], [w, b, x], disconnected_inputs="ignore")
-    found = function([w, b, x], [by_w, by_b, by_x], on_unused_input="ignore")(1.0, 2.0, 3.0)
-    assert [float(v) for v in found] == [6.0, 1.0, 0.0]
+    results = applied({"w": w, "b": b}, tt.tanh, x=x)
+    by_w, by_b, by_x = tt.grad(results["out"], [w, b, x], disconnected_inputs="ignore")
+    gradients = function([w, b, x], [by_w, by_b, by_x], on_unused_input="ignore")(1.0, 2.0, 3.0)
+    assert [float(v) for v in gradients] == [6.0, 1.0, 0.0]
 
 
 def test_bad_rules_are_told() -> None:
@@ -185,8 +187,8 @@ def test_function_of_a_vector_may_hold_numbers_and_constants(form: str, body: Ca
     batches = (tt.vmap(rule)(stack), scan.map(rule, stack, return_updates=False))
     outputs += [tt.grad(batch.sum(), stack) for batch in batches]
     values = np.array([1.0, -2.0, 3.0])
-    made, wanted, slope, *slopes = function([v, stack], outputs, mode="VM")(values, [values, -values])
-    np.testing.assert_array_equal(made, wanted)
+    result, wanted, slope, *slopes = function([v, stack], outputs, mode="VM")(values, [values, -values])
+    np.testing.assert_array_equal(result, wanted)
     np.testing.assert_array_equal(slope, 2 * values)
     for each in slopes:
         np.testing.assert_array_equal(each, [2 * values, -2 * values])

@@ -17,7 +17,7 @@ X = np.array([0.3, -1.2, 2.0])
 
 def value(expression: Any, *pairs: tuple[Any, Any]) -> Any:
     compiled = function([x for x, _ in pairs], expression, on_unused_input="ignore", mode="VM")
-    return compiled(*(given for _, given in pairs))
+    return compiled(*(array for _, array in pairs))
 
 
 def numeric(compute: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: float = 1e-6) -> np.ndarray:
@@ -28,9 +28,9 @@ def numeric(compute: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: fl
 
 def test_jacobian_has_the_shape_of_the_expression_and_of_the_variable() -> None:
     m = tt.dmatrix("m")
-    found = value(tt.jacobian(tt.sin(m).T @ m, m), (m, A))
-    assert found.shape == (3, 3, 2, 3)
-    assert found == pytest.approx(numeric(lambda a: np.sin(a).T @ a, A), abs=1e-7)
+    jacobian = value(tt.jacobian(tt.sin(m).T @ m, m), (m, A))
+    assert jacobian.shape == (3, 3, 2, 3)
+    assert jacobian == pytest.approx(numeric(lambda a: np.sin(a).T @ a, A), abs=1e-7)
 
 
 def test_jacobian_of_a_scalar_is_the_gradient() -> None:
@@ -114,9 +114,9 @@ def test_gradients_go_through_a_stretch_of_graph() -> None:
 
 def test_ops_say_why_there_is_no_derivative() -> None:
     x = tt.dvector("x")
-    for made in (tt.grad_undefined("op", 0, x, "a step"), tt.grad_not_implemented("op", 0, x, "a step")):
-        assert isinstance(made.type, NullType)
-        assert "a step" in str(made.type.why)
+    for missing in (tt.grad_undefined("op", 0, x, "a step"), tt.grad_not_implemented("op", 0, x, "a step")):
+        assert isinstance(missing.type, NullType)
+        assert "a step" in str(missing.type.why)
 
 
 FORMS: list[dict[str, Any]] = [
@@ -128,22 +128,22 @@ FORMS: list[dict[str, Any]] = [
 def test_all_ways_to_a_jacobian_agree(form: dict[str, Any]) -> None:
     m, s = tt.dmatrix("m"), tt.dscalar("s")
     by_m, by_s = tt.jacobian(tt.sin(m).T @ (s * m), (m, s), **form)
-    found_m, found_s = value([by_m, by_s], (m, A), (s, 1.5))
-    assert found_m == pytest.approx(numeric(lambda a: 1.5 * np.sin(a).T @ a, A), abs=1e-7)
-    assert found_s == pytest.approx(np.sin(A).T @ A)
+    jacobian_by_m, jacobian_by_s = value([by_m, by_s], (m, A), (s, 1.5))
+    assert jacobian_by_m == pytest.approx(numeric(lambda a: 1.5 * np.sin(a).T @ a, A), abs=1e-7)
+    assert jacobian_by_s == pytest.approx(np.sin(A).T @ A)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_ways_to_a_jacobian_take_the_same_arguments(form: dict[str, Any]) -> None:
     x, y = tt.dvectors("x", "y")
     half = x * y
-    given: dict[str, Any] = {"disconnected_inputs": "ignore", **form}
-    fixed = tt.jacobian(half + x, x, consider_constant=[half], **given)
+    options: dict[str, Any] = {"disconnected_inputs": "ignore", **form}
+    fixed = tt.jacobian(half + x, x, consider_constant=[half], **options)
     assert value(fixed, (x, X), (y, X)) == pytest.approx(np.eye(3))
-    assert value(tt.jacobian(x**2, y, **given), (x, X), (y, X[:2])).tolist() == np.zeros((3, 2)).tolist()
+    assert value(tt.jacobian(x**2, y, **options), (x, X), (y, X[:2])).tolist() == np.zeros((3, 2)).tolist()
     with pytest.raises(DisconnectedInputError):
         tt.jacobian(x**2, y, **form)
-    assert value(tt.jacobian(2 * x, x, **given), (x, [])).shape == (0, 0)
+    assert value(tt.jacobian(2 * x, x, **options), (x, [])).shape == (0, 0)
 
 
 def test_an_op_without_a_rule_for_batches_has_a_jacobian() -> None:
@@ -174,8 +174,8 @@ def test_products_with_the_gauss_newton_matrix_need_no_matrix() -> None:
     slopes = tt.jacobian(outputs, w)
     z = tt.dvector("z")
     curvature = tt.hessian((tt.exp(z) * z[0]).sum(), z)
-    found, j, at = value([product, slopes, outputs], (w, X), (v, X[::-1]))
-    assert found == pytest.approx(j.T @ value(curvature, (z, at)) @ j @ X[::-1])
+    products, j, at = value([product, slopes, outputs], (w, X), (v, X[::-1]))
+    assert products == pytest.approx(j.T @ value(curvature, (z, at)) @ j @ X[::-1])
 
 
 def test_what_is_constant_stays_so_in_second_derivatives() -> None:

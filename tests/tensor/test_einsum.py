@@ -150,21 +150,21 @@ def _array(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
 def test_einsum_is_that_of_numpy_in_values_dtypes_and_shapes(dtype: str, known: bool) -> None:
     inputs, outputs, arrays, expected = [], [], [], []
     for subscripts, shapes in _CASES:
-        given = [_array(shape, dtype) for shape in shapes]
-        made = [tt.tensor(dtype=dtype, shape=s if known else (None,) * len(s)) for s in shapes]
-        inputs += made
-        arrays += given
-        outputs.append(tt.einsum(subscripts, *made))
-        expected.append(np.einsum(subscripts, *given))
+        operands = [_array(shape, dtype) for shape in shapes]
+        variables = [tt.tensor(dtype=dtype, shape=s if known else (None,) * len(s)) for s in shapes]
+        inputs += variables
+        arrays += operands
+        outputs.append(tt.einsum(subscripts, *variables))
+        expected.append(np.einsum(subscripts, *operands))
     f = function(inputs, outputs, mode="VM")
-    for (subscripts, _), out, found, wanted in zip(_CASES, outputs, f(*arrays), expected, strict=True):
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), subscripts
+    for (subscripts, _), out, actual, wanted in zip(_CASES, outputs, f(*arrays), expected, strict=True):
+        assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape), subscripts
         assert not known or out.type.shape == wanted.shape, subscripts
-        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10, err_msg=subscripts)
+        np.testing.assert_allclose(actual, wanted, rtol=1e-10, atol=1e-10, err_msg=subscripts)
 
 
-def _check(found: tt.TensorVariable, expected: np.ndarray | float) -> None:
-    value = found.eval()
+def _check(result: tt.TensorVariable, expected: np.ndarray | float) -> None:
+    value = result.eval()
     wanted = np.asarray(expected)
     assert (value.dtype, value.shape) == (wanted.dtype, wanted.shape)
     np.testing.assert_allclose(value, wanted, atol=1e-12)
@@ -247,7 +247,7 @@ _D = [_array(shape) for shape in ((5, 2, 3, 4), (5, 3, 4, 6))]
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("build", "expected"),
     [
         (lambda: tt.vecdot(_C[0], _C[1]), lambda: np.vecdot(_C[0], _C[1])),
         (lambda: tt.vecdot(_C[0], _C[0], axis=0), lambda: np.vecdot(_C[0].T, _C[0].T)),
@@ -271,9 +271,9 @@ _D = [_array(shape) for shape in ((5, 2, 3, 4), (5, 3, 4, 6))]
     ],
 )
 def test_products_are_those_of_numpy(
-    found: Callable[[], tt.TensorVariable], expected: Callable[[], np.ndarray]
+    build: Callable[[], tt.TensorVariable], expected: Callable[[], np.ndarray]
 ) -> None:
-    _check(found(), expected())
+    _check(build(), expected())
 
 
 @pytest.mark.parametrize("lengths", [(3, 3), (2, 3), (3, 2)])
@@ -286,8 +286,8 @@ def test_cross_products_take_two_components(lengths: tuple[int, int]) -> None:
 def test_cross_product_of_unknown_lengths_is_that_of_three_components() -> None:
     x = tt.dmatrix("x")
     value = np.arange(12.0).reshape(3, 4)
-    found = tt.cross(x[:, :3], x[:, 1:]).eval({x: value}, mode="VM")
-    np.testing.assert_array_equal(found, np.cross(value[:, :3], value[:, 1:]))
+    product = tt.cross(x[:, :3], x[:, 1:]).eval({x: value}, mode="VM")
+    np.testing.assert_array_equal(product, np.cross(value[:, :3], value[:, 1:]))
     with pytest.raises(ValueError, match="3"):
         tt.cross(x, x).eval({x: value}, mode="VM")
 

@@ -35,8 +35,8 @@ def _value(build: Any, *arrays: Any) -> Any:
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "float32", "float64", "complex128"])
 def test_round_keeps_decimals_as_numpy_does(dtype: str, decimals: int) -> None:
     x = np.array([15, 25, 4, 104.126, 0.005]).astype(dtype)
-    found = _value(lambda v: tt.round(v, decimals), x)
-    np.testing.assert_array_equal(found, np.round(x, decimals), strict=True)
+    rounded = _value(lambda v: tt.round(v, decimals), x)
+    np.testing.assert_array_equal(rounded, np.round(x, decimals), strict=True)
 
 
 def test_mode_of_rounding_may_stand_where_decimals_do() -> None:
@@ -70,18 +70,18 @@ def test_shapes_known_to_differ_are_no_equal_tensors() -> None:
     assert not tt.array_equiv(np.ones(2), np.ones(3)).eval()
 
 
-@pytest.mark.parametrize("given", [{}, {"period": 4}, {"discont": 1.0}, {"axis": 0}])
-def test_phases_are_unwrapped_as_numpy_does(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{}, {"period": 4}, {"discont": 1.0}, {"axis": 0}])
+def test_phases_are_unwrapped_as_numpy_does(options: dict[str, Any]) -> None:
     for x in (np.random.default_rng(1).normal(size=(5, 6)) * 5, np.array([[1, 2, 6, -7, 3, 1]])):
-        np.testing.assert_allclose(_value(lambda v: tt.unwrap(v, **given), x), np.unwrap(x, **given))
+        np.testing.assert_allclose(_value(lambda v: tt.unwrap(v, **options), x), np.unwrap(x, **options))
 
 
 def test_associative_functions_take_any_number_of_operands() -> None:
     x = tt.dvector()
     values = np.array([-1.0, 2.0, 0.5])
-    found = function([x], [tt.logaddexp(x, 1, 0), tt.add(x, x, 2, x), tt.largest(x, 1, 0), tt.smallest(x)])(values)
-    np.testing.assert_allclose(found[0], np.logaddexp(np.logaddexp(values, 1), 0))
-    np.testing.assert_array_equal(found[1:], [3 * values + 2, np.maximum(values, 1), values])
+    results = function([x], [tt.logaddexp(x, 1, 0), tt.add(x, x, 2, x), tt.largest(x, 1, 0), tt.smallest(x)])(values)
+    np.testing.assert_allclose(results[0], np.logaddexp(np.logaddexp(values, 1), 0))
+    np.testing.assert_array_equal(results[1:], [3 * values + 2, np.maximum(values, 1), values])
 
 
 def test_gradient_is_shared_by_the_largest_operands() -> None:

@@ -50,13 +50,13 @@ def test_loop_of_no_step_and_of_one(built: Callable[[Any], Any], none: Any, one:
         [V, N], [*outputs, *(tt.grad(out.sum(), V, disconnected_inputs="ignore") for out in outputs)], mode=mode
     )
     for n, wanted in ((0, none), (1, one)):
-        *found, slope_of_none, slope_of_one, slope = f([1.0, 2.0, 3.0], n)
-        assert found[2].shape == found[n].shape
-        np.testing.assert_array_equal(found[2], found[n])
+        *results, slope_of_none, slope_of_one, slope = f([1.0, 2.0, 3.0], n)
+        assert results[2].shape == results[n].shape
+        np.testing.assert_array_equal(results[2], results[n])
         np.testing.assert_array_equal(slope, (slope_of_none, slope_of_one)[n])
         if wanted is not None:
-            assert found[n].tolist() == np.asarray(wanted).tolist()
-            assert found[n].shape == np.shape(wanted)
+            assert results[n].tolist() == np.asarray(wanted).tolist()
+            assert results[n].shape == np.shape(wanted)
 
 
 EMPTY = np.zeros((0, 3))
@@ -79,8 +79,8 @@ def test_loop_over_no_data(built: Callable[[Any], Any], wanted: Any, mode: str) 
     known = tt.tensor("known", dtype="float64", shape=(0, 3))
     outputs = [built(EMPTY), built(known), built(X)]
     slope = tt.grad(outputs[2].sum(), X, disconnected_inputs="ignore")
-    *found, moved = function([known, X], [*outputs, slope], mode=mode)(EMPTY, EMPTY)
-    for each in found:
+    *results, moved = function([known, X], [*outputs, slope], mode=mode)(EMPTY, EMPTY)
+    for each in results:
         assert each.shape == np.shape(wanted)
         np.testing.assert_array_equal(each, wanted)
     assert moved.shape == (0, 3)
@@ -103,8 +103,8 @@ NESTED: dict[str, Any] = {
 def test_rows_of_no_steps_around_another_loop_have_their_length(case: str, mode: str) -> None:
     step, has_state = NESTED[case]
     x, v, n = tt.dmatrix("x"), tt.dvector("v"), tt.lscalar("n")
-    made = _scan(step, x, outputs_info=v if has_state else None, n_steps=n)
-    run = function([x, v, n], [made, tt.grad((made**2).sum(), x)], mode=mode, on_unused_input="ignore")
+    loop = _scan(step, x, outputs_info=v if has_state else None, n_steps=n)
+    run = function([x, v, n], [loop, tt.grad((loop**2).sum(), x)], mode=mode, on_unused_input="ignore")
     for steps in (0, 2):
         rows, slope = run(np.ones((2, 3)), np.ones(3), steps)
         assert rows.shape == (steps, 3)

@@ -68,9 +68,9 @@ CASES: dict[str, tuple[Callable[[Any], Any], Exact, Exact, Exact, Sequence[float
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_hold_in_the_tails(name: str) -> None:
     build, *exact, points = CASES[name]
-    found = derivatives(build, points)
+    values_by_order = derivatives(build, points)
     with mpmath.workdps(250):
-        for computed, function_of in zip(found, exact, strict=True):
+        for computed, function_of in zip(values_by_order, exact, strict=True):
             # exp(x^2) turns a rounding error of x^2 into a relative one; nothing else may be lost.
             wanted = [float(function_of(mpmath.mpf(x))) for x in points]
             np.testing.assert_allclose(computed, wanted, rtol=1e-12)
@@ -92,9 +92,9 @@ def test_bodies_agree_with_scipy() -> None:
 
     points = np.concatenate([np.linspace(-30, 30, 61), [-1e3, 1e3, -np.inf, np.inf, np.nan]])
     for name in ("erfcx", "ndtr", "log_ndtr", "ndtri_exp", "erfinv", "erfcinv"):
-        given = points if name[-3:] != "inv" else np.linspace(0.02, 0.98, 49)
+        arguments = points if name[-3:] != "inv" else np.linspace(0.02, 0.98, 49)
         body = tt.SCALAR_OPS[getattr(tt, name).name].formula_for(["float64"]).evaluator()
-        np.testing.assert_allclose(body(given)[0], getattr(special, name)(given), rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(body(arguments)[0], getattr(special, name)(arguments), rtol=1e-12, atol=1e-300)
     h, a = np.meshgrid(points, points[::3])
     body = tt.SCALAR_OPS["owens_t"].formula_for(["float64"] * 2).evaluator()
     np.testing.assert_allclose(body(h, a)[0], special.owens_t(h, a), rtol=1e-10, atol=1e-100)
@@ -103,8 +103,8 @@ def test_bodies_agree_with_scipy() -> None:
 def test_nothing_times_the_logarithm_of_zero_has_a_derivative() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     by_x, by_y = tt.grad(tt.xlogy(x, y).sum(), [x, y])
-    found = function([x, y], [by_x, by_y], mode="VM")([0.0, 0.0, 2.0], [0.0, 3.0, 4.0])
-    np.testing.assert_allclose(found, [[-np.inf, np.log(3), np.log(4)], [0, 0, 0.5]])
+    slopes = function([x, y], [by_x, by_y], mode="VM")([0.0, 0.0, 2.0], [0.0, 3.0, 4.0])
+    np.testing.assert_allclose(slopes, [[-np.inf, np.log(3), np.log(4)], [0, 0, 0.5]])
 
 
 @pytest.mark.parametrize("build", [tt.sinc, tt.exprel], ids=["sinc", "exprel"])

@@ -39,11 +39,11 @@ def cosine(x: Any) -> Any:
     return Tape(cosine(x.data), (x, lambda ct: ct * -1.0 * sine(x.data))) if isinstance(x, Tape) else np.cos(x)
 
 
-def backward(result: Any, ct: Any, found: dict[int, Any]) -> None:
+def backward(result: Any, ct: Any, gradients: dict[int, Any]) -> None:
     if isinstance(result, Tape):
-        found[id(result)] = found[id(result)] + ct if id(result) in found else ct
+        gradients[id(result)] = gradients[id(result)] + ct if id(result) in gradients else ct
         for parent, pull in result.parents:
-            backward(parent, pull(ct), found)
+            backward(parent, pull(ct), gradients)
 
 
 # All that treadle has to know of it.
@@ -55,10 +55,10 @@ class TapeOp(tt.ExternalOp[Any]):
     @staticmethod
     def vjp(function: Callable[..., Any], primals: Sequence[Any], cotangents: Sequence[Any]) -> Sequence[Any]:
         leaves = [Tape(x) for x in primals]
-        found: dict[int, Any] = {}
+        gradients: dict[int, Any] = {}
         for result, ct in zip(function(*leaves), cotangents, strict=True):
-            backward(result, ct, found)
-        return [found.get(id(leaf), leaf.data * 0.0) for leaf in leaves]
+            backward(result, ct, gradients)
+        return [gradients.get(id(leaf), leaf.data * 0.0) for leaf in leaves]
 
 
 class Pair(NamedTuple):
@@ -80,11 +80,11 @@ def wrapped() -> Any:
 
 
 def test_results_are_nested_as_those_of_the_function(wrapped: Any) -> None:
-    found = wrapped(X, factor=2.0)
-    assert isinstance(found, Pair)
-    assert (found.wave.type, found.factor.type) == (X.type, tt.dscalar().type)
-    np.testing.assert_array_equal(found.wave.eval({X: VALUES}), np.sin(VALUES) * 2)
-    assert str(found.wave.owner.op) == "TapeOp{wave}"
+    results = wrapped(X, factor=2.0)
+    assert isinstance(results, Pair)
+    assert (results.wave.type, results.factor.type) == (X.type, tt.dscalar().type)
+    np.testing.assert_array_equal(results.wave.eval({X: VALUES}), np.sin(VALUES) * 2)
+    assert str(results.wave.owner.op) == "TapeOp{wave}"
 
 
 def test_gradients_of_every_order_are_the_librarys(wrapped: Any) -> None:

@@ -33,22 +33,22 @@ def test_transforms_are_those_of_numpy(dtype: str, known: bool) -> None:
     calls: list[tuple[str, tuple[Any, ...]]] = []
     calls += itertools.product(("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"), _ONE)
     nd = itertools.product(("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"), _SEVERAL)
-    calls += [(name, (*given, "ortho")) for name, given in nd]
+    calls += [(name, (*arguments, "ortho")) for name, arguments in nd]
     x = _array(4, 3, 6, dtype=dtype)
     v = tt.tensor(dtype=dtype, shape=x.shape if known else (None,) * 3)
     outputs, expected = [], []
-    for name, given in calls:
+    for name, arguments in calls:
         if dtype.startswith("c") and name.startswith(("rfft", "ihfft")):
             with pytest.raises(TensorTypeError, match="real numbers"):
-                getattr(tt.fft, name)(v, *given)
+                getattr(tt.fft, name)(v, *arguments)
             continue
-        outputs.append(getattr(tt.fft, name)(v, *given))
-        expected.append(getattr(np.fft, name)(x, *given))
+        outputs.append(getattr(tt.fft, name)(v, *arguments))
+        expected.append(getattr(np.fft, name)(x, *arguments))
     small = 1e-4 if dtype in {"float32", "complex64"} else 1e-10
-    for out, found, wanted in zip(outputs, function([v], outputs, mode="VM")(x), expected, strict=True):
-        assert out.dtype == found.dtype == wanted.dtype
+    for out, actual, wanted in zip(outputs, function([v], outputs, mode="VM")(x), expected, strict=True):
+        assert out.dtype == actual.dtype == wanted.dtype
         assert not known or out.type.shape == wanted.shape
-        np.testing.assert_allclose(found, wanted, rtol=small, atol=20 * small)
+        np.testing.assert_allclose(actual, wanted, rtol=small, atol=20 * small)
 
 
 def _slope(f: Callable[[np.ndarray], Any], x: np.ndarray) -> np.ndarray:
@@ -92,11 +92,13 @@ def test_lengths_may_be_known_when_the_program_runs() -> None:
     x, n = tt.dvector(), tt.lscalar()
     f = function([x, n], [tt.fft.fft(x, n), tt.fft.irfft(x, n), tt.fft.rfftfreq(n)], mode="VM")
     for count in (3, 6, 9):
-        given = np.arange(6.0)
-        for found, wanted in zip(
-            f(given, count), (np.fft.fft(given, count), np.fft.irfft(given, count), np.fft.rfftfreq(count)), strict=True
+        values = np.arange(6.0)
+        for actual, wanted in zip(
+            f(values, count),
+            (np.fft.fft(values, count), np.fft.irfft(values, count), np.fft.rfftfreq(count)),
+            strict=True,
         ):
-            np.testing.assert_allclose(found, wanted, atol=1e-12)
+            np.testing.assert_allclose(actual, wanted, atol=1e-12)
 
 
 def test_shapes_are_found_without_transforms() -> None:

@@ -17,8 +17,8 @@ V = np.array([1.0, -2.0, 0.5])
 
 
 def value(expression: Any, *pairs: tuple[Any, Any]) -> Any:
-    given = [x for x, _ in pairs]
-    return function(given, expression, on_unused_input="ignore", mode="VM")(*(array for _, array in pairs))
+    inputs = [x for x, _ in pairs]
+    return function(inputs, expression, on_unused_input="ignore", mode="VM")(*(array for _, array in pairs))
 
 
 def count(expression: Variable, *inputs: Variable) -> int:
@@ -29,9 +29,9 @@ def test_both_ways_to_directional_derivatives_agree() -> None:
     x, v = tt.dvectors("x", "v")
     y = [tt.softmax(x) * x[0] + tt.cumprod(x), tt.exp(x).sum() * tt.outer(x, x[::-1])]
     both = [tt.pushforward(y, x, v), tt.pushforward_through_pullback(y, x, v)]
-    found = value([*both[0], *both[1]], (x, X), (v, V))
-    assert found[0] == pytest.approx(found[2])
-    assert found[1] == pytest.approx(found[3])
+    derivatives = value([*both[0], *both[1]], (x, X), (v, V))
+    assert derivatives[0] == pytest.approx(derivatives[2])
+    assert derivatives[1] == pytest.approx(derivatives[3])
 
 
 def test_products_from_either_side_are_transposes() -> None:
@@ -111,9 +111,9 @@ def test_what_does_not_move_is_refused_or_zero() -> None:
     with pytest.warns(UserWarning, match="y does not depend"):
         tt.pushforward(y, x, x, disconnected_outputs="warn")
     assert value(tt.pushforward(y, x, x, disconnected_outputs="ignore"), (x, X), (y, V)).tolist() == [0, 0, 0]
-    given: dict[str, Any] = {"disconnected_outputs": "ignore"}
-    assert tt.pushforward([y], x, x, **given, return_disconnected="none") == [None]
-    (absent,) = tt.pushforward([y], x, x, **given, return_disconnected="disconnected")
+    options: dict[str, Any] = {"disconnected_outputs": "ignore"}
+    assert tt.pushforward([y], x, x, **options, return_disconnected="none") == [None]
+    (absent,) = tt.pushforward([y], x, x, **options, return_disconnected="disconnected")
     assert isinstance(absent.type, DisconnectedType)
     with pytest.raises(ValueError, match="must be one of raise, warn, ignore"):
         tt.pushforward(y, x, x, disconnected_outputs="whatever")
@@ -140,9 +140,9 @@ def test_directional_derivatives_of_complex_functions() -> None:
     at, way = np.array([1 + 2j, -0.5j]), np.array([0.3 - 1j, 2 + 1j])
     y = [abs(z), z.conj() * z**2, tt.angle(z), tt.sgn(z), z.real]
     h = 1e-6
-    found = value(tt.pushforward(y, z, v), (z, at), (v, way))
+    tangents = value(tt.pushforward(y, z, v), (z, at), (v, way))
     ends = [(np.abs(z), z.conj() * z**2, np.angle(z), z / abs(z), z.real) for z in (at + h * way, at - h * way)]
-    for moved, after, before in zip(found, *ends, strict=True):
+    for moved, after, before in zip(tangents, *ends, strict=True):
         assert moved == pytest.approx((after - before) / (2 * h), abs=1e-8)
 
 
@@ -179,14 +179,14 @@ def test_derivatives_of_products_are_right_at_zeros(zeros: int) -> None:
     for way in ways:
         forward.append(tt.pushforward(forward[-1], x, way))
     backward = tt.hessian(tt.prod(x), x)
-    found = value([*forward[1:], backward], (x, at), *zip(ways, moves, strict=True))
+    derivatives = value([*forward[1:], backward], (x, at), *zip(ways, moves, strict=True))
     for order in (1, 2, 3):
         expected = sum(
             np.prod([moves[k][i] for k, i in enumerate(chosen)]) * np.prod(np.delete(at, chosen))
             for chosen in permutations(range(4), order)
         )
-        assert found[order - 1] == pytest.approx(expected, abs=1e-12)
-    assert moves[0] @ found[3] @ moves[1] == pytest.approx(found[1], abs=1e-12)
+        assert derivatives[order - 1] == pytest.approx(expected, abs=1e-12)
+    assert moves[0] @ derivatives[3] @ moves[1] == pytest.approx(derivatives[1], abs=1e-12)
 
 
 def test_a_direction_is_taken_for_as_long_as_the_variable_is_known_to_be() -> None:
@@ -194,9 +194,9 @@ def test_a_direction_is_taken_for_as_long_as_the_variable_is_known_to_be() -> No
     known = tt.specify_shape(x, (2, 3))
     loops = tt.scan(lambda row, total: tt.tanh(row + total), known, tt.zeros(3), return_updates=False)
     f = function([x, v], [tt.pushforward(loops, known, v), tt.pullback(loops, known, v)], mode="VM")
-    found = f(np.zeros((2, 3)), np.ones((2, 3)))
-    assert found[0].tolist() == [[1, 1, 1], [2, 2, 2]]
-    assert found[1].tolist() == [[2, 2, 2], [1, 1, 1]]
+    tangents = f(np.zeros((2, 3)), np.ones((2, 3)))
+    assert tangents[0].tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert tangents[1].tolist() == [[2, 2, 2], [1, 1, 1]]
     with pytest.raises(tt.ShapeError):
         f(np.zeros((2, 3)), np.ones((2, 1)))
 

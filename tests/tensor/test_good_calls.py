@@ -66,8 +66,8 @@ def with_new_axes(rng: random.Random, ndim: int) -> Call:
 
 def permuted(rng: random.Random, ndim: int) -> Call:
     order = rng.sample(range(ndim), ndim)
-    given = rng.choice(SEVERAL)(order)
-    return lambda x, order: x.transpose(order), order, given
+    argument = rng.choice(SEVERAL)(order)
+    return lambda x, order: x.transpose(order), order, argument
 
 
 def reshaped(rng: random.Random, ndim: int) -> Call:
@@ -99,13 +99,13 @@ def check(rng: random.Random) -> None:
     ndim = rng.randint(1, 3)
     shape = tuple(rng.randint(1, 3) for _ in range(ndim))
     value = (np.random.default_rng(rng.randrange(100)).normal(size=shape) * 3).astype(rng.choice(NAMES[:5]))
-    call, plain, given = rng.choice(KINDS)(rng, ndim)
+    call, plain, argument = rng.choice(KINDS)(rng, ndim)
     expected = np.asarray(call(value, plain))
     x = tt.tensor("x", dtype=value.dtype, shape=rng.choice((shape, (None,) * ndim)))
-    made = call(x, given)
-    result = function([x], made, mode="VM", on_unused_input="ignore")(value)
-    assert (result.dtype, result.shape) == (expected.dtype, expected.shape), (call, given)
-    assert all(n in {None, m} for n, m in zip(made.type.shape, result.shape, strict=True)), (call, given)
+    variable = call(x, argument)
+    result = function([x], variable, mode="VM", on_unused_input="ignore")(value)
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape), (call, argument)
+    assert all(n in {None, m} for n, m in zip(variable.type.shape, result.shape, strict=True)), (call, argument)
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 

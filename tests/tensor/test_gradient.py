@@ -28,36 +28,36 @@ def test_several_variables_give_a_list_and_a_tuple_gives_a_tuple() -> None:
 
 def test_gradients_of_all_uses_are_added() -> None:
     slope = grad(tt.sum(X * X + 3 * X), X)
-    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 2.0]))[0]
-    np.testing.assert_array_equal(found, [5, 7])
+    gradient = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 2.0]))[0]
+    np.testing.assert_array_equal(gradient, [5, 7])
 
 
 def test_gradient_sums_over_what_was_broadcast_at_run_time() -> None:
     y = tt.dvector("y")
     slopes = grad(tt.sum(X * y), [X, y])
-    found = PythonLinker().link(FunctionGraph([X, y], slopes))(np.array([2.0]), np.arange(4.0))
-    assert [f.shape for f in found] == [(1,), (4,)]
-    np.testing.assert_array_equal(found[0], [6])
+    gradients = PythonLinker().link(FunctionGraph([X, y], slopes))(np.array([2.0]), np.arange(4.0))
+    assert [f.shape for f in gradients] == [(1,), (4,)]
+    np.testing.assert_array_equal(gradients[0], [6])
 
 
 def test_maximum_shares_a_tie() -> None:
     slope = grad(tt.max(X), X)
-    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 3.0, 3.0]))[0]
-    np.testing.assert_array_equal(found, [0, 0.5, 0.5])
+    gradient = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([1.0, 3.0, 3.0]))[0]
+    np.testing.assert_array_equal(gradient, [0, 0.5, 0.5])
 
 
 def test_nothing_flows_through_what_is_held_constant() -> None:
     y = tt.exp(X)
     slope = grad(tt.sum(X * y), X, consider_constant=[y])
-    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([0.0]))[0]
-    np.testing.assert_array_equal(found, [1])
+    gradient = PythonLinker().link(FunctionGraph([X], [slope]))(np.array([0.0]))[0]
+    np.testing.assert_array_equal(gradient, [1])
 
 
 def test_known_gradients_start_the_accumulation() -> None:
     y = tt.exp(X)
     slope = grad(None, X, known_grads={y: tt.ones_like(y)})
-    found = PythonLinker().link(FunctionGraph([X], [slope]))(np.zeros(2))[0]
-    np.testing.assert_array_equal(found, [1, 1])
+    gradient = PythonLinker().link(FunctionGraph([X], [slope]))(np.zeros(2))[0]
+    np.testing.assert_array_equal(gradient, [1, 1])
 
 
 def test_cost_that_is_no_scalar_is_refused() -> None:
@@ -120,8 +120,8 @@ def test_gradient_of_a_range_flows_to_start_and_step() -> None:
     a, b = tt.dscalar("a"), tt.dscalar("b")
     by_start = grad(tt.sum(tt.arange(a, a + 3.0)) + a**2, a)
     assert by_start.eval({a: 1.0}) == 5
-    found = [g.eval({a: 1.0, b: 0.5}) for g in grad(tt.sum(tt.arange(a, 3.0, b)), [a, b])]
-    assert found == [4, 6]
+    gradients = [g.eval({a: 1.0, b: 0.5}) for g in grad(tt.sum(tt.arange(a, 3.0, b)), [a, b])]
+    assert gradients == [4, 6]
 
 
 def test_nothing_flows_through_a_range_of_integers_or_by_its_stop() -> None:

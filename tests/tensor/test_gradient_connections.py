@@ -61,9 +61,9 @@ def value_of(var: Variable, values: Mapping[Any, Any]) -> Any:
     """Return what a variable is, given what some are, by `perform` alone."""
     known: dict[Variable, Any] = {var: np.asarray(value) for var, value in values.items()}
     for node in toposort([var], list(values)):
-        given = [known[x] if x in known else np.asarray(x.data) for x in node.inputs]  # type: ignore[attr-defined]  # a constant
+        inputs = [known[x] if x in known else np.asarray(x.data) for x in node.inputs]  # type: ignore[attr-defined]  # a constant
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, given, cells)
+        node.op.perform(node, inputs, cells)
         known.update(zip(node.outputs, (cell[0] for cell in cells), strict=True))
     return np.asarray(known[var] if var in known else getattr(var, "data", None))
 
@@ -102,11 +102,11 @@ def test_gradient_by_a_variable_held_constant_is_what_reaches_it() -> None:
         grad(cost, x, consider_constant=[cost])
 
 
-@pytest.mark.parametrize("given", ["abc", tt.dscalar("c"), [1.0], 3])
-def test_what_is_held_constant_is_a_list_of_variables(given: Any) -> None:
+@pytest.mark.parametrize("constants", ["abc", tt.dscalar("c"), [1.0], 3])
+def test_what_is_held_constant_is_a_list_of_variables(constants: Any) -> None:
     x = tt.dscalar("x")
     with pytest.raises(GraphTypeError, match="consider_constant takes a list of variables"):
-        grad(x * x, x, consider_constant=given)
+        grad(x * x, x, consider_constant=constants)
 
 
 @pytest.mark.parametrize("word", ["none", "None", "NONE"])
@@ -126,8 +126,8 @@ def test_other_words_are_refused(name: str, word: Any) -> None:
 def test_known_gradients_may_be_plain_values_of_the_right_rank() -> None:
     x = tt.dvector("x")
     y = x * 2
-    found = grad(None, x, known_grads={y: np.array([1.0, 3.0])})
-    np.testing.assert_array_equal(value_of(found, {x: np.zeros(2)}), [2, 6])
+    gradient = grad(None, x, known_grads={y: np.array([1.0, 3.0])})
+    np.testing.assert_array_equal(value_of(gradient, {x: np.zeros(2)}), [2, 6])
     with pytest.raises(ShapeError, match="given in known_grads has rank 0"):
         grad(None, x, known_grads={y: 1.0})
     with pytest.raises(GraphTypeError, match="known_grads holds gradients by variable"):
@@ -193,21 +193,21 @@ def test_failing_connection_pattern_names_op_and_line() -> None:
 @pytest.mark.parametrize("op", [tt.mul, tt.add, tt.true_div, tt.maximum])
 def test_documented_grad_of_an_elementwise_op_takes_inputs_of_any_rank(op: Any) -> None:
     a, m, g = tt.dscalar("a"), tt.dmatrix("m"), tt.dmatrix("g")
-    found = op.grad([a, m], [g])
-    assert [t.ndim for t in found] == [0, 2]
+    gradients = op.grad([a, m], [g])
+    assert [t.ndim for t in gradients] == [0, 2]
     wanted = grad(tt.sum(op(a, m) * g), [a, m])
     rng = np.random.default_rng(3)
     values = {a: 1.5, m: rng.normal(size=(2, 3)), g: rng.normal(size=(2, 3))}
-    for mine, theirs in zip(found, wanted, strict=True):
+    for mine, theirs in zip(gradients, wanted, strict=True):
         np.testing.assert_allclose(value_of(mine, values), value_of(theirs, values))
 
 
 def test_documented_grad_takes_plain_numbers() -> None:
     m, g = tt.dmatrix("m"), tt.dmatrix("g")
-    given: list[Any] = [m, 2.0]
+    inputs: list[Any] = [m, 2.0]
     mul: Any = tt.mul
-    found: list[Any] = list(mul.grad(given, [g]))
-    assert [t.ndim for t in found] == [2, 2]
+    gradients: list[Any] = list(mul.grad(inputs, [g]))
+    assert [t.ndim for t in gradients] == [2, 2]
 
 
 # A net: random graphs, compared with the sum over all paths.
@@ -252,14 +252,14 @@ def _by_paths(
 def _check(seed: int) -> None:
     rng = random.Random(seed)
     leaves, nodes, cost = _graph(rng)
-    made = [out for node in nodes for out in node.outputs]
-    targets = rng.sample([*leaves, *made], k=rng.randrange(1, 4))
-    constants = rng.sample([*leaves, *made], k=rng.randrange(3))
-    found = grad(
+    outputs = [out for node in nodes for out in node.outputs]
+    targets = rng.sample([*leaves, *outputs], k=rng.randrange(1, 4))
+    constants = rng.sample([*leaves, *outputs], k=rng.randrange(3))
+    gradients = grad(
         cost, targets, consider_constant=constants, disconnected_inputs="ignore",
         return_disconnected="disconnected", null_gradients="return",
     )  # fmt: skip
-    for target, gradient in zip(targets, found, strict=True):
+    for target, gradient in zip(targets, gradients, strict=True):
         wanted = _by_paths(target, cost, nodes, constants)
         if isinstance(gradient.type, DisconnectedType):
             assert wanted is None, (seed, target)

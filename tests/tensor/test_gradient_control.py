@@ -34,8 +34,8 @@ def test_nothing_flows_through_what_is_disconnected() -> None:
     alone = tt.disconnected_grad(x).sum()
     with pytest.raises(DisconnectedInputError):
         tt.grad(alone, x)
-    found = tt.grad(alone, x, disconnected_inputs="ignore", return_disconnected="disconnected")
-    assert isinstance(found.type, DisconnectedType)
+    gradient = tt.grad(alone, x, disconnected_inputs="ignore", return_disconnected="disconnected")
+    assert isinstance(gradient.type, DisconnectedType)
 
 
 def test_what_is_undefined_is_refused_where_it_matters() -> None:
@@ -59,10 +59,10 @@ def test_rewriting_leaves_them_out(name: str) -> None:
 def test_results_are_the_callers_own(name: str, mode: str) -> None:
     x = tt.dvector("x")
     same = function([x], CONTROLS[name](x), mode=mode)
-    given = np.array([1.0, 2.0])
-    result = same(given)
+    values = np.array([1.0, 2.0])
+    result = same(values)
     result[0] = 77.0
-    assert given.tolist() == [1.0, 2.0]
+    assert values.tolist() == [1.0, 2.0]
 
 
 def test_they_take_a_batch() -> None:

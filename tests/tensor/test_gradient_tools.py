@@ -29,7 +29,7 @@ def test_documented_name_is_found(name: str) -> None:
 
 def value(expression: Any, *pairs: tuple[Any, Any]) -> Any:
     compiled = function([x for x, _ in pairs], expression, on_unused_input="ignore", mode="VM")
-    return compiled(*(given for _, given in pairs))
+    return compiled(*(array for _, array in pairs))
 
 
 def test_numeric_gradient_measures_a_symbolic_one() -> None:
@@ -90,9 +90,9 @@ def test_parts_along_any_axis_are_mapped() -> None:
     by_rows = tt.vmap(tt.dot, in_axes=(0, None))(m, w)
     assert value(by_rows, (m, A), (w, X)) == pytest.approx(A @ X)
     by_columns = tt.vmap(lambda column, scale: [column * scale, scale], in_axes=(-1, 0), out_axes=(1, 0))(m, w)
-    found = value(by_columns, (m, A), (w, X))
-    assert found[0] == pytest.approx(A * X)
-    assert found[1] == pytest.approx(X)
+    columns = value(by_columns, (m, A), (w, X))
+    assert columns[0] == pytest.approx(A * X)
+    assert columns[1] == pytest.approx(X)
     nested = tt.vmap(tt.vmap(lambda a, b: a * b, in_axes=(None, 0)), in_axes=(0, None))(w, w)
     assert value(nested, (w, X)) == pytest.approx(np.outer(X, X))
 

@@ -144,9 +144,9 @@ def test_writing_needs_an_indexed_tensor() -> None:
 )
 def test_set_values_are_converted_as_numpy_does(own: str, value: Any, result: Any) -> None:
     x = tt.vector("x", dtype=own)
-    made = x[0].set(value)
-    assert made.dtype == own
-    assert made.eval({x: np.zeros(1, own)})[0] == result
+    written = x[0].set(value)
+    assert written.dtype == own
+    assert written.eval({x: np.zeros(1, own)})[0] == result
 
 
 def test_incremented_values_are_converted_within_a_kind() -> None:
@@ -187,8 +187,8 @@ def test_take_takes_truth_values_as_positions() -> None:
 
 def test_vector_of_values_is_added_at_a_matrix_of_positions() -> None:
     x = tt.vector("x", dtype="int8")
-    made = x[[[1, 1], [-1, -1]]].inc(np.array([0, 5], "int8"))
-    assert made.eval({x: np.zeros(3, "int8")}).tolist() == [0, 5, 5]
+    increased = x[[[1, 1], [-1, -1]]].inc(np.array([0, 5], "int8"))
+    assert increased.eval({x: np.zeros(3, "int8")}).tolist() == [0, 5, 5]
 
 
 @pytest.mark.parametrize("length", [2, 5])
@@ -196,8 +196,8 @@ def test_vector_of_values_is_added_at_a_matrix_of_positions() -> None:
 def test_mask_of_another_length_is_refused_at_run_time(mode: str, length: int) -> None:
     x = tt.dvector("x")
     mask = np.arange(length) == 0
-    for made in (x[mask], x[mask].set(9.0), x[mask].inc(9.0), x[mask][0], x[mask].set(x[mask]), x[mask].set(9.0)[mask]):
-        f = function([x], made, mode=mode)
+    for out in (x[mask], x[mask].set(9.0), x[mask].inc(9.0), x[mask][0], x[mask].set(x[mask]), x[mask].set(9.0)[mask]):
+        f = function([x], out, mode=mode)
         with pytest.raises(IndexError, match="mask"):
             f(np.arange(3.0))
 
@@ -230,9 +230,9 @@ def test_values_that_a_write_overwrites_itself_have_no_gradient(index: Any) -> N
     kept = np.isin(np.arange(values.size), numbers).reshape(values.shape)
     x, y = tt.dmatrix("x"), tt.tensor("y", dtype="float64", shape=(None,) * values.ndim)
     by_x, by_y = tt.grad((tt.set_subtensor(x[index], y) ** 2).sum(), [x, y])
-    found = function([x, y], [by_x, by_y], mode="VM")(start, values)
-    np.testing.assert_array_equal(found[0], np.where(numbers < 0, 2 * start, 0))
-    np.testing.assert_array_equal(found[1], np.where(kept, 2 * values, 0))
+    gradients = function([x, y], [by_x, by_y], mode="VM")(start, values)
+    np.testing.assert_array_equal(gradients[0], np.where(numbers < 0, 2 * start, 0))
+    np.testing.assert_array_equal(gradients[1], np.where(kept, 2 * values, 0))
 
 
 def test_values_at_positions_that_differ_keep_the_short_gradient() -> None:

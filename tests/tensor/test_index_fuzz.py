@@ -40,9 +40,9 @@ def case_of(seed: int) -> Case:
     return Maker(np.random.default_rng(seed)).case()
 
 
-def assert_as_numpy(found: Any, want: Any, where: str) -> None:
-    assert found.dtype == want.dtype, where
-    np.testing.assert_array_equal(found, want, err_msg=where, strict=True)
+def assert_as_numpy(result: Any, want: Any, where: str) -> None:
+    assert result.dtype == want.dtype, where
+    np.testing.assert_array_equal(result, want, err_msg=where, strict=True)
 
 
 def check(seed: int, compute: Callable[[Built], Any]) -> None:
@@ -79,8 +79,8 @@ def check_together(mode: str, seeds: range) -> None:
     built = [case.built() for case, _ in cases]
     inputs = [x for b in built for x in b.inputs]
     f = function(inputs, [b.output for b in built], mode=mode, on_unused_input="ignore")
-    for found, (case, want) in zip(f(*(v for b in built for v in b.values)), cases, strict=True):
-        assert_as_numpy(found, want, str(case))
+    for result, (case, want) in zip(f(*(v for b in built for v in b.values)), cases, strict=True):
+        assert_as_numpy(result, want, str(case))
 
 
 def check_gradient(seed: int) -> None:
@@ -113,12 +113,12 @@ def check_vectorized(seed: int) -> None:
     batch = np.stack([case.x, case.x[::-1] if case.x.ndim else case.x])
     x: Any = built.inputs[0]
     many = tt.TensorType(x.type.dtype, (None, *x.type.shape))()
-    made = vectorize_graph(built.output, {x: many})
+    vectorized = vectorize_graph(built.output, {x: many})
     both = []
     for value in batch:
         case.x = np.asarray(value)
         both.append(case.expected())
-    fgraph = FunctionGraph([many, *built.inputs[1:]], [made], clone=True)
+    fgraph = FunctionGraph([many, *built.inputs[1:]], [vectorized], clone=True)
     assert_as_numpy(run(fgraph, [batch, *built.values[1:]])[0], np.stack(both), f"seed {seed}: {case}")
 
 

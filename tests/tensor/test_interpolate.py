@@ -42,12 +42,12 @@ def test_interp_is_that_of_numpy(at: Any, xp: Any, fp: Any, options: dict[str, f
 def test_interp_has_gradients_by_places_points_and_values() -> None:
     x, xp, fp = tt.dvectors("x", "xp", "fp")
     slopes = function([x, xp, fp], tt.grad((interp(x, xp, fp) ** 2).sum(), [x, xp, fp]), mode="VM")
-    given = [RNG.uniform(XP[0], XP[-1], 5), XP, FP]
-    for i, slope in enumerate(slopes(*given)):
-        for j in range(given[i].size):
+    arguments = [RNG.uniform(XP[0], XP[-1], 5), XP, FP]
+    for i, slope in enumerate(slopes(*arguments)):
+        for j in range(arguments[i].size):
             ends = []
             for step in (1e-6, -1e-6):
-                moved: list[Any] = [np.array(v) for v in given]
+                moved: list[Any] = [np.array(v) for v in arguments]
                 moved[i][j] += step
                 ends.append((np.interp(*moved) ** 2).sum())
             assert slope[j] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
@@ -55,12 +55,12 @@ def test_interp_has_gradients_by_places_points_and_values() -> None:
 
 def test_interp_has_the_slope_to_the_right_at_points_and_that_before_the_last() -> None:
     x, xp, fp = tt.dvectors("x", "xp", "fp")
-    given = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 3.0]), np.array([1.0, 4.0, 2.0])
+    arguments = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 3.0]), np.array([1.0, 4.0, 2.0])
     np.testing.assert_array_equal(
-        function([x, xp, fp], tt.grad(interp(x, xp, fp).sum(), x), mode="VM")(*given), [3, -1, -1]
+        function([x, xp, fp], tt.grad(interp(x, xp, fp).sum(), x), mode="VM")(*arguments), [3, -1, -1]
     )
     repeated = interp(x, xp, fp, period=4.0)
-    np.testing.assert_allclose(function([x, xp, fp], tt.grad(repeated.sum(), x), mode="VM")(*given), [3, -1, -1])
+    np.testing.assert_allclose(function([x, xp, fp], tt.grad(repeated.sum(), x), mode="VM")(*arguments), [3, -1, -1])
 
 
 @pytest.mark.parametrize("method", ["linear", "nearest", "first", "last"])

@@ -20,10 +20,10 @@ MOST_FOREIGN = 0.002
 
 
 def test_a_sample_of_the_functions_answers_in_its_own_name() -> None:
-    found = list(answers(bases(records=False)[::6], junk(), count=2))
-    counts = Counter(answer.kind for answer in found)
+    results = list(answers(bases(records=False)[::6], junk(), count=2))
+    counts = Counter(answer.kind for answer in results)
     assert counts[NAMED] > 10 * counts[OTHERWISE]
-    assert [answer for answer in found if answer.kind in {FOREIGN, SLOW}] == []
+    assert [answer for answer in results if answer.kind in {FOREIGN, SLOW}] == []
 
 
 X = tt.dvector("x")
@@ -62,7 +62,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "stacklists": lambda: tt.stacklists(NESTED),
     "block": lambda: tt.block(NESTED),
     "apply_over_axes": lambda: tt.apply_over_axes(X, X, [0]),
-    "fixed_point": lambda: tt.optimize.fixed_point(lambda *given: given, []),
+    "fixed_point": lambda: tt.optimize.fixed_point(lambda *arguments: arguments, []),
     "broadcast_params": lambda: tt.random.broadcast_params([NESTED, np.ones(2)], [0, 1]),
 }
 
@@ -80,9 +80,9 @@ def test_rolls_by_nothing_and_along_no_axes_leave_tensors_alone() -> None:
 
 @pytest.mark.slow
 def test_every_function_answers_in_its_own_name() -> None:
-    found = list(answers(bases(), junk(), count=15))
-    counts = Counter(answer.kind for answer in found)
+    results = list(answers(bases(), junk(), count=15))
+    counts = Counter(answer.kind for answer in results)
     total = counts.total() - counts[CALLBACK]
-    assert counts[OTHERWISE] <= MOST_OTHERWISE * total, [a for a in found if a.kind == OTHERWISE][:20]
-    assert counts[FOREIGN] <= MOST_FOREIGN * total, [a for a in found if a.kind == FOREIGN][:20]
-    assert counts[SLOW] == 0, [a for a in found if a.kind == SLOW]
+    assert counts[OTHERWISE] <= MOST_OTHERWISE * total, [a for a in results if a.kind == OTHERWISE][:20]
+    assert counts[FOREIGN] <= MOST_FOREIGN * total, [a for a in results if a.kind == FOREIGN][:20]
+    assert counts[SLOW] == 0, [a for a in results if a.kind == SLOW]

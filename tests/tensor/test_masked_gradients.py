@@ -70,24 +70,24 @@ def derivatives(build: Callable[..., Any], values: Sequence[Any], mode: str) -> 
 @pytest.mark.parametrize("case", CASES)
 def test_derivatives_to_third_order_are_those_of_the_branches_taken(case: str) -> None:
     build, values, safe = CASES[case]
-    for found, expected in zip(derivatives(build, values, "VM"), derivatives(safe, values, "VM"), strict=True):
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    for actual, expected in zip(derivatives(build, values, "VM"), derivatives(safe, values, "VM"), strict=True):
+        assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["C", "NUMBA", "JAX", "PYTORCH", "FAST_COMPILE"])
 def test_they_are_in_every_mode(mode: str) -> None:
     for build, values, safe in CASES.values():
-        for found, expected in zip(derivatives(build, values, mode), derivatives(safe, values, "VM"), strict=True):
-            assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        for actual, expected in zip(derivatives(build, values, mode), derivatives(safe, values, "VM"), strict=True):
+            assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_what_is_taken_keeps_the_values_of_ieee_arithmetic() -> None:
     x = tt.dvector("x")
     taken = tt.grad(tt.switch(x >= 0, tt.sqrt(x), 0).sum(), x)
-    found = function([x], [taken, tt.grad((tt.sqrt(x) ** 2).sum(), x)], mode="VM")(X)
-    assert found[0].tolist() == [np.inf, 0, 0.25]
-    assert np.isnan(found[1][0])
+    results = function([x], [taken, tt.grad((tt.sqrt(x) ** 2).sum(), x)], mode="VM")(X)
+    assert results[0].tolist() == [np.inf, 0, 0.25]
+    assert np.isnan(results[1][0])
 
 
 def test_a_length_that_turns_out_to_be_one_is_counted_once() -> None:
@@ -143,10 +143,10 @@ def test_rows_that_are_not_taken_do_no_harm_when_they_were_combined_before(case:
     slope = tt.grad((COMBINED[case](x) ** 3).sum(), x)
     curvature = tt.grad((slope**2).sum(), x)
     run = function([x, C], [slope, curvature], mode="VM")
-    found = run(R, TAKEN)
+    gradients = run(R, TAKEN)
     # Where nothing is infinite in the rows that are not taken, derivatives are the same.
     harmless = np.where(TAKEN[:, None], R, 2.0)
-    for values, expected in zip(found, run(harmless, TAKEN), strict=True):
+    for values, expected in zip(gradients, run(harmless, TAKEN), strict=True):
         np.testing.assert_allclose(values, expected, rtol=1e-12)
         assert np.abs(expected).max() > 1e-3
 
@@ -168,12 +168,12 @@ def test_branches_in_loops_do_no_harm_to_third_order(case: str) -> None:
     unrolled: Any = 0.5
     for i in range(4):
         unrolled = unrolled + step(v[i]) * (1 + 0.1 * unrolled)
-    found = []
+    derivatives_by_v = []
     for cost in (carried, unrolled):
         first = tt.grad(cost, v)
         second = tt.grad((first * np.array([1.0, 2.0, 3.0, 4.0])).sum(), v)
-        found += [first, second, tt.grad((second * np.array([2.0, -1.0, 0.5, 1.0])).sum(), v)]
-    got = function([v], found, mode="VM")(values)
+        derivatives_by_v += [first, second, tt.grad((second * np.array([2.0, -1.0, 0.5, 1.0])).sum(), v)]
+    got = function([v], derivatives_by_v, mode="VM")(values)
     for looped, expected in zip(got[:3], got[3:], strict=True):
         np.testing.assert_allclose(looped, expected, rtol=1e-9)
         assert np.isfinite(expected).all()

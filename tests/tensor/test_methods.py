@@ -15,9 +15,9 @@ ELEMENTWISE = (
 
 def test_elementwise_methods_are_the_functions() -> None:
     x = tt.dmatrix("x")
-    found = function([x], [getattr(x, name)() for name in ELEMENTWISE], mode="VM")(X)
+    values = function([x], [getattr(x, name)() for name in ELEMENTWISE], mode="VM")(X)
     with np.errstate(all="ignore"):
-        for name, value in zip(ELEMENTWISE, found, strict=True):
+        for name, value in zip(ELEMENTWISE, values, strict=True):
             np.testing.assert_allclose(value, getattr(np, name)(X), err_msg=name)
     assert tt.TensorVariable.exp.__name__ == "exp"
 

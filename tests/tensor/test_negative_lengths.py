@@ -80,9 +80,9 @@ MADE: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_used_of_it_does_not_take_the_error_away(name: str) -> None:
-    made = MADE[name](N)
+    tensor = MADE[name](N)
     for of in USES.values():
-        computed = function([N, X], of(made), mode=Mode("vm", "fast_run"), on_unused_input="ignore")
+        computed = function([N, X], of(tensor), mode=Mode("vm", "fast_run"), on_unused_input="ignore")
         computed(3, np.ones(4))
         with pytest.raises(ValueError, match=r"negative|1 or more"):
             computed(-1, np.ones(4))
@@ -103,5 +103,5 @@ def test_triangles_without_length_have_no_positions() -> None:
 
 
 def test_lengths_of_tensors_need_no_check() -> None:
-    made = function([X], tt.eye(X.shape[0]), mode="VM").maker.fgraph
-    assert not any("CheckAndRaise" in str(node.op) for node in made.apply_nodes)
+    fgraph = function([X], tt.eye(X.shape[0]), mode="VM").maker.fgraph
+    assert not any("CheckAndRaise" in str(node.op) for node in fgraph.apply_nodes)

@@ -26,9 +26,9 @@ COMPARISONS = (
 def computed(out: Any, value: Any) -> Any:
     """Return the value of a comparison of an input and a number, which is spread over the input's dimension."""
     node = out.owner
-    given = [value if x.owner is None else np.reshape(x.owner.inputs[0].data, 1) for x in node.inputs]
+    inputs = [value if x.owner is None else np.reshape(x.owner.inputs[0].data, 1) for x in node.inputs]
     cells: list[list[Any]] = [[None]]
-    node.op.perform(node, given, cells)
+    node.op.perform(node, inputs, cells)
     return cells[0][0]
 
 
@@ -50,12 +50,12 @@ def test_reciprocal_of_integers_is_a_float(mode: str) -> None:
     values = [np.array([1, 0, 4, 100], d) for d in dtypes]
     outs = [f(x) for x in xs for f in (tt.reciprocal, np.reciprocal, lambda x: tt.reciprocal(x) * x)]
     with np.errstate(all="ignore"):
-        found = function(xs, outs, mode=mode)(*values)
+        results = function(xs, outs, mode=mode)(*values)
         for n, value in enumerate(values):
             expected = 1 / value
-            for result in found[3 * n : 3 * n + 2]:
+            for result in results[3 * n : 3 * n + 2]:
                 np.testing.assert_array_equal(result, expected, strict=True)
-            assert found[3 * n + 2].dtype == expected.dtype
+            assert results[3 * n + 2].dtype == expected.dtype
     assert tt.reciprocal(4).dtype == "float64"
 
 

@@ -161,15 +161,15 @@ REFUSED = [
 def test_function_of_numpy_gives_what_it_gives_of_arrays(text: str) -> None:
     expected = eval(text, {"np": np, "x": VECTOR, "X": MATRIX})
     x, X = tt.dvector("x"), tt.dmatrix("X")  # noqa: N806 - as in the texts
-    made: Any = eval(text, {"np": np, "x": x, "X": X})
-    if isinstance(made, tt.TensorVariable):
-        value = made.eval({x: VECTOR, X: MATRIX}, mode="VM", on_unused_input="ignore")
+    result: Any = eval(text, {"np": np, "x": x, "X": X})
+    if isinstance(result, tt.TensorVariable):
+        value = result.eval({x: VECTOR, X: MATRIX}, mode="VM", on_unused_input="ignore")
         assert np.shape(value) == np.shape(expected)
         if isinstance(expected, np.ndarray | np.generic):
             assert value.dtype == expected.dtype
         np.testing.assert_allclose(value, expected, rtol=1e-6)
     else:
-        assert made == expected
+        assert result == expected
 
 
 @pytest.mark.parametrize(("text", "said"), REFUSED)
@@ -189,9 +189,9 @@ def test_array_plus_assignment_takes_the_symbolic_sum() -> None:
 
 def test_arrays_like_a_tensor_are_tensors() -> None:
     x = tt.dvector("x")
-    for made in (NP.ones(3, like=x), NP.zeros((3,), like=x), NP.full(3, 2.0, like=x), NP.arange(3, like=x)):
-        assert isinstance(made, tt.TensorVariable)
-        assert made.type.shape == (3,)
+    for tensor in (NP.ones(3, like=x), NP.zeros((3,), like=x), NP.full(3, 2.0, like=x), NP.arange(3, like=x)):
+        assert isinstance(tensor, tt.TensorVariable)
+        assert tensor.type.shape == (3,)
     assert isinstance(NP.asarray([1, 2], like=x), tt.TensorConstant)
 
 

@@ -168,13 +168,13 @@ def test_dimshuffle_is_made_of_its_documented_parameters() -> None:
 def test_arithmetic_of_scalars_goes_back_to_tensors(dtype: str) -> None:
     a = tt.scalar("a", dtype=dtype)
     number = scalar_from_tensor(a)
-    for made, expected in (
+    for result, expected in (
         (tensor_from_scalar((number + 1) ** 2), 16),
         (tensor_from_scalar(-number), -3),
         (tensor_from_scalar(number), 3),
         (tensor_from_scalar(a * 2), 6),
     ):
-        assert made.type.ndim == 0
-        assert function([a], made, mode="VM")(3) == expected
+        assert result.type.ndim == 0
+        assert function([a], result, mode="VM")(3) == expected
     with pytest.raises(TypeError, match="a variable of type ScalarType is needed"):
         tensor_from_scalar(2.0)

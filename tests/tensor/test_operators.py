@@ -123,11 +123,11 @@ for _name in (*BINARY, *COMPARISONS, *REFLECTED.values()):
 @pytest.mark.parametrize("name", [name for name in REFLECTED if name != "divmod"])
 def test_series_on_either_side_counts_as_its_array(name: str) -> None:
     operation = BINARY.get(name) or getattr(operator, name)
-    values, given = np.array([3, 5, 2]), np.array([1, 2, 3])
+    values, others = np.array([3, 5, 2]), np.array([1, 2, 3])
     left, right = operation(Series(values), x), operation(x, Series(values))
-    found = function([x], [left, right], mode="VM")(given)
-    np.testing.assert_array_equal(found[0], operation(values, given))
-    np.testing.assert_array_equal(found[1], operation(given, values))
+    results = function([x], [left, right], mode="VM")(others)
+    np.testing.assert_array_equal(results[0], operation(values, others))
+    np.testing.assert_array_equal(results[1], operation(others, values))
 
 
 def test_shared_variable_takes_a_series_and_keeps_a_copy() -> None:

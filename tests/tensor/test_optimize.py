@@ -22,9 +22,9 @@ def test_minimum_of_a_scalar_moves_with_what_it_depends_on(mode: str) -> None:
     x, a, c = tt.dscalar("x"), tt.dscalar("a"), tt.dscalar("c")
     best, success = minimize_scalar((x - 5 * a * c) ** 2, x)
     by_a, by_c = tt.grad(best, [a, c])
-    found = function([x, a, c], [best, success, by_a, by_c], mode=mode)(0.0, 2.0, 3.0)
-    assert found[1]
-    assert [float(v) for v in (found[0], *found[2:])] == pytest.approx([30.0, 15.0, 10.0])
+    values = function([x, a, c], [best, success, by_a, by_c], mode=mode)(0.0, 2.0, 3.0)
+    assert values[1]
+    assert [float(v) for v in (values[0], *values[2:])] == pytest.approx([30.0, 15.0, 10.0])
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_minimum_of_a_matrix_keeps_its_shape() -> None:
 ])  # fmt: skip
 def test_root_of_a_scalar(method: str, jac: bool, hess: bool, kwargs: dict[str, object]) -> None:
     x, a = tt.dscalar("x"), tt.dscalar("a")
-    found, success = root_scalar(x**2 - a, x, method=method, jac=jac, hess=hess, optimizer_kwargs=kwargs)
-    slope = tt.grad(found, a)
-    values = function([x, a], [found, success, slope, tt.grad(slope, a)])(1.0, 2.0)
+    solution, success = root_scalar(x**2 - a, x, method=method, jac=jac, hess=hess, optimizer_kwargs=kwargs)
+    slope = tt.grad(solution, a)
+    values = function([x, a], [solution, success, slope, tt.grad(slope, a)])(1.0, 2.0)
     assert values[1]
     assert [float(values[k]) for k in (0, 2, 3)] == pytest.approx([2**0.5, 0.5 * 2**-0.5, -0.25 * 2**-1.5])
 
@@ -95,9 +95,9 @@ def test_a_bracket_without_a_change_of_sign_fails_in_one_way(method: str, mode: 
     s = tt.dscalar("s")
     chosen = get_mode("FAST_RUN") if mode == "C" and method == "ridder" else mode
     solution, success = root_scalar(s**2 + 1, s, method=method, optimizer_kwargs={"bracket": (-1.0, 1.0)})
-    found = function([s], [solution, success], mode=chosen, on_unused_input="ignore")(0.5)
-    assert np.isnan(found[0])
-    assert not found[1]
+    values = function([s], [solution, success], mode=chosen, on_unused_input="ignore")(0.5)
+    assert np.isnan(values[0])
+    assert not values[1]
 
 
 @pytest.mark.parametrize("search", [minimize, minimize_scalar, root, root_scalar])
@@ -125,8 +125,8 @@ def test_searches_of_a_batch_are_made_one_by_one() -> None:
     x, a = tt.dvector("x"), tt.dscalar("a")
     best, success = minimize(((x - a) ** 2).sum(), x)
     starts, goals = tt.dmatrix("starts"), tt.dvector("goals")
-    found, done = vectorize_graph([best, success], {x: starts, a: goals})
-    values = function([starts, goals], [found, done])(np.zeros((3, 2)), [1.0, 2.0, 3.0])
+    minima, done = vectorize_graph([best, success], {x: starts, a: goals})
+    values = function([starts, goals], [minima, done])(np.zeros((3, 2)), [1.0, 2.0, 3.0])
     assert values[0] == pytest.approx(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), abs=1e-5)
     assert values[1].tolist() == [True, True, True]
 
@@ -163,8 +163,8 @@ def test_minimum_found_by_a_loop_is_that_of_scipy(method: str, hess: bool) -> No
 def test_root_found_by_a_loop_is_that_of_scipy(method: str, kwargs: dict[str, object]) -> None:
     x, a = tt.dscalar("x"), tt.dscalar("a")
     zero = x**3 - a * tt.exp(-x)
-    found, success = root_scalar(zero, x, method=method, jac=True, hess=method == "halley", optimizer_kwargs=kwargs)
-    values = function([x, a], [found, success], mode=LOOPS, on_unused_input="ignore")(1.0, 2.0)
+    solution, success = root_scalar(zero, x, method=method, jac=True, hess=method == "halley", optimizer_kwargs=kwargs)
+    values = function([x, a], [solution, success], mode=LOOPS, on_unused_input="ignore")(1.0, 2.0)
     assert values[1]
     assert float(values[0]) == pytest.approx(scipy.optimize.brentq(lambda x: x**3 - 2 * np.exp(-x), 0, 5), abs=1e-8)
 
@@ -184,8 +184,8 @@ def test_minimum_of_a_scalar_found_by_a_loop_is_that_of_scipy(method: str, kwarg
 @pytest.mark.parametrize("method", ["hybr", "lm"])
 def test_roots_found_by_a_loop_are_those_of_scipy(method: str) -> None:
     x, a = tt.dvector("x"), tt.dscalar("a")
-    found, success = root(tt.stack([x[0] + x[1] ** 2 - a, x[0] * x[1] - 1.0]), x, method=method)
-    value, there = function([x, a], [found, success], mode=LOOPS)([1.0, 1.0], 3.0)
+    solution, success = root(tt.stack([x[0] + x[1] ** 2 - a, x[0] * x[1] - 1.0]), x, method=method)
+    value, there = function([x, a], [solution, success], mode=LOOPS)([1.0, 1.0], 3.0)
     wanted = scipy.optimize.root(lambda x: [x[0] + x[1] ** 2 - 3, x[0] * x[1] - 1], [1.0, 1.0]).x
     assert there
     assert value == pytest.approx(wanted, abs=1e-8)
@@ -207,8 +207,8 @@ def test_derivatives_of_a_failed_search_are_finite() -> None:
     best, success = root_scalar(
         x**2 + a, x, method="newton", jac=True, optimizer_kwargs={"maxiter": 1, "options": {"disp": False}}
     )
-    there, found = root(v**2 + a, v)
-    values = function([x, v, a], [success, tt.grad(best, a), found, tt.grad(there.sum(), a)], mode=LOOPS)(
+    there, converged = root(v**2 + a, v)
+    values = function([x, v, a], [success, tt.grad(best, a), converged, tt.grad(there.sum(), a)], mode=LOOPS)(
         0.5, [0.5, 1.0], 1.0
     )
     assert not values[0]
@@ -230,17 +230,17 @@ def test_the_expression_is_compiled_by_the_backend_of_the_function() -> None:
 
 def test_solutions_move_in_forward_mode_as_they_do_in_reverse() -> None:
     x, a = tt.dvector("x"), tt.dvector("a")
-    found, _ = root(x**3 + x - a * x[::-1], x)
-    ahead = tt.pushforward(found, a, tt.as_tensor([1.0, 0.0]))
-    back = tt.jacobian(found, a)[:, 0]
+    solution, _ = root(x**3 + x - a * x[::-1], x)
+    ahead = tt.pushforward(solution, a, tt.as_tensor([1.0, 0.0]))
+    back = tt.jacobian(solution, a)[:, 0]
     values = function([x, a], [ahead, back])([1.0, 1.0], [2.0, 3.0])
     assert values[0] == pytest.approx(values[1])
 
 
 def test_third_derivative_of_a_solution() -> None:
     x, a = tt.dscalar("x"), tt.dscalar("a")
-    found, _ = root_scalar(x**2 - a, x, method="newton", jac=True)
-    slope = found
+    solution, _ = root_scalar(x**2 - a, x, method="newton", jac=True)
+    slope = solution
     for _ in range(3):
         slope = tt.grad(slope, a)
     assert float(function([x, a], slope)(1.0, 2.0)) == pytest.approx(3 / 8 * 2**-2.5)
@@ -253,9 +253,11 @@ def test_third_derivative_of_a_solution() -> None:
 @pytest.mark.parametrize("method", ["iteration", "del2"])
 def test_fixed_point_of_a_scalar_and_its_derivatives(method: str, mode: str) -> None:
     a = tt.dscalar("a")
-    x, found = fixed_point(lambda x: tt.cos(a * x), 1.0, method=method)
+    x, success = fixed_point(lambda x: tt.cos(a * x), 1.0, method=method)
     slope = tt.grad(x, a)
-    values = function([a], [x, found, slope, tt.grad(slope, a), tt.pushforward(x, a, tt.constant(1.0))], mode=mode)(1.0)
+    values = function([a], [x, success, slope, tt.grad(slope, a), tt.pushforward(x, a, tt.constant(1.0))], mode=mode)(
+        1.0
+    )
     assert [float(v) for v in values] == pytest.approx(
         [0.7390851332, 1.0, -0.2974743415, 0.1533378913, -0.2974743415], abs=1e-7
     )
@@ -263,8 +265,8 @@ def test_fixed_point_of_a_scalar_and_its_derivatives(method: str, mode: str) -> 
 
 def test_fixed_point_of_a_vector_needs_no_jacobian() -> None:
     w, b = tt.dmatrix("w"), tt.dvector("b")
-    x, found = fixed_point(lambda x: tt.tanh(w @ x + b), tt.zeros(3))
-    find = function([w, b], [x, found, *tt.grad((x**2).sum(), [w, b])])
+    x, success = fixed_point(lambda x: tt.tanh(w @ x + b), tt.zeros(3))
+    find = function([w, b], [x, success, *tt.grad((x**2).sum(), [w, b])])
     rng = np.random.default_rng(0)
     matrix, vector = rng.normal(size=(3, 3)) * 0.3, rng.normal(size=3)
     value, there, by_w, by_b = find(matrix, vector)
@@ -279,8 +281,8 @@ def test_fixed_point_of_a_vector_needs_no_jacobian() -> None:
 def test_fixed_point_of_several_tensors_keeps_their_form() -> None:
     a = tt.fscalar("a")
     start = (tt.zeros(2, dtype="float32"), tt.zeros(1, dtype="float32"))
-    (u, v), found = fixed_point(lambda u, v: (tt.cos(u + v) * a, u[:1] / 4), start)
-    values = function([a], [u, v, found, tt.grad(u.sum(), a)])(0.5)
+    (u, v), success = fixed_point(lambda u, v: (tt.cos(u + v) * a, u[:1] / 4), start)
+    values = function([a], [u, v, success, tt.grad(u.sum(), a)])(0.5)
     assert [x.dtype for x in values] == ["float32", "float32", "bool", "float32"]
     assert values[0] == pytest.approx(np.cos(values[0] * 5 / 4) / 2, abs=1e-5)
     assert values[1] == pytest.approx(values[0][:1] / 4, abs=1e-5)
@@ -288,8 +290,8 @@ def test_fixed_point_of_several_tensors_keeps_their_form() -> None:
 
 def test_fixed_point_that_does_not_exist_is_not_found() -> None:
     a = tt.dscalar("a")
-    x, found = fixed_point(lambda x: x * x + a, 1.0, maxiter=50)
-    value, there, slope = function([a], [x, found, tt.grad(x, a)])(2.0)
+    x, success = fixed_point(lambda x: x * x + a, 1.0, maxiter=50)
+    value, there, slope = function([a], [x, success, tt.grad(x, a)])(2.0)
     assert not there
     assert not np.isfinite(value)
     assert slope == 0
@@ -342,9 +344,9 @@ def test_parameters_may_be_shared_and_occur_several_times() -> None:
 def test_searches_and_their_derivatives_on_every_backend(mode: str) -> None:
     x, y, a = tt.dvector("x"), tt.dscalar("y"), tt.dscalar("a")
     best, success = minimize(((x - a) ** 4).sum() + ((x - 2) ** 2).sum(), x)
-    found, there = root_scalar(y**3 - a, y, method="newton", jac=True)
+    zero, there = root_scalar(y**3 - a, y, method="newton", jac=True)
     point, is_fixed = fixed_point(lambda z: tt.cos(a * z), 1.0)
-    outs = [best, tt.grad(best.sum(), a), found, tt.grad(tt.grad(found, a), a), point, tt.grad(point, a)]
+    outs = [best, tt.grad(best.sum(), a), zero, tt.grad(tt.grad(zero, a), a), point, tt.grad(point, a)]
     values = function([x, y, a], [*outs, success, there, is_fixed], mode=mode)([0.0, 1.0], 1.0, 1.0)
     wanted = function([x, y, a], outs, mode="VM")([0.0, 1.0], 1.0, 1.0)
     assert all(values[len(outs) :])

@@ -6,5 +6,5 @@ from treadle.compile import function
 
 def test_carries_in_a_dictionary_are_found_by_their_keys() -> None:
     x = tt.dscalar("x")
-    found = tt.while_loop(lambda s: s["a"] < 9, lambda s: {"b": s["b"] + 1.0, "a": 2 * s["a"]}, {"a": x, "b": x})
-    assert function([x], [found["a"], found["b"]])(3.0) == [12.0, 5.0]
+    carries = tt.while_loop(lambda s: s["a"] < 9, lambda s: {"b": s["b"] + 1.0, "a": 2 * s["a"]}, {"a": x, "b": x})
+    assert function([x], [carries["a"], carries["b"]])(3.0) == [12.0, 5.0]

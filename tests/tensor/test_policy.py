@@ -34,7 +34,7 @@ def vector(dtype: str) -> Any:
 )
 def test_cast_policy_decides_dtypes(policy: str, floatx: str, dtypes: tuple[str, ...]) -> None:
     with config.change_flags(cast_policy=policy, floatX=floatx):
-        made = (
+        results = (
             tt.constant(3),
             tt.as_tensor(0.1),
             vector("int8") + 1,
@@ -42,7 +42,7 @@ def test_cast_policy_decides_dtypes(policy: str, floatx: str, dtypes: tuple[str,
             vector("int64") + vector("float32"),
             vector("float32") + 1,
         )
-    assert tuple(x.dtype for x in made) == dtypes
+    assert tuple(x.dtype for x in results) == dtypes
 
 
 @pytest.mark.parametrize(
@@ -117,24 +117,24 @@ def test_gradients_and_rewrites_follow_numpy(policy: str) -> None:
 def test_division_of_integers_gives_floats(policy: str, dtype: str) -> None:
     x, y = vector("int64"), vector("int8")
     with config.change_flags(int_division=policy, floatX="float32"):
-        made = [x / y, x / 2, 3 / x, x / np.arange(1, 3)]
-    assert [z.dtype for z in made] == [dtype] * 4
-    assert function([x], made[1], mode="VM")(np.array([3, 5])).tolist() == [1.5, 2.5]
+        quotients = [x / y, x / 2, 3 / x, x / np.arange(1, 3)]
+    assert [z.dtype for z in quotients] == [dtype] * 4
+    assert function([x], quotients[1], mode="VM")(np.array([3, 5])).tolist() == [1.5, 2.5]
 
 
 def test_division_of_integers_can_be_that_of_integers() -> None:
     x = vector("int64")
     with config.change_flags(int_division="int"):
         with pytest.warns(DeprecationWarning, match="Write x // y") as caught:
-            made = [x / x, x / 2, 7 / x]
+            quotients = [x / x, x / 2, 7 / x]
         assert {w.filename for w in caught} == {__file__}
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert (x / 2.0).dtype == "float64"
             assert tt.true_div(x, 2).dtype == "float64"
             assert x.mean().dtype == "float64"
-    assert [z.dtype for z in made] == ["int64"] * 3
-    assert function([x], made[1], mode="VM")(np.array([3, -5])).tolist() == [1, -3]
+    assert [z.dtype for z in quotients] == ["int64"] * 3
+    assert function([x], quotients[1], mode="VM")(np.array([3, -5])).tolist() == [1, -3]
 
 
 def test_division_of_integers_can_be_refused() -> None:
@@ -223,15 +223,15 @@ def build(x, k):
 
 @pytest.mark.parametrize("policy", ["numpy", "custom", "numpy+floatX"])
 def test_dtypes_do_not_depend_on_the_name_of_the_module(policy: str) -> None:
-    found = []
+    dtypes = []
     for name in ("mylib", "treadle.contrib.lib", "treadle.tensor.more"):
         scope: dict[str, Any] = {"__name__": name}
         exec(LIBRARY, scope)
         with config.change_flags(cast_policy=policy, floatX="float32", int_division="floatX"):
-            found.append([v.dtype for v in scope["build"](vector("float32"), vector("int64"))])
-    assert found[0] == found[1] == found[2]
+            dtypes.append([v.dtype for v in scope["build"](vector("float32"), vector("int64"))])
+    assert dtypes[0] == dtypes[1] == dtypes[2]
     sums = {"numpy": "float64", "custom": "float64", "numpy+floatX": "float32"}
-    assert found[0][1:] == [sums[policy], sums[policy], "float32"]
+    assert dtypes[0][1:] == [sums[policy], sums[policy], "float32"]
 
 
 def test_composed_functions_follow_numpy_and_leave_no_trace() -> None:
@@ -254,10 +254,10 @@ def test_rules_of_others_follow_numpy() -> None:
     @node_rewriter([tt.exp])
     def one_more(fgraph: Any, node: Any) -> Any:
         del fgraph
-        found.append((tt.constant(1).dtype, (node.inputs[0] + tt.lscalar()).dtype))
+        dtypes.append((tt.constant(1).dtype, (node.inputs[0] + tt.lscalar()).dtype))
 
-    found: list[Any] = []
+    dtypes: list[Any] = []
     x = vector("float32")
     with config.change_flags(cast_policy="custom", floatX="float32"):
         in2out(one_more).rewrite(FunctionGraph([x], [tt.exp(x)], clone=False))
-    assert found == [("int64", "float64")]
+    assert dtypes == [("int64", "float64")]

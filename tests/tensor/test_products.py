@@ -60,8 +60,8 @@ def test_derivatives_up_to_the_fourth_are_right(slopes: list[Any], name: str) ->
     x = np.array(POINTS[name])
     directions = list(np.random.default_rng(3).uniform(-2, 2, (len(DIRECTIONS), len(x))))
     for run in slopes:
-        for order, found in enumerate(run(x, *directions)):
-            np.testing.assert_allclose(found, expected(x, directions[:order]), rtol=1e-10, atol=1e-10)
+        for order, derivative in enumerate(run(x, *directions)):
+            np.testing.assert_allclose(derivative, expected(x, directions[:order]), rtol=1e-10, atol=1e-10)
 
 
 def test_second_derivatives_over_axes_are_right_at_zeros() -> None:
@@ -70,8 +70,8 @@ def test_second_derivatives_over_axes_are_right_at_zeros() -> None:
     values = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [1.0, 2.0, 3.0]])
     moves = np.arange(9.0).reshape(3, 3)
     # The square of the product is the product of all elements twice.
-    found = second.eval({x: values, u: moves})
-    for row, move, one in zip(values, moves, found, strict=True):
+    derivatives = second.eval({x: values, u: moves})
+    for row, move, one in zip(values, moves, derivatives, strict=True):
         twice = expected(np.tile(row, 2), [np.tile(move, 2)])
         np.testing.assert_allclose(one, twice[:3] + twice[3:], rtol=1e-12)
 
@@ -86,8 +86,8 @@ def test_derivatives_keep_the_dtype(dtype: str) -> None:
 
 def test_product_in_a_wider_dtype_is_differentiated_in_it() -> None:
     x = tt.fvector("x")
-    found = tt.grad(tt.prod(x, dtype="float64"), x).eval({x: np.array([1e-30, 1e-30, 1e35], "float32")})
-    np.testing.assert_allclose(found, [1e5, 1e5, 0], rtol=1e-6)
+    gradient = tt.grad(tt.prod(x, dtype="float64"), x).eval({x: np.array([1e-30, 1e-30, 1e35], "float32")})
+    np.testing.assert_allclose(gradient, [1e5, 1e5, 0], rtol=1e-6)
 
 
 def test_second_derivative_of_a_vectorised_gradient_is_right_at_zeros() -> None:
@@ -95,8 +95,8 @@ def test_second_derivative_of_a_vectorised_gradient_is_right_at_zeros() -> None:
     first = tt.sum(tt.grad(tt.prod(X), X) * u)
     second = tt.grad(tt.sum(vectorize_graph(first, {X: many, u: along})), many)
     values, moves = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 3.0]]), np.array([[3.0, 2.0, 0.0], [1.0, 2.0, 3.0]])
-    found = second.eval({many: values, along: moves})
-    np.testing.assert_array_equal(found, [expected(x, [d]) for x, d in zip(values, moves, strict=True)])
+    derivatives = second.eval({many: values, along: moves})
+    np.testing.assert_array_equal(derivatives, [expected(x, [d]) for x, d in zip(values, moves, strict=True)])
 
 
 def test_product_over_no_axes_passes_gradients_on() -> None:

@@ -114,15 +114,15 @@ PADDED: list[Case] = [
 def test_results_are_those_of_numpy(cases: list[Case]) -> None:
     arrays = Operands(MATRIX, CUBE, VECTOR, NUMBER)
     inputs = Operands(tt.dmatrix("m"), tt.dtensor3("c"), tt.dvector("v"), tt.lscalar("n"))
-    made: list[Any] = []
+    variables: list[Any] = []
     expected: list[Any] = []
     for case in cases:
-        found, wanted = case(tt, inputs), case(np, arrays)
+        built, wanted = case(tt, inputs), case(np, arrays)
         many = isinstance(wanted, tuple | list)
-        made += found if many else [found]
+        variables += built if many else [built]
         expected += wanted if many else [wanted]
-    run = function(inputs, made, mode="VM", on_unused_input="ignore")
-    for variable, result, wanted in zip(made, run(*arrays), map(np.asarray, expected), strict=True):
+    run = function(inputs, variables, mode="VM", on_unused_input="ignore")
+    for variable, result, wanted in zip(variables, run(*arrays), map(np.asarray, expected), strict=True):
         assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
         assert all(n is None or n == m for n, m in zip(variable.type.shape, wanted.shape, strict=True))
         np.testing.assert_allclose(result, wanted, rtol=1e-12, atol=1e-13)
@@ -132,9 +132,9 @@ def test_lengths_of_parts_and_numbers_of_parts_are_told_apart() -> None:
     x = tt.dvector("x")
     value = np.arange(6.0)
     sizes, equal, cuts = tt.split(x, [1, 2, 3]), tt.split(x, 3), tt.split(x, indices_or_sections=[1, 3])
-    found = function([x], [*sizes, *equal, *cuts], mode="VM")(value)
+    parts = function([x], [*sizes, *equal, *cuts], mode="VM")(value)
     for result, wanted in zip(
-        found, [*np.split(value, [1, 3]), *np.split(value, 3), *np.split(value, [1, 3])], strict=True
+        parts, [*np.split(value, [1, 3]), *np.split(value, 3), *np.split(value, [1, 3])], strict=True
     ):
         np.testing.assert_array_equal(result, wanted)
 
@@ -152,10 +152,10 @@ def test_what_was_packed_is_unpacked() -> None:
     x, y = tt.dmatrix("x"), tt.dtensor3("y")
     packed, shapes = tt.pack(x, y, keep_axes=-1)
     back = tt.unpack(packed, shapes, keep_axes=-1)
-    found = function([x, y], [packed, *back], mode="VM")(MATRIX, CUBE)
-    assert found[0].shape == (9, 4)
-    np.testing.assert_array_equal(found[1], MATRIX)
-    np.testing.assert_array_equal(found[2], CUBE)
+    results = function([x, y], [packed, *back], mode="VM")(MATRIX, CUBE)
+    assert results[0].shape == (9, 4)
+    np.testing.assert_array_equal(results[1], MATRIX)
+    np.testing.assert_array_equal(results[2], CUBE)
 
 
 def test_numbers_that_shape_the_result_may_be_symbolic() -> None:
@@ -163,39 +163,41 @@ def test_numbers_that_shape_the_result_may_be_symbolic() -> None:
     row = x[0]
     results = [tt.roll(x, shifts, axis=(0, 1)), tt.eye(3, k=k), tt.vander(row), tt.vander(row, increasing=True)]
     value = np.arange(12.0).reshape(3, 4)
-    found = function([x, shifts, k], results, mode="VM")(value, [1, -2], -1)
+    values = function([x, shifts, k], results, mode="VM")(value, [1, -2], -1)
     wanted = [np.roll(value, (1, -2), axis=(0, 1)), np.eye(3, k=-1), np.vander(value[0]), np.vander(value[0]).T[::-1].T]
-    for ours, theirs in zip(found, wanted, strict=True):
+    for ours, theirs in zip(values, wanted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_reshape_takes_the_order_of_fortran() -> None:
     x, n = tt.dmatrix("x"), tt.lscalar("n")
     value = np.arange(12.0).reshape(3, 4)
-    found = function([x, n], [tt.reshape(x, (n, -1, 2), order="F"), np.reshape(x, 12, order="F")], mode="VM")(value, 3)
-    np.testing.assert_array_equal(found[0], np.reshape(value, (3, 2, 2), order="F"))
-    np.testing.assert_array_equal(found[1], np.reshape(value, 12, order="F"))
+    reshaped = function([x, n], [tt.reshape(x, (n, -1, 2), order="F"), np.reshape(x, 12, order="F")], mode="VM")(
+        value, 3
+    )
+    np.testing.assert_array_equal(reshaped[0], np.reshape(value, (3, 2, 2), order="F"))
+    np.testing.assert_array_equal(reshaped[1], np.reshape(value, 12, order="F"))
 
 
 def test_what_is_like_a_tensor_may_have_another_shape() -> None:
     x, n = tt.fmatrix("x"), tt.lscalar("n")
     results = [tt.zeros_like(x, shape=n), tt.ones_like(x, shape=(2, n)), tt.full_like(x, 2.5, "int8", shape=(n, 0))]
-    for made, wanted in zip(
+    for array, wanted in zip(
         function([n], results, mode="VM")(3),
         [np.zeros(3, "f"), np.ones((2, 3), "f"), np.full((3, 0), 2, "int8")],
         strict=True,
     ):
-        assert made.dtype == wanted.dtype
-        np.testing.assert_array_equal(made, wanted)
+        assert array.dtype == wanted.dtype
+        np.testing.assert_array_equal(array, wanted)
 
 
 def test_a_filled_diagonal_is_numpys() -> None:
     for shape, wrap in (((7, 3), False), ((7, 3), True), ((3, 7), True), ((3, 3, 3), False)):
         value = RNG.normal(size=shape)
         x = tt.tensor("x", dtype="float64", shape=(None,) * len(shape))
-        (found,) = function([x], [tt.fill_diagonal(x, [1.0, 2.0], wrap)], mode="VM")(value)
+        (filled,) = function([x], [tt.fill_diagonal(x, [1.0, 2.0], wrap)], mode="VM")(value)
         np.fill_diagonal(value, [1.0, 2.0], wrap)
-        np.testing.assert_array_equal(found, value)
+        np.testing.assert_array_equal(filled, value)
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,13 @@ def outcome(run: Any, arrays: Sequence[Any]) -> Any:
         return error
 
 
-def difference(found: Any, expected: Any) -> str | None:
+def difference(result: Any, expected: Any) -> str | None:
     """Return what is wrong with results, where the expression built anew gives others."""
     if isinstance(expected, Exception):
-        return None if isinstance(found, Exception) else f"no error, where there is one anew: {expected}"
-    if isinstance(found, Exception):
-        return str(found)
-    for at, (x, y) in enumerate(zip(found, expected, strict=True)):
+        return None if isinstance(result, Exception) else f"no error, where there is one anew: {expected}"
+    if isinstance(result, Exception):
+        return str(result)
+    for at, (x, y) in enumerate(zip(result, expected, strict=True)):
         if (x.dtype, x.shape) != (y.dtype, y.shape):
             return f"result {at} is {x.dtype} of shape {x.shape}, anew {y.dtype} of shape {y.shape}"
         if not np.allclose(x, y, rtol=1e-7, atol=1e-10, equal_nan=True):
@@ -77,25 +77,25 @@ def problems(sample: Sample) -> list[str]:
     run = linked("vm", inputs, anew)
     arrays = {v: sample.arrays(dtype_of(sample), v) for v in shapes}
     expected = {v: outcome(run, arrays[v]) for v in shapes}
-    found = []
+    texts = []
     for source in shapes[:2]:
         old = inputs_of(sample, source)
         try:
             again = clone_replace(built(sample, old), dict(zip(old, inputs, strict=True)), rebuild_strict=False)
         except TreadleError as error:
-            found.append(f"built for {source}: {error}")
+            texts.append(f"built for {source}: {error}")
             continue
-        found += [
+        texts += [
             f"built for {source}: type {mine.type}, anew {its.type}"
             for mine, its in zip(again, anew, strict=True)
             if not its.type.is_super(mine.type)
         ]
         run = linked("vm", inputs, again)
         wrong = {v: difference(outcome(run, arrays[v]), expected[v]) for v in shapes}
-        found += [f"built for {source}, run on {v}: {text}" for v, text in wrong.items() if text is not None]
+        texts += [f"built for {source}, run on {v}: {text}" for v, text in wrong.items() if text is not None]
     if sample.fixed_shapes:
-        return [text for text in found if not any(part in text for part in REFUSALS)]
-    return found
+        return [text for text in texts if not any(part in text for part in REFUSALS)]
+    return texts
 
 
 FAMILIES = SAMPLES.families()
@@ -110,7 +110,7 @@ def test_a_rebuilt_expression_equals_one_built_anew(sample: Sample) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_rebuilt_expression_equals_one_built_anew(family: str) -> None:
-    assert {str(s): found for s in SAMPLES.of(family) if (found := problems(s))} == {}
+    assert {str(s): texts for s in SAMPLES.of(family) if (texts := problems(s))} == {}
 
 
 S, T = tt.vector("s", shape=(50,)), tt.vector("t", shape=(100,))
@@ -148,16 +148,16 @@ def test_replacing_a_vector_by_a_longer_one_gives_the_longer_ones_result(build: 
     for new in (T, Z):
         rebuilt = clone_replace(old, {S: new}, rebuild_strict=False)
         run = function([new], [rebuilt, old], givens={S: new}, rebuild_strict=False, mode="VM")
-        for found in run(NUMBERS):
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        for result in run(NUMBERS):
+            np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 def test_a_batch_in_front_of_a_longer_vector_is_reduced_over_its_own_length() -> None:
     batch = tt.matrix("M", shape=(3, 100))
     mean, slope = vectorize_graph([S.mean(), tt.grad(S.mean(), S)], {S: batch})
-    found = function([batch], [mean, slope], mode="VM")(np.ones((3, 100)))
-    np.testing.assert_allclose(found[0], np.ones(3))
-    np.testing.assert_allclose(found[1], np.full((3, 100), 0.01))
+    results = function([batch], [mean, slope], mode="VM")(np.ones((3, 100)))
+    np.testing.assert_allclose(results[0], np.ones(3))
+    np.testing.assert_allclose(results[1], np.full((3, 100), 0.01))
 
 
 def test_draws_of_the_size_of_a_tensor_follow_its_length() -> None:
@@ -176,8 +176,8 @@ def test_one_number_replaced_by_many_is_summed_back_to_as_many() -> None:
 
 def test_static_shapes_of_results_stay_known() -> None:
     x = tt.matrix("x", shape=(3, 4))
-    made = [tt.zeros(x.shape), tt.arange(x.shape[1])[None], x.reshape((x.shape[1], -1)), tt.alloc(0.0, *x.shape)]
-    assert [v.type.shape for v in made] == [(3, 4), (1, 4), (4, 3), (3, 4)]
+    results = [tt.zeros(x.shape), tt.arange(x.shape[1])[None], x.reshape((x.shape[1], -1)), tt.alloc(0.0, *x.shape)]
+    assert [v.type.shape for v in results] == [(3, 4), (1, 4), (4, 3), (3, 4)]
     assert [v.type.shape for v in tt.grad((x.mean(0) * x.var()).sum(), [x])] == [(3, 4)]
 
 

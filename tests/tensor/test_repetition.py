@@ -55,5 +55,5 @@ def test_bincount_of_the_largest_integer_is_refused(mode: str) -> None:
     for values in ([2**63 - 1], [0, 2**62]):
         with pytest.raises((ValueError, MemoryError)):
             f(np.array(values))
-    found: Any = f(np.array([1, 1, 3]))
-    assert found.tolist() == [0, 2, 0, 1]
+    counts: Any = f(np.array([1, 1, 3]))
+    assert counts.tolist() == [0, 2, 0, 1]

@@ -24,13 +24,13 @@ def computed(outputs: Any, inputs: Sequence[Variable] = (), values: Sequence[Any
 @pytest.mark.parametrize("backwards", [False, True])
 def test_taps_of_sequences_give_rows_before_and_after(taps: list[int], backwards: bool) -> None:
     x = tt.dvector("x")
-    made = scan(
+    rows = scan(
         lambda *rows: tt.stack(rows), {"input": x, "taps": taps}, go_backwards=backwards, return_updates=False
     )  # fmt: skip
     first, last = -min(*taps, 0, 0), len(V) - max(*taps, 0, 0)
     steps = range(first, last)
     wanted = np.array([[V[t + tap] for tap in taps] for t in (reversed(steps) if backwards else steps)])
-    np.testing.assert_array_equal(computed(made, [x], [V]), wanted)
+    np.testing.assert_array_equal(computed(rows, [x], [V]), wanted)
 
 
 @pytest.mark.parametrize("taps", [[-1], [-2, -1], [-1, -3], [-3], [-20, -2], [-17]])
@@ -42,21 +42,21 @@ def test_taps_of_states_give_earlier_outputs(taps: list[int]) -> None:
     def step(row: Any, *states: Any) -> Any:
         return row + sum(0.5 ** (i + 1) * s for i, s in enumerate(states))
 
-    made = scan(step, x, {"initial": start, "taps": taps}, return_updates=False)
+    states = scan(step, x, {"initial": start, "taps": taps}, return_updates=False)
     history = list(np.atleast_1d(start))
     rows = np.tile(V, 5)
     for row in rows:
         history.append(step(row, *[history[len(history) + tap] for tap in taps]))
-    np.testing.assert_allclose(computed(made, [x], [rows]), history[depth:])
+    np.testing.assert_allclose(computed(states, [x], [rows]), history[depth:])
 
 
 def test_arguments_come_as_sequences_states_and_constants() -> None:
     a, b = tt.dscalar("a"), tt.dscalar("b")
     seen: list[list[str | None]] = []
 
-    def step(*given: Any) -> Any:
-        seen.append([v.name for v in given])
-        return [given[0], given[4]]
+    def step(*arguments: Any) -> Any:
+        seen.append([v.name for v in arguments])
+        return [arguments[0], arguments[4]]
 
     xs, ys, start = tt.dvector("xs"), tt.dvector("ys"), tt.dvector("start")
     (first, second), updates = scan(
@@ -72,41 +72,41 @@ def test_arguments_come_as_sequences_states_and_constants() -> None:
 
 def test_shortest_sequence_decides() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
-    made = scan(lambda a, b: a * b, [x, y], return_updates=False)
-    np.testing.assert_array_equal(computed(made, [x, y], [V, V[:2]]), V[:2] ** 2)
-    np.testing.assert_array_equal(computed(made, [x, y], [V[:3], V]), V[:3] ** 2)
+    products = scan(lambda a, b: a * b, [x, y], return_updates=False)
+    np.testing.assert_array_equal(computed(products, [x, y], [V, V[:2]]), V[:2] ** 2)
+    np.testing.assert_array_equal(computed(products, [x, y], [V[:3], V]), V[:3] ** 2)
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_number_of_steps_may_be_symbolic(count: int) -> None:
     n, x = tt.iscalar("n"), tt.dvector("x")
-    made = scan(lambda row, s: s * 2 + row, x, 1.0, n_steps=n, return_updates=False)
+    states = scan(lambda row, s: s * 2 + row, x, 1.0, n_steps=n, return_updates=False)
     s = 1.0
     wanted = [s := s * 2 + row for row in V[:count]]
-    np.testing.assert_array_equal(computed(made, [n, x], [count, V]), wanted)
+    np.testing.assert_array_equal(computed(states, [n, x], [count, V]), wanted)
 
 
 def test_wrong_numbers_of_steps_are_errors_of_the_run() -> None:
     n, x = tt.lscalar("n"), tt.dvector("x")
-    made = scan(lambda row: row, x, n_steps=n, return_updates=False)
+    rows = scan(lambda row: row, x, n_steps=n, return_updates=False)
     with pytest.raises(NodeValueError, match="must not be negative, got -1"):
-        computed(made, [n, x], [-1, V])
+        computed(rows, [n, x], [-1, V])
     with pytest.raises(NodeValueError, match="length 6, and the loop 7 steps"):
-        computed(made, [n, x], [7, V])
+        computed(rows, [n, x], [7, V])
 
 
 def test_backwards_with_fewer_steps_takes_the_last_rows() -> None:
     x = tt.dvector("x")
-    made = scan(lambda row: row, x, n_steps=2, go_backwards=True, return_updates=False)
-    np.testing.assert_array_equal(computed(made, [x], [V]), V[:-3:-1])
+    rows = scan(lambda row: row, x, n_steps=2, go_backwards=True, return_updates=False)
+    np.testing.assert_array_equal(computed(rows, [x], [V]), V[:-3:-1])
 
 
 def test_condition_ends_the_loop_after_its_step() -> None:
     x = tt.dvector("x")
-    made = scan(lambda row, s: (s + row, until(row > 2)), x, 0.0, return_updates=False)
-    np.testing.assert_array_equal(computed(made, [x], [V]), [1, -1, 2])
-    np.testing.assert_array_equal(computed(made, [x], [V[2:]]), [3])
-    np.testing.assert_array_equal(computed(made, [x], [V[:0]]), [])
+    states = scan(lambda row, s: (s + row, until(row > 2)), x, 0.0, return_updates=False)
+    np.testing.assert_array_equal(computed(states, [x], [V]), [1, -1, 2])
+    np.testing.assert_array_equal(computed(states, [x], [V[2:]]), [3])
+    np.testing.assert_array_equal(computed(states, [x], [V[:0]]), [])
 
 
 def test_parts_of_a_result_come_in_any_order() -> None:
@@ -120,8 +120,8 @@ def test_parts_of_a_result_come_in_any_order() -> None:
     ]
     for step in orders:
         s.set_value(np.array(1.0))
-        made, updates = scan(step, x)
-        rows, scaled = computed(made, [x], [V], updates)
+        outputs, updates = scan(step, x)
+        rows, scaled = computed(outputs, [x], [V], updates)
         np.testing.assert_array_equal(rows, V[:3])
         np.testing.assert_array_equal(scaled, V[:3] * [1, 2, 3])
         assert s.get_value() == 4
@@ -131,8 +131,8 @@ def test_one_output_is_returned_bare_and_none_as_none() -> None:
     s = shared(np.array(1.0), "s")
     assert isinstance(scan(lambda: 1.0, n_steps=2, return_updates=False), Variable)
     assert len(scan(lambda: 1.0, n_steps=2, return_list=True, return_updates=False)) == 1
-    made, updates = scan(lambda: {s: s * 2}, n_steps=3)
-    assert made is None
+    outputs, updates = scan(lambda: {s: s * 2}, n_steps=3)
+    assert outputs is None
     computed([], updates=updates)
     assert s.get_value() == 8
 
@@ -146,14 +146,14 @@ def test_one_output_is_returned_bare_and_none_as_none() -> None:
 )  # fmt: skip
 def test_numbers_take_on_the_dtype_of_steps(start: float, rows: str, wanted: str) -> None:
     x = tt.vector("x", dtype=rows)
-    made = scan(lambda row, s: s + row, x, start, return_updates=False)
-    assert made.dtype == wanted
+    states = scan(lambda row, s: s + row, x, start, return_updates=False)
+    assert states.dtype == wanted
 
 
 def test_number_beside_integers_alone_stays_a_wide_integer() -> None:
-    made = scan(lambda s: s + 1, outputs_info=0, n_steps=300, return_updates=False)
-    assert made.dtype == "int64"
-    assert computed(made)[-1] == 300
+    states = scan(lambda s: s + 1, outputs_info=0, n_steps=300, return_updates=False)
+    assert states.dtype == "int64"
+    assert computed(states)[-1] == 300
 
 
 # Shared variables and draws
@@ -162,9 +162,9 @@ def test_number_beside_integers_alone_stays_a_wide_integer() -> None:
 def test_shared_variables_are_found_and_updated() -> None:
     s, w = shared(np.array(2.0), "s"), shared(np.ones(3), "w")
     x = tt.dvector("x")
-    made, updates = scan(lambda row: (row * s + w.sum(), {s: s + 1}), x)
+    outputs, updates = scan(lambda row: (row * s + w.sum(), {s: s + 1}), x)
     assert list(updates) == [s]
-    run = function([x], made, updates=updates, mode="VM")
+    run = function([x], outputs, updates=updates, mode="VM")
     np.testing.assert_array_equal(run(V), V * np.arange(2, 8) + 3)
     assert s.get_value() == 8
 
@@ -180,8 +180,8 @@ def test_strict_refuses_shared_variables_that_are_not_given() -> None:
 def test_default_updates_are_carried() -> None:
     s = shared(np.array(0.0), "s")
     s.default_update = s + 1
-    made, updates = scan(lambda: s * 10, n_steps=3)
-    np.testing.assert_array_equal(computed(made, updates=updates), [0, 10, 20])
+    outputs, updates = scan(lambda: s * 10, n_steps=3)
+    np.testing.assert_array_equal(computed(outputs, updates=updates), [0, 10, 20])
     assert s.get_value() == 3
 
 
@@ -194,8 +194,8 @@ def test_updates_that_would_be_lost_are_refused() -> None:
 @pytest.mark.parametrize("returned", [True, False])
 def test_draws_of_a_stream_differ_in_steps_and_calls(returned: bool) -> None:
     stream = RandomStream(3)
-    made = scan(stream.normal, np.zeros(4), return_updates=returned)
-    outputs, updates = made if returned else (made, None)
+    result = scan(stream.normal, np.zeros(4), return_updates=returned)
+    outputs, updates = result if returned else (result, None)
     run = function([], outputs, updates=updates, mode="VM")
     drawn = np.concatenate([run(), run()])
     assert len(set(drawn)) == 8
@@ -203,8 +203,8 @@ def test_draws_of_a_stream_differ_in_steps_and_calls(returned: bool) -> None:
 
 def test_draws_are_those_of_a_loop_by_hand() -> None:
     stream, again = RandomStream(3), RandomStream(3)
-    made, updates = scan(lambda s: 0.5 * s + stream.normal(), outputs_info=1.0, n_steps=4)
-    run = function([], made, updates=updates, mode="VM")
+    states, updates = scan(lambda s: 0.5 * s + stream.normal(), outputs_info=1.0, n_steps=4)
+    run = function([], states, updates=updates, mode="VM")
     one = function([], again.normal(), mode="VM")
     wanted: list[float] = []
     for _ in range(2):
@@ -230,9 +230,9 @@ def test_generator_is_a_state_whose_last_value_is_returned() -> None:
 def test_generator_may_be_updated_by_the_step() -> None:
     rng = shared(np.random.default_rng(5), "rng")
 
-    def step(given: Any) -> Any:
-        after, drawn = normal(rng=given, return_next_rng=True)
-        return drawn, {given: after}
+    def step(generator: Any) -> Any:
+        after, drawn = normal(rng=generator, return_next_rng=True)
+        return drawn, {generator: after}
 
     drawn, updates = scan(step, non_sequences=rng, n_steps=3)
     run = function([], drawn, updates=updates, mode="VM")
@@ -254,9 +254,9 @@ def test_draws_in_a_nested_loop_differ() -> None:
 def test_what_is_passed_as_constant_is_drawn_once() -> None:
     stream = RandomStream(3)
     noise = stream.normal()
-    made, updates = scan(lambda row, e: row + e, np.zeros(3), non_sequences=noise)
+    sums, updates = scan(lambda row, e: row + e, np.zeros(3), non_sequences=noise)
     assert updates == {}
-    assert len(set(computed(made))) == 1
+    assert len(set(computed(sums))) == 1
 
 
 # States of unusual kinds
@@ -265,8 +265,8 @@ def test_what_is_passed_as_constant_is_drawn_once() -> None:
 def test_states_may_be_returned_unchanged_and_twice() -> None:
     x = tt.dvector("x")
     (a, b, c, d), _ = scan(lambda row, s, t: [s, t, row, row], x, [1.0, 2.0, None, None])
-    found = computed([a, b, c, d], [x], [V])
-    np.testing.assert_array_equal(found, [np.ones(6), np.full(6, 2.0), V, V])
+    results = computed([a, b, c, d], [x], [V])
+    np.testing.assert_array_equal(results, [np.ones(6), np.full(6, 2.0), V, V])
 
 
 def test_states_may_swap_places() -> None:
@@ -277,22 +277,22 @@ def test_states_may_swap_places() -> None:
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float32", "complex64"])
 def test_states_keep_their_dtype(dtype: str) -> None:
     start = tt.matrix("start", dtype=dtype)
-    made = scan(lambda s: s[::-1], outputs_info=start, n_steps=3, return_updates=False)
-    given = np.arange(6).reshape(3, 2).astype(dtype)
-    found = computed(made, [start], [given])
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, [given[::-1], given, given[::-1]])
+    states = scan(lambda s: s[::-1], outputs_info=start, n_steps=3, return_updates=False)
+    first = np.arange(6).reshape(3, 2).astype(dtype)
+    values = computed(states, [start], [first])
+    assert values.dtype == dtype
+    np.testing.assert_array_equal(values, [first[::-1], first, first[::-1]])
 
 
 def test_gradient_flows_through_taps() -> None:
     x, a = tt.dvector("x"), tt.dvector("a")
 
     def cost(x: Any, a: Any) -> Any:
-        made = scan(
+        states = scan(
             lambda left, right, old, new, a: tt.tanh(a[0] * old + a[1] * new) + left * right,
             {"input": x, "taps": [-1, 1]}, {"initial": x[:2], "taps": [-2, -1]}, a, return_updates=False,
         )  # fmt: skip
-        return (made**2).sum()
+        return (states**2).sum()
 
     verify_grad(cost, [V / 4, np.array([0.3, -0.4])], mode="VM")
     assert len(computed(tt.grad(cost(x, a), [x, a]), [x, a], [V, V[:2]])) == 2

@@ -46,11 +46,11 @@ def garch_in_jax(jax: Any, jnp: Any, p: Any) -> Any:
 
 def ar2(p: Any) -> Any:
     start = tt.stack([p[2], 0.5 * p[2]])
-    made = scan(
+    states = scan(
         lambda e, old, new: tt.sin(p[0] * old + p[1] * new) + e, RETURNS, {"initial": start, "taps": [-2, -1]},
         return_updates=False,
     )  # fmt: skip
-    return (made**3).sum()
+    return (states**3).sum()
 
 
 def ar2_in_jax(jax: Any, jnp: Any, p: Any) -> Any:
@@ -115,10 +115,10 @@ def nested_in_jax(jax: Any, jnp: Any, p: Any) -> Any:
 
 
 def ended(p: Any) -> Any:
-    made = scan(
+    states = scan(
         lambda h: (tt.sin(p[0] * h) + p[1], until(h < p[2])), outputs_info=2.0, n_steps=50, return_updates=False
     )  # fmt: skip
-    return (made**2).sum()
+    return (states**2).sum()
 
 
 def ended_in_jax(jax: Any, jnp: Any, p: Any) -> Any:

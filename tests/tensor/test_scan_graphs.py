@@ -46,8 +46,8 @@ def test_loops_survive_pickling_within_graphs_and_functions() -> None:
 
 def test_what_a_loop_is_given_can_be_replaced() -> None:
     y, s = tt.dvector("y"), shared(np.array(0.3), "s")
-    made = clone_replace(rnn(), {X: 2 * y, W: tt.constant(0.1)})
-    np.testing.assert_allclose(function([y], made, mode="VM")(V), by_hand(2 * V, 0.1))
+    replaced = clone_replace(rnn(), {X: 2 * y, W: tt.constant(0.1)})
+    np.testing.assert_allclose(function([y], replaced, mode="VM")(V), by_hand(2 * V, 0.1))
     np.testing.assert_allclose(function([X], rnn(), givens={W: s}, mode="VM")(V), by_hand(V, 0.3))
     scaled = scan(lambda row: row * s, X, return_updates=False)
     np.testing.assert_array_equal(function([X, W], clone_replace(scaled, {s: W}), mode="VM")(V, 2.0), 2 * V)
@@ -64,61 +64,61 @@ def test_printing_shows_the_body_and_the_name() -> None:
 
 def test_batches_of_sequences_and_of_constants() -> None:
     rows, ws = tt.dmatrix("rows"), tt.dvector("ws")
-    made = vectorize_graph(rnn(), {X: rows})
-    np.testing.assert_allclose(function([rows, W], made, mode="VM")([V, -V], 0.3), [by_hand(V, 0.3), by_hand(-V, 0.3)])
-    made = vectorize_graph(rnn(), {W: ws})
-    np.testing.assert_allclose(function([X, ws], made, mode="VM")(V, [0.3, 2.0]), [by_hand(V, 0.3), by_hand(V, 2.0)])
-    made = vectorize_graph(rnn(), {X: rows, W: ws})
+    batch = vectorize_graph(rnn(), {X: rows})
+    np.testing.assert_allclose(function([rows, W], batch, mode="VM")([V, -V], 0.3), [by_hand(V, 0.3), by_hand(-V, 0.3)])
+    batch = vectorize_graph(rnn(), {W: ws})
+    np.testing.assert_allclose(function([X, ws], batch, mode="VM")(V, [0.3, 2.0]), [by_hand(V, 0.3), by_hand(V, 2.0)])
+    batch = vectorize_graph(rnn(), {X: rows, W: ws})
     np.testing.assert_allclose(
-        function([rows, ws], made, mode="VM")([V, -V], [0.3, 2.0]), [by_hand(V, 0.3), by_hand(-V, 2.0)]
+        function([rows, ws], batch, mode="VM")([V, -V], [0.3, 2.0]), [by_hand(V, 0.3), by_hand(-V, 2.0)]
     )
 
 
 def test_batches_end_one_by_one() -> None:
     ws, n, ns = tt.dvector("ws"), tt.lscalar("n"), tt.lvector("ns")
     grown = tt.while_loop(lambda s: s < 100, lambda s: s * W, 1.0)
-    found = function([ws], vectorize_graph(grown, {W: ws}), mode="VM")([2.0, 3.0, 200.0])
-    np.testing.assert_array_equal(found, [128, 243, 200])
+    results = function([ws], vectorize_graph(grown, {W: ws}), mode="VM")([2.0, 3.0, 200.0])
+    np.testing.assert_array_equal(results, [128, 243, 200])
     power = tt.fori_loop(0, n, lambda _, s: s * W, 1.0)
-    found = function([W, ns], vectorize_graph(power, {n: ns}), mode="VM")(2.0, [0, 1, 5])
-    np.testing.assert_array_equal(found, [1, 2, 32])
+    results = function([W, ns], vectorize_graph(power, {n: ns}), mode="VM")(2.0, [0, 1, 5])
+    np.testing.assert_array_equal(results, [1, 2, 32])
 
 
 def test_batch_of_results_of_other_lengths_is_refused() -> None:
     ws = tt.dvector("ws")
-    made = scan(lambda s: (s * W, until(s > 3)), outputs_info=1.0, n_steps=9, return_updates=False)
+    states = scan(lambda s: (s * W, until(s > 3)), outputs_info=1.0, n_steps=9, return_updates=False)
     with pytest.raises(VectorizeError, match="would differ along the batch"):
-        vectorize_graph(made, {W: ws})
+        vectorize_graph(states, {W: ws})
 
 
 def test_jacobian_by_batch_and_by_loop() -> None:
-    made = function([X, W], [jacobian(rnn(), X), jacobian(rnn(), X, vectorize=True)], mode="VM")(V, 0.3)
-    np.testing.assert_allclose(made[0], made[1])
-    np.testing.assert_allclose(made[0][1, 0] / made[0][0, 0], 0.3 * (1 - by_hand(V, 0.3)[1] ** 2))
+    jacobians = function([X, W], [jacobian(rnn(), X), jacobian(rnn(), X, vectorize=True)], mode="VM")(V, 0.3)
+    np.testing.assert_allclose(jacobians[0], jacobians[1])
+    np.testing.assert_allclose(jacobians[0][1, 0] / jacobians[0][0, 0], 0.3 * (1 - by_hand(V, 0.3)[1] ** 2))
 
 
 def test_shapes_do_not_need_the_steps() -> None:
     m = tt.dmatrix("m")
-    made = scan(
+    outputs = scan(
         lambda row, s: [tt.tanh(s + row), tt.exp(row)[:2]], m, [tt.zeros(m.shape[1]), None], return_updates=False
     )
-    run = function([m], [made[0].shape, made[1].shape])
+    run = function([m], [outputs[0].shape, outputs[1].shape])
     assert not any(isinstance(node.op, Scan) for node in run.maker.fgraph.apply_nodes)
     assert [x.tolist() for x in run(np.ones((4, 3)))] == [[4, 3], [4, 2]]
 
 
 def test_loop_without_steps_has_rows_of_the_right_length_and_gradients() -> None:
     m = tt.dmatrix("m")
-    made = scan(
+    outputs = scan(
         lambda row, s: [tt.tanh(s + row), tt.exp(row)[:2]], m, [tt.zeros(m.shape[1]), None], return_updates=False
     )
-    run = function([m], [*made, tt.grad(made[0].sum() + made[1].sum(), m)])
+    run = function([m], [*outputs, tt.grad(outputs[0].sum() + outputs[1].sum(), m)])
     assert [x.shape for x in run(np.ones((0, 3)))] == [(0, 3), (0, 2), (0, 3)]
 
 
 def test_nodes_of_a_step_keep_the_lines_of_its_function() -> None:
-    made = scan(lambda row: tt.exp(row) * 2, X, return_updates=False)
-    (op,) = [op for node in applys_between([X], [made]) if isinstance(op := node.op, Scan)]
+    rows = scan(lambda row: tt.exp(row) * 2, X, return_updates=False)
+    (op,) = [op for node in applys_between([X], [rows]) if isinstance(op := node.op, Scan)]
     lines = [node.outputs[0].user_line for node in applys_between(op.inner_inputs, op.inner_outputs)]
     assert lines
     assert all(line is not None and line.file.endswith("test_scan_graphs.py") for line in lines)
@@ -126,9 +126,9 @@ def test_nodes_of_a_step_keep_the_lines_of_its_function() -> None:
 
 def test_error_in_a_step_names_line_step_and_loop() -> None:
     m, y = tt.dmatrix("m"), tt.dvector("y")
-    made = scan(lambda row, s: tt.exp(s[:2]) + y * row[0], m, np.ones(3), return_updates=False, name="adder")
+    states = scan(lambda row, s: tt.exp(s[:2]) + y * row[0], m, np.ones(3), return_updates=False, name="adder")
     with pytest.raises(ValueError, match=r"test_scan_graphs.py(.|\n)*In step \d of the loop Scan\{adder\}"):
-        function([m, y], made, mode="VM")(np.ones((2, 3)), np.ones(3))
+        function([m, y], states, mode="VM")(np.ones((2, 3)), np.ones(3))
 
 
 # Taken apart
@@ -152,17 +152,17 @@ def test_parts_of_a_loop_can_be_changed() -> None:
     args.inner_out_nit_sot.append(tt.sqr(args.inner_out_nit_sot[0]))
     args.outer_in_seqs[0] = 2 * X
     states, squares = args.to_node().outputs[1:]
-    found = function([X, W], [states, squares], mode="VM")(V, 0.3)
-    np.testing.assert_allclose(found[0], by_hand(2 * V, 0.3))
-    np.testing.assert_allclose(found[1], found[0] ** 2)
+    results = function([X, W], [states, squares], mode="VM")(V, 0.3)
+    np.testing.assert_allclose(results[0], by_hand(2 * V, 0.3))
+    np.testing.assert_allclose(results[1], results[0] ** 2)
 
 
 def test_parts_of_a_loop_are_found_by_their_fields() -> None:
     args = ScanArgs.from_node(rnn().owner)
     (row,) = args.inner_in_seqs
-    found = args.find_among_fields(row)
-    assert found is not None
-    assert (found.name, found.agg_name, found.index, found.agg_index) == ("inner_in_seqs", "inner_inputs", 0, 0)
+    field = args.find_among_fields(row)
+    assert field is not None
+    assert (field.name, field.agg_name, field.index, field.agg_index) == ("inner_in_seqs", "inner_inputs", 0, 0)
     assert args.get_alt_field(row, "outer_in") is X
     assert args.get_alt_field(args.inner_in_sit_sot[0], "outer_out") is args.outer_out_sit_sot[0]
     assert args.find_among_fields(tt.dscalar()) is None

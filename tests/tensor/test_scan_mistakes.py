@@ -18,9 +18,9 @@ V = tt.dvector("v")
 
 @pytest.mark.parametrize("loop", [scan, map_, foldl])
 def test_step_that_forgets_to_return_is_refused(loop: Any) -> None:
-    given = {"outputs_info": 0.0} if loop is foldl else {}
+    options = {"outputs_info": 0.0} if loop is foldl else {}
     with pytest.raises(GraphValueError, match=f"^{loop.__name__}: the function of a step returned None"):
-        loop(lambda *_: None, V, **given)
+        loop(lambda *_: None, V, **options)
 
 
 def test_outputs_and_updates_that_were_not_unpacked_are_told() -> None:

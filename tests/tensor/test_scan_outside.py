@@ -18,8 +18,8 @@ KINDS: list[Literal["numpy", "portable"]] = ["numpy", "portable"]
 
 
 def rows_of(body: Callable[[Any], Any]) -> tuple[Any, Any]:
-    found: tuple[Any, Any] = scan(body, sequences=[tt.zeros(4)])
-    return found
+    result: tuple[Any, Any] = scan(body, sequences=[tt.zeros(4)])
+    return result
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -29,8 +29,8 @@ def test_draw_made_outside_has_one_value_inside_and_outside(kind: Literal["numpy
     rows, updates = rows_of(lambda s: s + drawn)
     f = function([], [rows, drawn], updates=updates, mode=mode)
     first, second = f(), f()
-    for made, once in (first, second):
-        assert made.tolist() == [once] * 4
+    for draws, once in (first, second):
+        assert draws.tolist() == [once] * 4
     assert first[1] != second[1]
 
 
@@ -53,10 +53,10 @@ def test_draw_of_an_outer_step_has_one_value_in_the_inner_loop() -> None:
         return scan(lambda q: q + s + outermost + drawn, sequences=[tt.zeros(3)])[0]
 
     rows, updates = rows_of(outer)
-    made, once = function([], [rows, outermost], updates=updates, mode="VM")()
-    assert (made == made[:, :1]).all()
-    assert len(set(made[:, 0].tolist())) == 4
-    assert ((made > once) & (made < once + 1)).all()
+    draws, once = function([], [rows, outermost], updates=updates, mode="VM")()
+    assert (draws == draws[:, :1]).all()
+    assert len(set(draws[:, 0].tolist())) == 4
+    assert ((draws > once) & (draws < once + 1)).all()
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_draw_of_an_outer_step_has_one_value_in_the_inner_loop() -> None:
 )
 def test_draw_made_outside_has_one_value_in_every_form_of_loop(built: Callable[[Any], Any]) -> None:
     drawn = RandomStream(5).normal()
-    made, once = function([], [built(drawn), drawn], mode="VM")()
-    np.testing.assert_allclose(made, np.full(np.shape(made), once))
+    draws, once = function([], [built(drawn), drawn], mode="VM")()
+    np.testing.assert_allclose(draws, np.full(np.shape(draws), once))
 
 
 @pytest.mark.parametrize("generator", [np.random.default_rng(3), PortableGenerator(3)])

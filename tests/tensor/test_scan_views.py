@@ -26,9 +26,9 @@ def computed(outputs: Any, *values: Any) -> Any:
 def test_map_stacks_what_steps_return() -> None:
     (a, b), updates = map_(lambda x, y, c: [x * y, x + c], [X, Y], 2.0)
     assert updates == {}
-    found = computed([a, b], V, V[:3])
-    np.testing.assert_array_equal(found[0], V[:3] ** 2)
-    np.testing.assert_array_equal(found[1], V[:3] + 2)
+    results = computed([a, b], V, V[:3])
+    np.testing.assert_array_equal(results[0], V[:3] ** 2)
+    np.testing.assert_array_equal(results[1], V[:3] + 2)
     np.testing.assert_array_equal(computed(map_(lambda x: x, X, go_backwards=True)[0], V), V[::-1])
 
 
@@ -39,24 +39,24 @@ def test_folds_go_from_the_left_and_from_the_right() -> None:
     left = right = 1.0
     for x, y in zip(V, V[::-1], strict=True):
         left, right = step(x, left), step(y, right)
-    for made, wanted in [
+    for result, wanted in [
         (foldl(step, X, 1.0), left),
         (reduce(step, X, 1.0), left),
         (foldr(step, X, 1.0), right),
         (reduce(step, X, 1.0, go_backwards=True), right),
     ]:
-        assert computed(made[0], V) == pytest.approx(wanted)
+        assert computed(result[0], V) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 20])
 def test_reduction_of_nothing_is_what_it_starts_with(depth: int) -> None:
     start: Any = {"initial": np.arange(1.0, depth + 1), "taps": [-depth]} if depth > 1 else 1.0
-    made = reduce(lambda x, s: s + x, X, start, return_updates=False)
-    assert computed(made, V[:0]) == depth
+    total = reduce(lambda x, s: s + x, X, start, return_updates=False)
+    assert computed(total, V[:0]) == depth
     history = list(np.arange(1.0, depth + 1))
     for x in V:
         history.append(history[-depth] + x)
-    assert computed(made, V) == history[-1]
+    assert computed(total, V) == history[-1]
 
 
 def test_reduction_keeps_several_states() -> None:
@@ -70,8 +70,8 @@ def test_filter_keeps_rows_for_which_a_condition_holds() -> None:
     np.testing.assert_array_equal(computed(filtered(lambda x: x > 1, X), V), V[V > 1])
     np.testing.assert_array_equal(computed(filtered(lambda x: x > 1, X, go_backwards=True), V), V[::-1][V[::-1] > 1])
     x, y = filtered(lambda x, y, c: x * y > c, [X, Y], 1.0)
-    found = computed([x, y], V, V[:3] * 2)
-    np.testing.assert_array_equal(found, [V[:3], V[:3] * 2])
+    kept = computed([x, y], V, V[:3] * 2)
+    np.testing.assert_array_equal(kept, [V[:3], V[:3] * 2])
     np.testing.assert_array_equal(computed(filtered(lambda x: x.astype("int64"), X), V), V[np.abs(V) >= 1])
     with pytest.raises(ArgumentError, match="must have no taps"):
         filtered(lambda x: x > 1, {"input": X, "taps": [-1]})
@@ -93,19 +93,19 @@ def test_checkpoints_are_every_kth_state_and_the_last(every: int, length: int) -
     (states, products), _ = scan_checkpoints(step, X, [0.5, None], save_every_N=every)
     (whole, rows), _ = scan(step, X, [0.5, None])
     at = [i for i in range(length) if (i + 1) % every == 0 or i == length - 1]
-    found = computed([states, products, whole, rows], V[:length])
-    np.testing.assert_allclose(found[0], found[2][at])
-    np.testing.assert_allclose(found[1], found[3][at])
+    results = computed([states, products, whole, rows], V[:length])
+    np.testing.assert_allclose(results[0], results[2][at])
+    np.testing.assert_allclose(results[1], results[3][at])
 
 
 def test_gradient_through_checkpoints_is_that_of_the_plain_loop() -> None:
     w = np.array([0.5, -0.3])
 
     def cost(x: Any, w: Any) -> Any:
-        made = scan_checkpoints(
+        states = scan_checkpoints(
             lambda x, s, w: tt.tanh(w[0] * s + w[1] * x), x, 0.1, w, save_every_N=3, return_updates=False
         )
-        return (made**2).sum()
+        return (states**2).sum()
 
     verify_grad(cost, [V, w], mode="VM")
     verify_grad(lambda x, w: tt.grad(cost(x, w), w)[0], [V, w], mode="VM")
@@ -129,10 +129,10 @@ def test_gradient_keeps_states_of_chunks_and_steps_of_one_chunk() -> None:
 def test_checkpoints_carry_draws_and_updates() -> None:
     s = shared(np.array(0.0), "s")
     stream = RandomStream(2)
-    made, updates = scan_checkpoints(
+    states, updates = scan_checkpoints(
         lambda x: ([x + stream.normal(), s * 1.0], {s: s + 1}), X, save_every_N=2, padding=True
     )
-    run = function([X], made, updates=updates, mode="VM")
+    run = function([X], states, updates=updates, mode="VM")
     draws, counts = run(V)
     more, _ = run(V)
     np.testing.assert_array_equal(counts, [1, 3, 5, 6])
@@ -143,16 +143,16 @@ def test_checkpoints_carry_draws_and_updates() -> None:
 def test_gradient_flows_through_draws_between_checkpoints() -> None:
     stream = RandomStream(2)
     w = tt.dscalar("w")
-    made, _ = scan_checkpoints(lambda x, s: s * w + stream.normal(x), X, 0.0, save_every_N=3)
-    slope = function([X, w], tt.grad(made[-1], X), mode="VM")
+    states, _ = scan_checkpoints(lambda x, s: s * w + stream.normal(x), X, 0.0, save_every_N=3)
+    slope = function([X, w], tt.grad(states[-1], X), mode="VM")
     np.testing.assert_allclose(slope(V, 0.5), 0.5 ** np.arange(len(V))[::-1])
 
 
 def test_checkpoints_without_padding_need_whole_chunks() -> None:
-    made = scan_checkpoints(lambda x, s: x + s, X, 0.0, save_every_N=3, padding=False, return_updates=False)
-    np.testing.assert_array_equal(computed(made, V[:6]), V[:6].cumsum()[[2, 5]])
+    states = scan_checkpoints(lambda x, s: x + s, X, 0.0, save_every_N=3, padding=False, return_updates=False)
+    np.testing.assert_array_equal(computed(states, V[:6]), V[:6].cumsum()[[2, 5]])
     with pytest.raises(NodeValueError):
-        computed(made, V)
+        computed(states, V)
     with pytest.raises(ArgumentError, match="7 steps are no multiple of save_every_N, 3"):
         scan_checkpoints(lambda s: s, None, 0.0, n_steps=7, save_every_N=3, padding=False)
 

@@ -44,10 +44,10 @@ def test_less_precise_update_is_checked_instead_of_refused() -> None:
 
 def test_less_precise_replacement_and_input_of_a_graph_are_checked() -> None:
     narrow, wide = tt.tensor("narrow", dtype="float64", shape=(3,)), tt.dvector("wide")
-    given = function([wide], narrow * 2, givens={narrow: wide}, mode="VM")
+    replaced = function([wide], narrow * 2, givens={narrow: wide}, mode="VM")
     inner = OpFromGraph([narrow], [narrow + 1])
     called = function([wide], inner(wide), mode="VM")
-    for run in (given, called):
+    for run in (replaced, called):
         assert run(np.ones(3)).shape == (3,)
         with pytest.raises(ValueError, match="length 3"):
             run(np.ones(4))

@@ -25,8 +25,8 @@ def _array(*shape: int, dtype: str = "float64") -> np.ndarray:
     return (x + 1j * _RNG.normal(size=shape)).astype(dtype) if dtype.startswith("c") else x.astype(dtype)
 
 
-def _same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
-    for x, y in zip(found, expected, strict=True):
+def _same(results: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    for x, y in zip(results, expected, strict=True):
         assert (x.dtype, x.shape) == (y.dtype, y.shape)
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
 
@@ -153,11 +153,11 @@ def test_stacks_of_unknown_numbers_convolve_pair_by_pair(mode: str) -> None:
         expected = [
             np.array([np.convolve(p, q, way) for p, q in pairs]).reshape(*batch, -1) for way in ("full", "valid")
         ]
-        found = f(a, b)
-        _same(found[:2], expected)
+        results = f(a, b)
+        _same(results[:2], expected)
         step, move = 1e-6, _array(*left)
         ahead, behind = ((f(a + s * step * move, b)[0] ** 2).sum() for s in (1, -1))
-        np.testing.assert_allclose((found[2] * move).sum(), (ahead - behind) / (2 * step), rtol=1e-6)
+        np.testing.assert_allclose((results[2] * move).sum(), (ahead - behind) / (2 * step), rtol=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["FAST_COMPILE", "VM", "C"])

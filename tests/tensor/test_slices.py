@@ -21,15 +21,15 @@ def test_slice_of_variables_indexes_as_its_bounds_do() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [slice(1, 3), slice(None, None, -1), slice(3, 0, -2), slice(None), slice(-1, None), slice(9, 20)]
+    "index", [slice(1, 3), slice(None, None, -1), slice(3, 0, -2), slice(None), slice(-1, None), slice(9, 20)]
 )
-def test_slice_that_is_an_input_indexes_and_writes(given: slice) -> None:
+def test_slice_that_is_an_input_indexes_and_writes(index: slice) -> None:
     s = tt.slicetype("s")
-    rows, columns, written = function([x, s], [x[s], x[:, s], x[s].set(7)], mode="VM")(X, given)
+    rows, columns, written = function([x, s], [x[s], x[:, s], x[s].set(7)], mode="VM")(X, index)
     expected = X.copy()
-    expected[given] = 7
-    np.testing.assert_array_equal(rows, X[given])
-    np.testing.assert_array_equal(columns, X[:, given])
+    expected[index] = 7
+    np.testing.assert_array_equal(rows, X[index])
+    np.testing.assert_array_equal(columns, X[:, index])
     np.testing.assert_array_equal(written, expected)
 
 
@@ -67,9 +67,9 @@ def test_literal_of_an_index_is_what_it_is_in_python() -> None:
 
 def test_canonical_slice_picks_the_same_in_ascending_order() -> None:
     names = [tt.lscalar(name) for name in ("n", "start", "stop", "step")]
-    found, direction = tt.get_canonical_form_slice(slice(*names[1:]), names[0])
-    assert isinstance(found, slice)
-    run = function(names, [found.start, found.stop, found.step, direction], mode="VM")
+    canonical, direction = tt.get_canonical_form_slice(slice(*names[1:]), names[0])
+    assert isinstance(canonical, slice)
+    run = function(names, [canonical.start, canonical.stop, canonical.step, direction], mode="VM")
     for n, start, stop, step in itertools.product((0, 4, 5), (-7, -3, 0, 2, 9), (-7, -3, 0, 5, 9), (-3, -1, 1, 2)):
         expected = list(range(n))[start:stop:step]
         known, way = tt.get_canonical_form_slice(slice(start, stop, step), n)

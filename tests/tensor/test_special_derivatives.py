@@ -54,8 +54,10 @@ def slope(f: Callable[..., Any], at: tuple[float, ...], order: tuple[int, ...]) 
         return f(*operands)
 
     ones, orders = (1,) * len(moved), tuple(order[n] for n in moved)
-    made = mpmath.diff(scaled, ones if len(moved) > 1 else 1, orders if len(moved) > 1 else orders[0], h=max(steps))
-    return float(made / mpmath.fprod(scales[n] ** order[n] for n in moved))
+    derivative = mpmath.diff(
+        scaled, ones if len(moved) > 1 else 1, orders if len(moved) > 1 else orders[0], h=max(steps)
+    )
+    return float(derivative / mpmath.fprod(scales[n] ** order[n] for n in moved))
 
 
 def test_gammainc_has_exact_derivatives_by_its_shape() -> None:
@@ -63,8 +65,8 @@ def test_gammainc_has_exact_derivatives_by_its_shape() -> None:
     first = tt.grad(tt.gammainc(a, x).sum(), a)
     second = tt.grad(first.sum(), a)
     at = np.array(GAMMA).T
-    found = function([a, x], [first, second], mode="FAST_COMPILE")(*at)
-    for order, values, tolerance in ((1, found[0], 1e-12), (2, found[1], 1e-9)):
+    derivatives = function([a, x], [first, second], mode="FAST_COMPILE")(*at)
+    for order, values, tolerance in ((1, derivatives[0], 1e-12), (2, derivatives[1], 1e-9)):
         exact = [slope(lower_gamma, case, (order, 0)) for case in GAMMA]
         np.testing.assert_allclose(values, exact, rtol=tolerance)
 
@@ -74,9 +76,9 @@ def test_betainc_has_exact_derivatives_by_its_shapes() -> None:
     first = tt.grad(tt.betainc(a, b, x).sum(), [a, b])
     second = [tt.grad(first[0].sum(), a), tt.grad(first[0].sum(), b), tt.grad(first[1].sum(), b)]
     at = np.array(BETA).T
-    found = function([a, b, x], [*first, *second], mode="FAST_COMPILE")(*at)
+    derivatives = function([a, b, x], [*first, *second], mode="FAST_COMPILE")(*at)
     orders = ((1, 0, 0), (0, 1, 0), (2, 0, 0), (1, 1, 0), (0, 2, 0))
-    for order, values in zip(orders, found, strict=True):
+    for order, values in zip(orders, derivatives, strict=True):
         exact = [slope(lower_beta, case, order) for case in BETA]
         np.testing.assert_allclose(values, exact, rtol=1e-10 if sum(order) == 1 else 1e-8, err_msg=str(order))
 
@@ -106,8 +108,8 @@ def test_hyp2f1_has_exact_derivatives_by_its_parameters(mode: str) -> None:
         (3.0, -1.5, 2.0, 1), (0.3, 0.7, 40.0, 1),
     ]  # fmt: skip
     slopes = [tt.grad(tt.hyp2f1(*variables).sum(), v) for v in variables]
-    found = function(variables, slopes, mode=mode)(*np.array(cases).T)
-    for which, values in enumerate(found):
+    gradients = function(variables, slopes, mode=mode)(*np.array(cases).T)
+    for which, values in enumerate(gradients):
         # At 1 the derivative by z is infinite for most of these.
         inside = [n for n, case in enumerate(cases) if which < 3 or case[3] < 1]
         exact = [slope_of_hyp2f1(cases[n], which) for n in inside]
@@ -135,8 +137,8 @@ POLYGAMMA = (
 def test_polygamma_is_exact_next_to_its_poles_and_for_huge_arguments(mode: str) -> None:
     n, x = tt.dvectors("nx")
     outs = [tt.grad(tt.digamma(x).sum(), x), tt.polygamma(n, x), tt.polygamma(n + 1, x), tt.polygamma(n + 19, x)]
-    found = function([n, x], outs, mode=mode)(np.ones(len(POLYGAMMA)), np.array(POLYGAMMA))
-    for order, values in zip((1, 1, 2, 20), found, strict=True):
+    derivatives = function([n, x], outs, mode=mode)(np.ones(len(POLYGAMMA)), np.array(POLYGAMMA))
+    for order, values in zip((1, 1, 2, 20), derivatives, strict=True):
         exact = [float(mpmath.psi(order, mpmath.mpf(p))) for p in POLYGAMMA]
         # JAX takes subnormal numbers for zeros, and PyTorch's powers are less accurate.
         np.testing.assert_allclose(
@@ -158,8 +160,8 @@ def test_derivatives_of_hyp2f1_by_parameters_hold_up_to_1(mode: str) -> None:
     cases = [(*p, z) for p in parameters for z in places]
     variables = tt.dvectors("a", "b", "c", "z")
     slopes = tt.grad(tt.hyp2f1(*variables).sum(), list(variables[:3]))
-    found = function(variables, slopes, mode=mode)(*np.array(cases).T)
-    for which, values in enumerate(found):
+    gradients = function(variables, slopes, mode=mode)(*np.array(cases).T)
+    for which, values in enumerate(gradients):
         exact = []
         for case in cases:
             order = [int(i == which) for i in range(4)]

@@ -90,8 +90,8 @@ POLES = {"gamma", "gammaln", "digamma", "tri_gamma"}
 
 def places(name: str) -> list[tuple[float, ...]]:
     """Return the arguments where a function is smooth."""
-    found = list(product(*FUNCTIONS[name][1]))
-    return [p for p in found if not (name in POLES and p[0] <= 0 and p[0] == round(p[0]))]
+    points = list(product(*FUNCTIONS[name][1]))
+    return [p for p in points if not (name in POLES and p[0] <= 0 and p[0] == round(p[0]))]
 
 
 def exact_slope(f: Exact, at: tuple[float, ...], which: int) -> float:
@@ -116,10 +116,10 @@ def check(names: Sequence[str], mode: str) -> None:
         outs += slopes
         where += [(name, which) for which in range(rank)]
     values = [np.array(column, float) for name in names for column in zip(*places(name), strict=True)]
-    found = function(operands, outs, mode=mode)(*values)
+    gradients = function(operands, outs, mode=mode)(*values)
     wrong = []
     with mpmath.workdps(60):
-        for (name, which), slopes in zip(where, found, strict=True):
+        for (name, which), slopes in zip(where, gradients, strict=True):
             for at, slope in zip(places(name), slopes, strict=True):
                 wanted = exact_slope(FUNCTIONS[name][0], at, which)
                 if not abs(slope - wanted) <= 1e-9 * abs(wanted) + 1e-13:
@@ -172,10 +172,10 @@ def check_twice(names: Sequence[str], mode: str) -> None:
         slopes = tt.grad(getattr(tt, name)(*xs).sum(), xs)
         outs = [tt.grad(slope.sum(), xs, disconnected_inputs="ignore") for slope in slopes]
         values = [np.array(column, float) for column in zip(*places(name), strict=True)]
-        found = iter(function(xs, [y for row in outs for y in row], mode=mode, on_unused_input="ignore")(*values))
+        curvatures = iter(function(xs, [y for row in outs for y in row], mode=mode, on_unused_input="ignore")(*values))
         with mpmath.workdps(60):
             for i, j in product(range(len(xs)), repeat=2):
-                for at, curvature in zip(places(name), next(found), strict=True):
+                for at, curvature in zip(places(name), next(curvatures), strict=True):
                     wanted = exact_curvature(f, at, i, j)
                     if not abs(curvature - wanted) <= 1e-7 * abs(wanted) + 1e-11:
                         wrong.append((name, i, j, at, float(curvature), wanted))

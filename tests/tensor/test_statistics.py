@@ -26,10 +26,10 @@ def assert_all_equal(x: np.ndarray[Any, Any], *builds: Callable[[Any, Any], Any]
     """Compare expressions of one tensor with NumPy's, compiled as one function."""
     var = tt.tensor(dtype=x.dtype, shape=(None,) * x.ndim)
     compiled = function([var], [build(tt, var) for build in builds], mode="VM")
-    for found, build in zip(compiled(x), builds, strict=True):
+    for actual, build in zip(compiled(x), builds, strict=True):
         wanted = np.asarray(build(np, x))
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+        assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(actual, wanted, rtol=1e-12, atol=1e-14)
 
 
 def test_quantiles_follow_every_method_of_numpy() -> None:
@@ -58,9 +58,9 @@ def test_a_median_of_integers_is_a_float_and_of_a_nan_is_nan() -> None:
 def test_numerical_gradients_are_numpys() -> None:
     x, place = tt.dmatrix("x"), np.array([0.0, 1.0, 1.5, 3.0, 7.0])
     for order in (1, 2):
-        made = tt.gradient(x, 0.5, place, edge_order=order)
-        found = function([x], list(made), mode="VM")(CUBE[0])
-        for ours, theirs in zip(found, np.gradient(CUBE[0], 0.5, place, edge_order=order), strict=True):
+        gradients = tt.gradient(x, 0.5, place, edge_order=order)
+        values = function([x], list(gradients), mode="VM")(CUBE[0])
+        for ours, theirs in zip(values, np.gradient(CUBE[0], 0.5, place, edge_order=order), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
@@ -87,12 +87,12 @@ def test_differences_take_what_is_put_beside() -> None:
 
 def test_the_most_frequent_element_is_the_smallest_of_several() -> None:
     x = tt.lmatrix("x")
-    found = function([x], [*tt.mode(x, axis=1), *tt.mode(x, axis=None)], mode="VM")(
+    results = function([x], [*tt.mode(x, axis=1), *tt.mode(x, axis=None)], mode="VM")(
         np.array([[3, 1, 3, 1], [2, 5, 4, 4]])
     )
-    np.testing.assert_array_equal(found[0], [1, 4])
-    np.testing.assert_array_equal(found[1], [2, 2])
-    assert (int(found[2]), int(found[3])) == (1, 2)
+    np.testing.assert_array_equal(results[0], [1, 4])
+    np.testing.assert_array_equal(results[1], [2, 2])
+    assert (int(results[2]), int(results[3])) == (1, 2)
 
 
 def test_lines_and_axes_are_handed_to_functions() -> None:
@@ -115,9 +115,9 @@ def test_order_statistics_and_accumulations_take_a_batch() -> None:
     x, batch = tt.dvector("x"), tt.dmatrix("batch")
     outs = [tt.median(x), tt.cumsum(x), tt.sort(x), tt.logcumsumexp(x)]
     compiled = function([batch], vectorize_graph(outs, {x: batch}), mode="VM")
-    found = compiled(CUBE[0])
+    results = compiled(CUBE[0])
     for ours, theirs in zip(
-        found, (np.median(CUBE[0], 1), np.cumsum(CUBE[0], 1), np.sort(CUBE[0]), np.logaddexp.accumulate(CUBE[0], 1)),
+        results, (np.median(CUBE[0], 1), np.cumsum(CUBE[0], 1), np.sort(CUBE[0]), np.logaddexp.accumulate(CUBE[0], 1)),
         strict=True,
     ):  # fmt: skip
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -164,11 +164,11 @@ def test_arguments_that_mean_nothing_are_refused_in_numpys_words(
 
 def test_elementwise_ops_have_the_methods_of_ufuncs() -> None:
     x = tt.dmatrix("x")
-    made = [tt.maximum.accumulate(x, axis=1), tt.add.reduce(x, initial=2.0), tt.mul.outer(x[0], x[1])]
-    found = function([x], made, mode="VM")(CUBE[0])
+    results = [tt.maximum.accumulate(x, axis=1), tt.add.reduce(x, initial=2.0), tt.mul.outer(x[0], x[1])]
+    values = function([x], results, mode="VM")(CUBE[0])
     a = CUBE[0]
     wanted = (np.maximum.accumulate(a, axis=1), np.add.reduce(a, initial=2.0), np.multiply.outer(a[0], a[1]))
-    for ours, theirs in zip(found, wanted, strict=True):
+    for ours, theirs in zip(values, wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
@@ -187,10 +187,10 @@ def test_quantiles_take_probabilities_that_differ_along_a_batch() -> None:
     y = tt.quantile(x, q, axis=1)
     by_both = vectorize_graph(y, {x: wide, q: many})
     by_levels = vectorize_graph(y, {q: many})
-    found = function([wide, many], by_both, mode="VM")(values, levels)
-    np.testing.assert_allclose(found, [np.quantile(v, p, axis=1) for v, p in zip(values, levels, strict=True)])
-    found = function([x, many], by_levels, mode="VM")(values[0], levels)
-    np.testing.assert_allclose(found, [np.quantile(values[0], p, axis=1) for p in levels])
+    quantiles = function([wide, many], by_both, mode="VM")(values, levels)
+    np.testing.assert_allclose(quantiles, [np.quantile(v, p, axis=1) for v, p in zip(values, levels, strict=True)])
+    quantiles = function([x, many], by_levels, mode="VM")(values[0], levels)
+    np.testing.assert_allclose(quantiles, [np.quantile(values[0], p, axis=1) for p in levels])
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
@@ -227,19 +227,19 @@ def test_histograms_of_few_values_or_none_are_those_of_numpy(mode: str, dtype: s
         counts, edges, further = f(values)
         expected = np.histogram(values, 3)
         np.testing.assert_array_equal(counts, expected[0], strict=True)
-        for found, wanted in ((edges, expected[1]), (further, np.histogram_bin_edges(values, 4))):
-            assert found.dtype == wanted.dtype
-            np.testing.assert_allclose(found, wanted, rtol=1e-3)
+        for actual, wanted in ((edges, expected[1]), (further, np.histogram_bin_edges(values, 4))):
+            assert actual.dtype == wanted.dtype
+            np.testing.assert_allclose(actual, wanted, rtol=1e-3)
 
 
 def test_norms_along_empty_axes_are_those_of_numpy() -> None:
     library: Any = tt.linalg
     x = tt.dmatrix()
     for order, axis in ((np.inf, 0), (np.inf, None), (1, None), (2, 0), (1, 0)):
-        found = function([x], library.norm(x, order, axis), mode="VM")
+        norm = function([x], library.norm(x, order, axis), mode="VM")
         for shape in ((0, 3), (3, 0)) if axis is None else ((0, 3),):
             empty = np.zeros(shape)
-            np.testing.assert_array_equal(found(empty), np.linalg.norm(empty, order, axis))
+            np.testing.assert_array_equal(norm(empty), np.linalg.norm(empty, order, axis))
 
 
 def test_extrema_of_complex_rows_that_are_nan_are_nan() -> None:
@@ -293,8 +293,8 @@ def test_functions_of_short_floats_have_the_dtypes_of_numpy(dtype: str) -> None:
         except TypeError:
             # NumPy's linear algebra takes no float16.
             continue
-        found = call(tt, x)
-        found = found[0] if isinstance(found, tuple | list) else found
-        if found.dtype != wanted:
-            wrong.append((name, found.dtype, wanted.name))
+        result = call(tt, x)
+        result = result[0] if isinstance(result, tuple | list) else result
+        if result.dtype != wanted:
+            wrong.append((name, result.dtype, wanted.name))
     assert not wrong

@@ -33,8 +33,8 @@ class Doubled(SymbolicOp):
     """The identity, with twice its gradient."""
 
     def build_inner_graph(self, *inputs: Any) -> Variable:
-        made: Variable = inputs[0] * 1
-        return made
+        output: Variable = inputs[0] * 1
+        return output
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Any]
@@ -84,8 +84,8 @@ def test_there_is_one_nominal_variable_of_an_id_and_type() -> None:
     assert pickle.loads(pickle.dumps(x)) is x
     assert isinstance(x, AtomicVariable)
     assert issubclass(Constant, AtomicVariable)
-    made: Any = x
-    assert function([x], made * 2 + made[::-1])([1.0, 2.0]).tolist() == [4.0, 5.0]
+    tensor: Any = x
+    assert function([x], tensor * 2 + tensor[::-1])([1.0, 2.0]).tolist() == [4.0, 5.0]
 
 
 def test_graph_between_nominal_variables_takes_shared_ones_as_inputs() -> None:
@@ -105,5 +105,5 @@ def test_shapes_of_outputs_follow_from_those_of_inputs() -> None:
     (product, joined) = infer_shape([m.T @ m, tt.concatenate([v, v])], [m, v], [(n, k), (n,)])
     assert product is not None
     assert joined is not None
-    found = function([n, k], [*product, *joined])(3, 4)
-    assert [int(x) for x in found] == [4, 4, 6]
+    lengths = function([n, k], [*product, *joined])(3, 4)
+    assert [int(x) for x in lengths] == [4, 4, 6]

@@ -20,8 +20,8 @@ def shown(items: Any) -> list[list[float]]:
 @pytest.mark.parametrize("mode", ["VM", "CVM"])
 def test_lists_are_changed_as_those_of_python(mode: str) -> None:
     x, v = LIST("x"), tt.dvector("v")
-    made = [x.append(v), x.extend(x), x.insert(1, v), x.remove(v), x.reverse(), x[1:]]
-    f = function([x, v], made, mode=mode)
+    lists = [x.append(v), x.extend(x), x.insert(1, v), x.remove(v), x.reverse(), x[1:]]
+    f = function([x, v], lists, mode=mode)
     a, b, c = ([1.0, 2.0], [3.0], [3.0])
     assert [shown(items) for items in f(VALUES, [3.0])] == [
         [a, b, c, [3.0]],
@@ -45,9 +45,9 @@ def test_elements_positions_and_numbers() -> None:
 
 def test_list_is_made_of_variables() -> None:
     x, y = tt.dvector("x"), tt.tensor("y", dtype="float64", shape=(2,))
-    made = tl.make_list(x, y)
-    assert made.type == LIST
-    assert shown(function([x, y], made, mode="VM")([1.0], [2.0, 3.0])) == [[1.0], [2.0, 3.0]]
+    variable = tl.make_list(x, y)
+    assert variable.type == LIST
+    assert shown(function([x, y], variable, mode="VM")([1.0], [2.0, 3.0])) == [[1.0], [2.0, 3.0]]
 
 
 def test_lists_of_lists() -> None:

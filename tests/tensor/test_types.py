@@ -20,9 +20,9 @@ def test_equal_types_are_one_object() -> None:
 
 
 def test_type_survives_pickling_and_copying_as_itself() -> None:
-    made = TensorType("int8", (2, None))
-    assert pickle.loads(pickle.dumps(made)) is made
-    assert copy.deepcopy(made) is made
+    tensor_type = TensorType("int8", (2, None))
+    assert pickle.loads(pickle.dumps(tensor_type)) is tensor_type
+    assert copy.deepcopy(tensor_type) is tensor_type
 
 
 def test_older_broadcastable_pattern_is_understood() -> None:
@@ -97,9 +97,9 @@ def test_right_array_is_taken_as_it_is() -> None:
 )
 def test_value_that_loses_nothing_is_converted(dtype: str, value: Any) -> None:
     with config.change_flags(floatX="float32"):
-        found = TensorType(dtype, (None,) * np.ndim(value)).filter(value)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, np.asarray(value).astype(dtype))
+        array = TensorType(dtype, (None,) * np.ndim(value)).filter(value)
+    assert array.dtype == dtype
+    np.testing.assert_array_equal(array, np.asarray(value).astype(dtype))
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_wrong_rank_or_length_is_refused(value: Any) -> None:
 
 def test_foreign_byte_order_is_converted() -> None:
     value = np.arange(3.0).astype(">f8")
-    found = TensorType("float64", (3,)).filter(value)
-    assert found.dtype.isnative
-    np.testing.assert_array_equal(found, value)
+    array = TensorType("float64", (3,)).filter(value)
+    assert array.dtype.isnative
+    np.testing.assert_array_equal(array, value)
 
 
 def test_closeness_depends_on_the_dtype() -> None:
@@ -161,16 +161,16 @@ def test_closeness_depends_on_the_dtype() -> None:
 
 @pytest.mark.parametrize("dtype", tt.DTYPES)
 def test_sample_fits_the_type(dtype: str) -> None:
-    made = TensorType(dtype, (None, 2))
-    value = made.sample(1)
-    assert made.filter(value, strict=True) is value
+    tensor_type = TensorType(dtype, (None, 2))
+    value = tensor_type.sample(1)
+    assert tensor_type.filter(value, strict=True) is value
     assert value.shape == (3, 2)
 
 
 @pytest.mark.parametrize("kind", ["c_contiguous", "f_contiguous", "strided"])
 def test_preallocated_buffers_have_the_sample_shape(kind: str) -> None:
-    made = TensorType("float64", (None, 2))
-    assert {x.shape for x in made.preallocations(kind)} == {(3, 2)}
+    tensor_type = TensorType("float64", (None, 2))
+    assert {x.shape for x in tensor_type.preallocations(kind)} == {(3, 2)}
 
 
 def test_strict_takes_scalars_and_subclasses_of_arrays_of_the_exact_dtype(tmp_path: Path) -> None:

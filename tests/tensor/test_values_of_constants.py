@@ -47,8 +47,8 @@ def test_a_constant_gives_its_number() -> None:
 
 
 def test_a_constant_gives_its_array() -> None:
-    found = np.asarray(tt.constant([1.0, 2.0]))
-    np.testing.assert_array_equal(found, np.array([1.0, 2.0]), strict=True)
+    array = np.asarray(tt.constant([1.0, 2.0]))
+    np.testing.assert_array_equal(array, np.array([1.0, 2.0]), strict=True)
     assert np.array(tt.constant([1, 2]), dtype="float32").dtype == "float32"
 
 

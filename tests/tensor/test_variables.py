@@ -71,9 +71,9 @@ METHODS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_method_is_numpys(name: str) -> None:
-    found, expected = value_of(METHODS[name]), METHODS[name](TABLE)
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
-    assert found.dtype == np.asarray(expected).dtype
+    result, expected = value_of(METHODS[name]), METHODS[name](TABLE)
+    np.testing.assert_allclose(result, expected, rtol=1e-14)
+    assert result.dtype == np.asarray(expected).dtype
 
 
 def test_equality_is_identity_and_eq_compares_elements() -> None:
@@ -179,9 +179,9 @@ def test_axis_out_of_range_is_refused() -> None:
 
 def test_fill_gives_a_value_the_shape_of_a_tensor() -> None:
     x = tt.dmatrix("x")
-    given = np.zeros((2, 3))
+    array = np.zeros((2, 3))
     for filled in (tt.fill(x, 3.0), x.fill(3.0)):
-        np.testing.assert_array_equal(filled.eval({x: given}), np.full((2, 3), 3.0))
+        np.testing.assert_array_equal(filled.eval({x: array}), np.full((2, 3), 3.0))
     assert tt.fill(x, np.int8(3)).dtype == "int8"
 
 

@@ -43,10 +43,10 @@ def built(sample: Sample, inputs: Sequence[Any]) -> list[Variable]:
     return list(as_tuple(sample.build(*inputs)))
 
 
-def assert_same(found: Any, expected: Any, sample: Sample) -> None:
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+def assert_same(result: Any, expected: Any, sample: Sample) -> None:
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
     rtol, atol = sample.tolerance(expected.dtype.name)
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+    np.testing.assert_allclose(result, expected, rtol=rtol, atol=atol, equal_nan=True)
 
 
 def subsets(sample: Sample) -> list[list[int]]:
@@ -68,11 +68,11 @@ def test_vectorised_op_equals_the_loop(sample: Sample) -> None:
         chosen = [[own[i] if i in which else sets[0][i] for i in range(len(inputs))] for own in sets]
         stacked = [np.stack([c[i] for c in chosen]) if i in which else sets[0][i] for i in range(len(inputs))]
         singles = [loop(*c) for c in chosen]
-        for at, found in enumerate(run(*stacked)):
+        for at, result in enumerate(run(*stacked)):
             parts = [single[at] for single in singles]
             # An output that does not depend on what is replaced gets no batch.
             batched = variable_depends_on(outputs[at], [inputs[i] for i in which])
-            assert_same(found, np.stack(parts) if batched else parts[0], sample)
+            assert_same(result, np.stack(parts) if batched else parts[0], sample)
 
 
 @pytest.mark.parametrize("sample", [s for s in OPS if len(subsets(s)) > 2], ids=str)
@@ -99,11 +99,11 @@ def test_batches_of_different_rank_are_broadcast_together(sample: Sample) -> Non
         for a in range(2)
         for b in range(3)
     }
-    for at, found in enumerate(run(*values)):
+    for at, result in enumerate(run(*values)):
         expected = np.stack([np.stack([singles[a, b][at] for b in range(3)]) for a in range(2)])
         # An output that does not depend on what is replaced gets no batch.
         batched = variable_depends_on(outputs[at], [inputs[i] for i in ranks])
-        assert_same(found, expected if batched else singles[0, 0][at], sample)
+        assert_same(result, expected if batched else singles[0, 0][at], sample)
 
 
 @pytest.mark.parametrize("sample", [s for s in OPS if subsets(s)], ids=str)
@@ -116,9 +116,9 @@ def test_empty_batch_gives_an_empty_result(sample: Sample) -> None:
     run = linked("vm", [wide.get(v, v) for v in inputs], vectorize_graph(outputs, wide))
     values = [np.zeros((0, *x.shape), x.dtype) if i in which else x for i, x in enumerate(sets[0])]
     singles = linked("vm", inputs, outputs)(*sets[0])
-    for out, found, single in zip(outputs, run(*values), singles, strict=True):
+    for out, result, single in zip(outputs, run(*values), singles, strict=True):
         batched = variable_depends_on(out, [inputs[i] for i in which])
-        assert found.shape == ((0, *single.shape) if batched else single.shape)
+        assert result.shape == ((0, *single.shape) if batched else single.shape)
 
 
 @pytest.mark.parametrize(("sample", "at"), [(sample, i) for sample in SAMPLES for i in sample.ragged], ids=str)
@@ -133,8 +133,8 @@ def test_every_op_has_a_rule() -> None:
     from treadle.graph import VECTORIZERS, Op
 
     def below(kind: Any) -> set[type]:
-        found: set[type] = {kind}
-        return found.union(*map(below, kind.__subclasses__()))
+        kinds: set[type] = {kind}
+        return kinds.union(*map(below, kind.__subclasses__()))
 
     ops = {k for k in below(Op) if k.__module__.startswith("treadle.tensor.") and not k.__name__.startswith("_")}
     concrete = [k for k in ops if not getattr(k, "__abstractmethods__", None)]
@@ -226,6 +226,6 @@ def test_lines_and_scopes_are_those_of_the_original() -> None:
     with name_scope("model"):
         out = tt.exp(x)[::-1].sum() + tt.concatenate([x, x]).max()
     known = {node.user_line for node in toposort([out])}
-    made = vectorize_graph(out, {x: wide})
-    assert {node.user_line for node in toposort([made])} <= known
-    assert {node.scope for node in toposort([made])} == {"model"}
+    vectorized = vectorize_graph(out, {x: wide})
+    assert {node.user_line for node in toposort([vectorized])} <= known
+    assert {node.scope for node in toposort([vectorized])} == {"model"}

@@ -192,9 +192,9 @@ def test_each_name_answers_through_the_one_that_is_defined(kind: type[Polar]) ->
     inputs, outputs = [x, y], op(x, y).owner.outputs
     by = [tt.ones_like(x), tt.ones_like(x)]
     ways = [op.grad(inputs, by), op.L_op(inputs, outputs, by), op.pullback(inputs, outputs, by)]
-    found = [function([x, y], list(terms), mode="VM")(X, Y) for terms in ways]
-    np.testing.assert_allclose(found[1], found[0])
-    np.testing.assert_allclose(found[2], found[0])
+    derivatives = [function([x, y], list(terms), mode="VM")(X, Y) for terms in ways]
+    np.testing.assert_allclose(derivatives[1], derivatives[0])
+    np.testing.assert_allclose(derivatives[2], derivatives[0])
 
 
 def test_output_that_does_not_matter_gives_zeros() -> None:
@@ -301,8 +301,8 @@ def test_forward_derivative_answers_under_both_names(kind: type[Polar], still: A
     rop = op.R_op([x, y], [tt.ones_like(x), None])[0]
     assert pushed is not None
     assert rop is not None
-    for found in (pushed, rop):
-        np.testing.assert_allclose(function([x, y], found, mode="VM")(X, Y), X / np.hypot(X, Y))
+    for derivative in (pushed, rop):
+        np.testing.assert_allclose(function([x, y], derivative, mode="VM")(X, Y), X / np.hypot(X, Y))
 
 
 # In place
@@ -311,12 +311,12 @@ def test_forward_derivative_answers_under_both_names(kind: type[Polar], still: A
 def test_in_place_variant_computes_the_same() -> None:
     x, y = dvectors("x", "y")
     inplace = Polar().inplace_on_inputs([0])
-    given = X.copy()
+    values = X.copy()
     outputs = inplace(x * 1.0, y).owner.outputs
-    radius, angle = function([x, y], outputs, mode="VM", accept_inplace=True)(given, Y)
+    radius, angle = function([x, y], outputs, mode="VM", accept_inplace=True)(values, Y)
     np.testing.assert_allclose(radius, np.hypot(X, Y))
     np.testing.assert_allclose(angle, np.arctan2(Y, X))
-    np.testing.assert_array_equal(given, X)
+    np.testing.assert_array_equal(values, X)
 
 
 def test_in_place_variant_spares_the_caller_constants_shared_values_and_other_uses() -> None:
@@ -325,15 +325,15 @@ def test_in_place_variant_spares_the_caller_constants_shared_values_and_other_us
     state = shared(X.copy(), "state")
     fixed = tt.constant(X)
     twice = x * 2.0
-    given = X.copy()
+    values = X.copy()
     outputs = [inplace(x, y), inplace(state, y), inplace(fixed, y), inplace(twice, y), twice]
     compiled = function([x, y], outputs, mode="VM", accept_inplace=True)
     for _ in range(2):
-        a, b, c, d, e = compiled(given, Y)
+        a, b, c, d, e = compiled(values, Y)
         np.testing.assert_allclose([a, b, c], [np.hypot(X, Y)] * 3)
         np.testing.assert_allclose(d, np.hypot(2 * X, Y))
         np.testing.assert_array_equal(e, 2 * X)
-    np.testing.assert_array_equal(given, X)
+    np.testing.assert_array_equal(values, X)
     np.testing.assert_array_equal(state.get_value(), X)
     np.testing.assert_array_equal(fixed.data, X)
 

@@ -35,20 +35,20 @@ def problems(sample: Sample, modes: Sequence[str]) -> list[str]:
     results = built(sample, inputs)
     plain = linked("vm", inputs, results)
     expected = {length: outcome(plain, arrays) for length, arrays in cases.items()}
-    found = []
+    texts = []
     for mode in modes:
         run = function(inputs, results, mode=mode, on_unused_input="ignore")
         wrong = {length: difference(outcome(run, arrays), expected[length]) for length, arrays in cases.items()}
-        found += [f"{mode}, without length {length}: {text}" for length, text in wrong.items() if text is not None]
-    return [text for text in found if not sample.refuses_empty or "no error" not in text]
+        texts += [f"{mode}, without length {length}: {text}" for length, text in wrong.items() if text is not None]
+    return [text for text in texts if not sample.refuses_empty or "no error" not in text]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rewriting_keeps_what_becomes_of_arrays_without_elements(family: str) -> None:
-    assert {str(s): found for s in SAMPLES.of(family)[:1] if (found := problems(s, ["VM"]))} == {}
+    assert {str(s): texts for s in SAMPLES.of(family)[:1] if (texts := problems(s, ["VM"]))} == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_expression_of_arrays_without_elements_is_the_same_compiled(family: str) -> None:
-    assert {str(s): found for s in SAMPLES.of(family) if (found := problems(s, ["VM", "CVM"]))} == {}
+    assert {str(s): texts for s in SAMPLES.of(family) if (texts := problems(s, ["VM", "CVM"]))} == {}

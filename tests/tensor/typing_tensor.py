@@ -33,5 +33,5 @@ def nodes(node: Apply, of_tensors: TensorNode) -> None:
 
 
 def what_stands_for_tensors(x: TensorVariable, node: Apply, array: np.ndarray) -> None:
-    given: list[TensorLike] = [x, node, array, np.float32(1), True, 1, 1.5, 1j, [1, [x, array]], (x, 2)]
-    assert_type(as_tensor_variable(given), TensorVariable)
+    values: list[TensorLike] = [x, node, array, np.float32(1), True, 1, 1.5, 1j, [1, [x, array]], (x, 2)]
+    assert_type(as_tensor_variable(values), TensorVariable)

@@ -33,9 +33,9 @@ def banded(lower: int, upper: int, n: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("mode", MODES)
 def test_diagonals_of_any_number_and_length_make_a_system_and_places_outside_are_not_read(mode: str) -> None:
     sizes = [(1, 1, 5), (2, 0, 4), (0, 2, 4), (0, 0, 3), (3, 2, 2), (1, 1, 1), (2, 1, 0)]
-    given = [(lower, upper, *banded(lower, upper, n)) for lower, upper, n in sizes]
-    found = run(mode, *(linalg.solve_banded((low, up), ab, a[:, :2]) for low, up, a, ab in given))
-    for (_, _, a, _), x in zip(given, found, strict=True):
+    systems = [(lower, upper, *banded(lower, upper, n)) for lower, upper, n in sizes]
+    solutions = run(mode, *(linalg.solve_banded((low, up), ab, a[:, :2]) for low, up, a, ab in systems))
+    for (_, _, a, _), x in zip(systems, solutions, strict=True):
         np.testing.assert_allclose(x, np.eye(len(a))[:, :2], atol=1e-13)
 
 
@@ -44,9 +44,9 @@ def test_hermitian_systems_are_those_of_scipy(lower: bool) -> None:
     ab = 0.3 * (rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5)))
     ab[0 if lower else 2] = 4 + rng.random(5)
     b = rng.normal(size=5)
-    found = linalg.solveh_banded(ab, b, lower=lower)
-    assert found.dtype == "complex128"
-    np.testing.assert_allclose(found.eval(), scipy_linalg.solveh_banded(ab, b, lower=lower), rtol=1e-12)
+    solution = linalg.solveh_banded(ab, b, lower=lower)
+    assert solution.dtype == "complex128"
+    np.testing.assert_allclose(solution.eval(), scipy_linalg.solveh_banded(ab, b, lower=lower), rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -90,8 +90,8 @@ def test_tridiagonal_factors_of_any_length_solve_both_systems(mode: str, n: int)
 def test_tridiagonal_factors_are_those_of_lapack() -> None:
     a = np.triu(np.tril(rng.normal(size=(6, 6)) + 1j * rng.normal(size=(6, 6)), 1), -1)
     expected = scipy_linalg.lapack.zgttrf(*(a.diagonal(k) for k in (-1, 0, 1)))[:5]
-    for found, wanted in zip(run("VM", *linalg.tridiagonal_lu_factor(a)), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for factor, wanted in zip(run("VM", *linalg.tridiagonal_lu_factor(a)), expected, strict=True):
+        np.testing.assert_array_equal(factor, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

@@ -30,15 +30,15 @@ def positive_definite(*shape: int, dtype: str = "float64") -> Any:
 
 @pytest.mark.parametrize("mode", FEW)
 def test_stacks_without_elements_and_single_numbers_have_factors(mode: str) -> None:
-    given = [
+    matrices = [
         np.zeros((0, 0)),
         np.zeros((3, 0, 0)),
         np.zeros((0, 3, 3)),
         np.full((1, 1), 4.0),
         np.full((2, 1, 1, 1), 9.0),
     ]
-    for x, found in zip(given, run(mode, *map(linalg.cholesky, given)), strict=True):
-        np.testing.assert_array_equal(found, np.linalg.cholesky(x))
+    for x, factor in zip(matrices, run(mode, *map(linalg.cholesky, matrices)), strict=True):
+        np.testing.assert_array_equal(factor, np.linalg.cholesky(x))
 
 
 @pytest.mark.parametrize("mode", FEW)
@@ -47,8 +47,8 @@ def test_only_one_triangle_is_read_and_the_other_of_the_result_is_zero(mode: str
     a = positive_definite(2, 4, 4, dtype="complex128")
     garbled = a.copy()
     garbled[:, *(np.tril_indices(4, -1) if upper else np.triu_indices(4, 1))] = np.nan
-    (found,) = run(mode, linalg.cholesky(garbled, upper=upper))
-    np.testing.assert_allclose(found, np.linalg.cholesky(a, upper=upper), rtol=1e-12)
+    (factor,) = run(mode, linalg.cholesky(garbled, upper=upper))
+    np.testing.assert_allclose(factor, np.linalg.cholesky(a, upper=upper), rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -132,8 +132,8 @@ def test_errors_of_ill_conditioned_factors_stay_within_bounds(name: str, bound: 
         exact = np.array(mpmath.cholesky(mpmath.matrix(a.tolist())).tolist(), float)
     scale = np.abs(exact).max(axis=1, keepdims=True) if name == "graded" else np.abs(exact).max()
     for mode in ("VM", "C"):
-        (found,) = run(mode, linalg.cholesky(a))
-        assert np.abs((found - exact) / scale).max() <= bound
+        (factor,) = run(mode, linalg.cholesky(a))
+        assert np.abs((factor - exact) / scale).max() <= bound
 
 
 def test_wrong_arguments_are_refused_by_name() -> None:

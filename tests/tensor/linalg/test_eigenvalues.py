@@ -33,9 +33,9 @@ def _run(build: Callable[[Any], Any], a: np.ndarray, mode: str) -> Any:
         return function([x], build(x), mode=mode)(a)
 
 
-def _nearest(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _nearest(computed: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the distance of each eigenvalue to the nearest of others."""
-    distance: np.ndarray = abs(found[:, None] - wanted).min(1)
+    distance: np.ndarray = abs(computed[:, None] - wanted).min(1)
     return distance
 
 
@@ -56,9 +56,9 @@ def test_small_and_empty_matrices_have_results(shape: tuple[int, ...]) -> None:
     x = tt.tensor(dtype="float64", shape=(None,) * len(shape))
     outputs = [*linalg.eigh(x), linalg.eigvalsh(x), *linalg.eig(x), linalg.eigvals(x)]
     slopes = tt.grad(tt.sum(linalg.eigvalsh(x)) + tt.sum(linalg.eigvals(x)).real, x)
-    *found, slope = vm([x], [*outputs, slopes])(a)
+    *results, slope = vm([x], [*outputs, slopes])(a)
     wanted = [*np.linalg.eigh(a), np.linalg.eigvalsh(a), *np.linalg.eig(a), np.linalg.eigvals(a)]
-    for y, z in zip(found, wanted, strict=True):
+    for y, z in zip(results, wanted, strict=True):
         np.testing.assert_allclose(y, z)
     np.testing.assert_allclose(slope, np.full(shape, 2.0) * np.eye(shape[-1]))
 
@@ -70,9 +70,9 @@ def test_a_matrix_that_is_not_finite_has_nan_beside_others(mode: str) -> None:
     # What is not read may be anything.
     a[2, 0, 3] = np.inf
     w, v, u, z, x, y = _run(lambda m: [*linalg.eigh(m), linalg.eigvalsh(m), *linalg.eig(m), linalg.eigvals(m)], a, mode)
-    for found in (w, v, u, z, x, y):
-        assert np.isnan(found[1]).all()
-        assert np.isfinite(found[0]).all()
+    for results in (w, v, u, z, x, y):
+        assert np.isnan(results[1]).all()
+        assert np.isfinite(results[0]).all()
     np.testing.assert_allclose(w[2], np.linalg.eigvalsh(np.tril(a[2])), rtol=1e-12)
     np.testing.assert_allclose(u, w)
     assert np.isnan(z[2]).all()
@@ -113,17 +113,17 @@ def test_functions_of_numpy_build_expressions() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         {"UPLO": "X"}, {"driver": "fast"}, {"driver": "gvd"}, {"type": 4}, {"on_error": "stop"},
         {"subset_by_index": (2, 4)}, {"subset_by_index": (1,)}, {"subset_by_value": (0.0, 1.0)},
     ],
     ids=str,
 )  # fmt: skip
-def test_an_unknown_choice_is_refused(given: dict[str, Any]) -> None:
+def test_an_unknown_choice_is_refused(options: dict[str, Any]) -> None:
     for compute in (linalg.eigh, linalg.eigvalsh):
         with pytest.raises(ArgumentError, match=compute.__name__):
-            compute(np.eye(4), **given)
+            compute(np.eye(4), **options)
 
 
 def test_matrices_that_do_not_fit_are_refused() -> None:
@@ -154,11 +154,11 @@ def test_generalised_problems_are_those_of_scipy(lower: bool, dtype: str) -> Non
     a, b = _array(2, 1, 3, 3, dtype=dtype), _array(3, 3, dtype=dtype)
     b = b @ b.conj().T + np.eye(3)
     problems = [linalg.eigh(a, b, lower, type=kind) for kind in (1, 2, 3)]
-    found = vm([], [x for problem in problems for x in problem])()
+    results = vm([], [x for problem in problems for x in problem])()
     for kind in (1, 2, 3):
         w, v = scipy.linalg.eigh(a, b, lower=lower, type=kind)
-        np.testing.assert_allclose(found[2 * kind - 2], w, rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(abs(found[2 * kind - 1]), abs(v), rtol=1e-10, atol=1e-11)
+        np.testing.assert_allclose(results[2 * kind - 2], w, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(abs(results[2 * kind - 1]), abs(v), rtol=1e-10, atol=1e-11)
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3])
@@ -206,8 +206,8 @@ def test_functions_of_eigenvalues_that_coincide_have_finite_derivatives() -> Non
     # On the space of the largest eigenvalue, not on how the others split theirs.
     largest = tt.grad(tt.sum(tt.outer(v[:, -1], v[:, -1]) * np.arange(9.0).reshape(3, 3)), x)
     compute = vm([x], [first, of_values, second, largest, tt.grad(tt.sum(linalg.eigvals(x) ** 2).real, x)])
-    for found in compute(np.eye(3))[:2]:
-        np.testing.assert_allclose(found, 2 * np.eye(3), atol=1e-15)
+    for gradient in compute(np.eye(3))[:2]:
+        np.testing.assert_allclose(gradient, 2 * np.eye(3), atol=1e-15)
     np.testing.assert_allclose(compute(np.eye(3))[2], 2 * np.eye(3), atol=1e-15)
     ones = np.ones((3, 3))
     _, _, _, slope, of_general = compute(ones)
@@ -236,9 +236,9 @@ def test_eigenvalues_of_ill_conditioned_symmetric_matrices_are_right_to_rounding
     hilbert = scipy.linalg.hilbert(n)
     scale = 10.0 ** -np.arange(n)
     graded = scale[:, None] * (np.eye(n) + 0.1) * scale
-    found = _run(linalg.eigvalsh, np.stack([hilbert, graded]), mode)
+    results = _run(linalg.eigvalsh, np.stack([hilbert, graded]), mode)
     with mpmath.workdps(60):
-        for a, w in zip((hilbert, graded), found, strict=True):
+        for a, w in zip((hilbert, graded), results, strict=True):
             exact = mpmath.eigsy(mpmath.matrix(a.tolist()), eigvals_only=True)
             error = max(abs(mpmath.mpf(float(x)) - y) for x, y in zip(w, sorted(exact), strict=True))
             assert error <= 4 * EPS * w[-1]
@@ -249,7 +249,7 @@ def test_eigenvalues_of_matrices_far_from_normal_are_right_to_their_condition(mo
     n = 8
     # Frank's matrix, of which the worst eigenvalue has the condition 2.8e3.
     frank = np.array([[n - max(i, j) if j >= i - 1 else 0 for j in range(n)] for i in range(n)], "float64")
-    found = _run(linalg.eigvals, frank, mode)
+    eigenvalues = _run(linalg.eigvals, frank, mode)
     with mpmath.workdps(60):
         exact = np.array([float(mpmath.re(x)) for x in mpmath.eig(mpmath.matrix(frank.tolist()))[0]])
-    assert (_nearest(exact, found) <= 3e3 * EPS * np.linalg.norm(frank, 2)).all()
+    assert (_nearest(exact, eigenvalues) <= 3e3 * EPS * np.linalg.norm(frank, 2)).all()

@@ -46,13 +46,13 @@ def test_an_error_of_an_inverse_names_the_matrix_and_the_line_if_wanted(mode: st
 
 @pytest.mark.parametrize("mode", MODES)
 def test_matrices_without_elements_have_a_determinant_of_one(mode: str) -> None:
-    given = [np.ones(shape) for shape in ((0, 0), (2, 0, 0), (0, 3, 3))]
-    found = run(mode, *(out for x in given for out in (linalg.inv(x), linalg.det(x), *linalg.slogdet(x))))
-    for at, x in enumerate(given):
+    matrices = [np.ones(shape) for shape in ((0, 0), (2, 0, 0), (0, 3, 3))]
+    results = run(mode, *(out for x in matrices for out in (linalg.inv(x), linalg.det(x), *linalg.slogdet(x))))
+    for at, x in enumerate(matrices):
         expected = (x, np.linalg.det(x), *np.linalg.slogdet(x))
-        for made, wanted in zip(found[4 * at : 4 * at + 4], expected, strict=True):
-            assert made.dtype == wanted.dtype
-            np.testing.assert_array_equal(made, wanted)
+        for result, wanted in zip(results[4 * at : 4 * at + 4], expected, strict=True):
+            assert result.dtype == wanted.dtype
+            np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -82,9 +82,9 @@ def test_dtypes_are_those_of_numpy_which_has_no_half_precision(dtype: str) -> No
 
 
 def test_slogdet_has_numpys_names() -> None:
-    found = linalg.slogdet(np.eye(2))
-    assert found._fields == np.linalg.slogdet(np.eye(2))._fields
-    assert found.sign is found[0]
+    result = linalg.slogdet(np.eye(2))
+    assert result._fields == np.linalg.slogdet(np.eye(2))._fields
+    assert result.sign is result[0]
 
 
 def test_second_derivatives_of_log_determinants_are_those_of_the_inverse() -> None:
@@ -137,10 +137,10 @@ def test_derivatives_of_determinants_are_cofactors_whatever_the_rank(mode: str) 
         b = rng.normal(size=a.shape)
         step = 1e-4
         moved = (cofactors_of(a + step * b) - cofactors_of(a - step * b)) / (2 * step)
-        found = f(a, b)
-        np.testing.assert_allclose(found[0], cofactors_of(a), atol=1e-13, rtol=1e-12, err_msg=name)
-        np.testing.assert_allclose(found[1], (cofactors_of(a) * b).sum(), atol=1e-13, rtol=1e-12, err_msg=name)
-        for curved in found[2:]:
+        results = f(a, b)
+        np.testing.assert_allclose(results[0], cofactors_of(a), atol=1e-13, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(results[1], (cofactors_of(a) * b).sum(), atol=1e-13, rtol=1e-12, err_msg=name)
+        for curved in results[2:]:
             np.testing.assert_allclose(curved, moved, atol=1e-6, rtol=1e-6, err_msg=name)
 
 
@@ -158,9 +158,9 @@ def test_stacks_and_complex_matrices_have_derivatives_of_determinants_too() -> N
 @pytest.mark.parametrize("n", [-5, -1, 0, 1, 2, 3, 7, 10])
 def test_powers_are_those_of_numpy(n: int) -> None:
     x = np.array([[[2, 1], [1, 1]], [[1, 0], [3, 1]]])
-    found, expected = linalg.matrix_power(x, n).eval(), np.linalg.matrix_power(x, n)
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    power, expected = linalg.matrix_power(x, n).eval(), np.linalg.matrix_power(x, n)
+    assert power.dtype == expected.dtype
+    np.testing.assert_allclose(power, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_tensors_are_inverted_and_solved_as_matrices() -> None:
@@ -196,9 +196,9 @@ def test_errors_of_ill_conditioned_matrices_stay_within_their_condition(mode: st
     with mpmath.workdps(60):
         exact = mpmath.matrix(a.tolist())
         inverse, det = np.array((exact**-1).tolist(), float), mpmath.det(exact)
-    found, of_det, sign, log = run(mode, linalg.inv(a), linalg.det(a), *linalg.slogdet(a))
+    computed, of_det, sign, log = run(mode, linalg.inv(a), linalg.det(a), *linalg.slogdet(a))
     unit = np.linalg.cond(a) * np.finfo(float).eps
-    assert np.linalg.norm(found - inverse) <= 4 * unit * np.linalg.norm(inverse)
+    assert np.linalg.norm(computed - inverse) <= 4 * unit * np.linalg.norm(inverse)
     assert abs(of_det / float(det) - 1) <= 4 * unit
     assert sign == 1
     assert abs(log - float(mpmath.log(det))) <= 4 * unit
@@ -207,7 +207,7 @@ def test_errors_of_ill_conditioned_matrices_stay_within_their_condition(mode: st
 def test_numpys_functions_build_expressions() -> None:
     x: Any = tt.dmatrix()
     value = rng.normal(size=(2, 2))
-    made = [
+    expressions = [
         np.linalg.inv(x),
         np.linalg.det(x),
         *np.linalg.slogdet(x),
@@ -221,5 +221,5 @@ def test_numpys_functions_build_expressions() -> None:
         np.linalg.matrix_power(value, 3),
         np.linalg.tensorinv(value, 1),
     ]
-    for found, wanted in zip(vm([x], made)(value), expected, strict=True):
-        np.testing.assert_allclose(found, wanted)
+    for result, wanted in zip(vm([x], expressions)(value), expected, strict=True):
+        np.testing.assert_allclose(result, wanted)

@@ -36,17 +36,19 @@ def run(mode: str, *outs: Any) -> Any:
 @pytest.mark.parametrize("mode", ["VM", "C"])
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (4, 3), (3, 4)], ids=str)
 def test_every_result_of_least_squares_is_numpys(shape: tuple[int, ...], mode: str) -> None:
-    given, built = [], []
+    problems, built = [], []
     for dtype in ("float64", "complex128"):
         for a in (drawn(shape, dtype), np.ones(shape, dtype)):
             for b in (drawn(shape[:1], dtype), drawn((shape[0], 2), dtype)):
                 x, y = tt.matrix(dtype=dtype), tt.tensor(dtype=dtype, ndim=b.ndim)
-                given.append((x, y, a, b))
+                problems.append((x, y, a, b))
                 built += linalg.lstsq(x, y)
-    found = iter(function([v for p in given for v in p[:2]], built, mode=mode)(*(v for p in given for v in p[2:])))
-    for _, _, a, b in given:
+    results = iter(
+        function([v for p in problems for v in p[:2]], built, mode=mode)(*(v for p in problems for v in p[2:]))
+    )
+    for _, _, a, b in problems:
         for expected in map(np.asarray, np.linalg.lstsq(a, b)):
-            result = next(found)
+            result = next(results)
             assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
             np.testing.assert_allclose(result, expected, atol=1e-12)
 
@@ -84,8 +86,8 @@ def test_pseudo_inverses_have_gradients_where_singular_values_coincide() -> None
 
 def test_only_the_triangle_that_is_read_has_a_gradient() -> None:
     a, x = drawn((3, 3)), tt.matrix()
-    for found, k in ((linalg.pinv(x, hermitian=True), 1), (linalg.pinvh(x, lower=False), -1)):
-        slope = tt.grad((found * np.arange(9).reshape(3, 3)).sum(), x).eval({x: a})
+    for inverse, k in ((linalg.pinv(x, hermitian=True), 1), (linalg.pinvh(x, lower=False), -1)):
+        slope = tt.grad((inverse * np.arange(9).reshape(3, 3)).sum(), x).eval({x: a})
         assert not (np.triu(slope, 1) if k > 0 else np.tril(slope, -1)).any()
         assert np.count_nonzero(slope) == 6
 
@@ -100,8 +102,8 @@ def test_pseudo_inverses_are_numpys(mode: str) -> None:
         *((np.ones(shape), {}) for shape in ((2, 3), (0, 3))),
         (drawn((3, 3)), {"hermitian": True}),
     ]
-    found = run(mode, *(linalg.pinv(a, **options) for a, options in cases))
-    for result, (a, options) in zip(found, cases, strict=True):
+    inverses = run(mode, *(linalg.pinv(a, **options) for a, options in cases))
+    for result, (a, options) in zip(inverses, cases, strict=True):
         np.testing.assert_allclose(result, np.linalg.pinv(a, **options), atol=1e-10)
 
 
@@ -117,9 +119,9 @@ def test_pinv_takes_hermitian_in_second_place_as_documented() -> None:
 def test_pinvh_counts_what_scipy_counts() -> None:
     a = np.diag([3.0, -2.0, 1e-3])
     for options in ({}, {"atol": 1e-2}, {"rtol": 0.9}, {"atol": 0.5, "rtol": 0.5}):
-        found, rank = linalg.pinvh(a, return_rank=True, **options)
+        inverse, rank = linalg.pinvh(a, return_rank=True, **options)
         expected, count = scipy.linalg.pinvh(a, return_rank=True, **options)
-        np.testing.assert_allclose(found.eval(), expected)
+        np.testing.assert_allclose(inverse.eval(), expected)
         assert rank.eval() == count
 
 
@@ -127,9 +129,9 @@ def test_ranks_are_numpys() -> None:
     cases = [np.zeros((3, 2)), np.ones((2, 3, 3)), np.ones((0, 3)), np.eye(3, dtype="int8"), np.zeros(3), np.ones(()),
              np.diag([1.0, 1e-5, 1e-18])]  # fmt: skip
     for a in cases:
-        found, expected = linalg.matrix_rank(a).eval(), np.linalg.matrix_rank(a)
-        np.testing.assert_array_equal(found, expected)
-        assert found.dtype == np.int64
+        ranks, expected = linalg.matrix_rank(a).eval(), np.linalg.matrix_rank(a)
+        np.testing.assert_array_equal(ranks, expected)
+        assert ranks.dtype == np.int64
     wide = np.diag([1.0, 1e-5, 1e-18])
     assert linalg.matrix_rank(wide, tol=1e-3).eval() == linalg.matrix_rank(wide, rtol=1e-3, hermitian=True).eval() == 1
     with pytest.raises(ArgumentError, match="both"):
@@ -163,8 +165,8 @@ def test_fits_are_numpys() -> None:
     x, w = np.linspace(-1, 2, 9), rng.uniform(0.5, 1, 9)
     for y in (np.cos(3 * x), np.stack([x**2, np.exp(x)], 1)):
         for options in ({}, {"w": w}, {"cov": True}, {"cov": "unscaled", "w": w}, {"full": True}):
-            found, expected = polyfit(x, y, 3, **options), np.polyfit(x, y, 3, **options)
-            pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+            fit, expected = polyfit(x, y, 3, **options), np.polyfit(x, y, 3, **options)
+            pairs = zip(fit, expected, strict=True) if isinstance(expected, tuple) else [(fit, expected)]
             for var, wanted in pairs:
                 np.testing.assert_allclose(var.eval(), wanted, atol=1e-9)
     with pytest.raises(ShapeError, match="as many x as y"):
@@ -187,9 +189,9 @@ def test_chains_of_matrices_are_multiplied_in_the_cheapest_order() -> None:
     product = linalg.multi_dot(factors)
     # (m0 @ m1) @ (m2 @ m3): 1104 products of numbers; from left to right 1680.
     assert [x.owner.inputs for x in product.owner.inputs] == [factors[:2], factors[2:]]
-    given = dict(zip(factors, values, strict=True))
-    np.testing.assert_allclose(product.eval(given), np.linalg.multi_dot(values))
-    np.testing.assert_allclose(linalg.matrix_dot(*factors).eval(given), np.linalg.multi_dot(values))
+    inputs = dict(zip(factors, values, strict=True))
+    np.testing.assert_allclose(product.eval(inputs), np.linalg.multi_dot(values))
+    np.testing.assert_allclose(linalg.matrix_dot(*factors).eval(inputs), np.linalg.multi_dot(values))
     ends = [drawn((3,)), *values, drawn((2,))]
     np.testing.assert_allclose(linalg.multi_dot(ends).eval(), np.linalg.multi_dot(ends))
 

@@ -28,22 +28,22 @@ def test_factors_are_those_of_scipy(shape: tuple[int, ...]) -> None:
     a = rng.normal(size=shape)
     several: tuple[dict[str, Any], ...] = ({}, {"permute_l": True}, {"p_indices": True})
     for options in several:
-        for found, expected in zip(linalg.lu(a, **options), scipy_linalg.lu(a, **options), strict=True):
-            assert found.dtype == expected.dtype
-            np.testing.assert_allclose(found.eval(), expected, rtol=1e-12, atol=1e-14)
-    for found, expected in zip(linalg.lu_factor(a), scipy_linalg.lu_factor(a), strict=True):
-        assert found.dtype == expected.dtype
-        np.testing.assert_allclose(found.eval(), expected, rtol=1e-12, atol=1e-14)
+        for factor, expected in zip(linalg.lu(a, **options), scipy_linalg.lu(a, **options), strict=True):
+            assert factor.dtype == expected.dtype
+            np.testing.assert_allclose(factor.eval(), expected, rtol=1e-12, atol=1e-14)
+    for factor, expected in zip(linalg.lu_factor(a), scipy_linalg.lu_factor(a), strict=True):
+        assert factor.dtype == expected.dtype
+        np.testing.assert_allclose(factor.eval(), expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_matrices_without_elements_have_factors_without_elements(mode: str) -> None:
     shapes = [(0, 0), (3, 0), (0, 2, 2), (1, 1)]
     ones = [np.ones(shape) for shape in shapes]
-    found = run(mode, *(part for x in ones for part in (*linalg.lu(x), *linalg.lu_factor(x))))
+    factors = run(mode, *(part for x in ones for part in (*linalg.lu(x), *linalg.lu_factor(x))))
     for at, shape in enumerate(shapes):
         (*batch, m, n), k = shape, min(shape[-2:])
-        parts = found[5 * at : 5 * at + 5]
+        parts = factors[5 * at : 5 * at + 5]
         assert [x.shape for x in parts] == [(*batch, m, m), (*batch, m, k), (*batch, k, n), shape, (*batch, k)]
         np.testing.assert_array_equal(parts[0], np.broadcast_to(np.eye(m), (*batch, m, m)))
 
@@ -92,9 +92,9 @@ def test_singular_matrices_have_factors_but_no_solutions(mode: str) -> None:
     assert np.isnan(held[2]).all()
     assert np.isnan(low[2]).all()
     assert np.isnan(x[1:3]).all()
-    for made in (linalg.lu_factor(a, on_error="raise")[0], linalg.lu(a, on_error="raise")[2]):
+    for factor in (linalg.lu_factor(a, on_error="raise")[0], linalg.lu(a, on_error="raise")[2]):
         with pytest.raises(np.linalg.LinAlgError, match=r"matrix \[2\] of the batch: .*built at .*test_lu\.py"):
-            run(mode, made)
+            run(mode, factor)
     with pytest.raises(np.linalg.LinAlgError, match=r"matrix \[1\] of the batch"):
         run(mode, linalg.lu_solve(factors, np.ones(2), on_error="raise"))
 

@@ -123,6 +123,6 @@ def test_equations_of_partly_known_lengths_run_where_they_are_put_together() -> 
     x = tt.dtensor3("x")
     root = tt.linalg.sqrtm(tt.specify_shape(x, (None, 4, None)) + 9 * np.eye(4))
     f = function([x], [tt.linalg.solve_discrete_are(x, b, q, r), root], mode="C")
-    solution, found = f(a)
+    solution, roots = f(a)
     np.testing.assert_allclose(solution[1], linalg.solve_discrete_are(a[1], b, q, r), rtol=1e-9)
-    np.testing.assert_allclose(found[1], linalg.sqrtm(a[1] + 9 * np.eye(4)), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(roots[1], linalg.sqrtm(a[1] + 9 * np.eye(4)), rtol=1e-10, atol=1e-12)

@@ -36,8 +36,8 @@ def exact(of: Callable[[Any], Any], a: np.ndarray) -> np.ndarray:
         return np.array(of(mpmath.matrix(a.tolist())).tolist(), dtype=complex)
 
 
-def error(found: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+def error(computed: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(computed - expected).max() / np.abs(expected).max())
 
 
 # PyTorch scales by the norm alone, which is too much for what is far from normal.
@@ -49,10 +49,12 @@ def test_exponentials_of_hard_matrices_are_near_the_exact_ones(mode: str, bound:
     x = tt.dtensor3("x")
     broken = np.eye(4)
     broken[2, 1] = np.inf
-    given = np.stack([*HARD.values(), np.where(np.isinf(broken), np.nan, broken), broken, np.diag([1000.0, 0, -2, 1])])
+    matrices = np.stack(
+        [*HARD.values(), np.where(np.isinf(broken), np.nan, broken), broken, np.diag([1000.0, 0, -2, 1])]
+    )
     with config.change_flags(torch__compile=False):
-        *found, nan, infinite, overflowing = function([x], tt.linalg.expm(x), mode=mode)(given)
-    for value, (name, a) in zip(found, HARD.items(), strict=True):
+        *exponentials, nan, infinite, overflowing = function([x], tt.linalg.expm(x), mode=mode)(matrices)
+    for value, (name, a) in zip(exponentials, HARD.items(), strict=True):
         assert error(value, exact(mpmath.expm, a)) < (far if name == "far from normal" else bound), name
     assert np.isnan(nan).all()
     assert np.isnan(infinite).all()
@@ -109,14 +111,14 @@ def test_roots_and_logarithms_are_near_the_exact_ones(mode: str, name: str, boun
         "ill-conditioned": linalg.hilbert(4),
         "turning": linalg.expm(np.kron(np.eye(2), [[0, 3.0], [-3, 0]])),
     }
-    given = np.stack([*hard.values(), np.diag([1.0, 2, -3, 4]), np.diag([1.0, 2, 0, 4]), np.full((4, 4), np.nan)])
-    found = function([x], getattr(tt.linalg, name)(x), mode=mode)(given)
-    assert np.isnan(found[4:]).all()
-    for value, (kind, a) in zip(found, hard.items(), strict=False):
+    matrices = np.stack([*hard.values(), np.diag([1.0, 2, -3, 4]), np.diag([1.0, 2, 0, 4]), np.full((4, 4), np.nan)])
+    results = function([x], getattr(tt.linalg, name)(x), mode=mode)(matrices)
+    assert np.isnan(results[4:]).all()
+    for value, (kind, a) in zip(results, hard.items(), strict=False):
         with np.errstate(all="ignore"):
             assert error(value, exact(getattr(mpmath, name), a)) < bound, kind
     with pytest.raises(np.linalg.LinAlgError):
-        vm([], getattr(tt.linalg, name)(given[4:5], on_error="raise"))()
+        vm([], getattr(tt.linalg, name)(matrices[4:5], on_error="raise"))()
 
 
 def test_slopes_of_hermitian_functions_are_right_where_eigenvalues_coincide() -> None:
@@ -132,8 +134,8 @@ def test_slopes_of_hermitian_functions_are_right_where_eigenvalues_coincide() ->
 
 def test_hermitian_functions_have_second_derivatives_and_take_zero_eigenvalues() -> None:
     def slope(y: tt.TensorVariable) -> tt.TensorVariable:
-        found: tt.TensorVariable = tt.grad((tt.linalg.logm(y @ y.T + np.eye(3), hermitian=True) ** 3).sum(), y)
-        return found
+        gradient: tt.TensorVariable = tt.grad((tt.linalg.logm(y @ y.T + np.eye(3), hermitian=True) ** 3).sum(), y)
+        return gradient
 
     verify_grad(slope, [rng.normal(size=(3, 3))], n_tests=1, mode="VM")
     np.testing.assert_allclose(tt.linalg.sqrtm(np.diag([4.0, 0]), hermitian=True).eval(), np.diag([2.0, 0]))
@@ -154,8 +156,8 @@ def test_integer_powers_are_products_and_other_functions_need_hermitian_matrices
 
 def test_signs_of_matrices_are_those_of_scipy() -> None:
     a = rng.normal(size=(5, 6, 6))
-    found = vm([], tt.linalg.signm(a))()
-    for value, matrix in zip(found, a, strict=True):
+    signs = vm([], tt.linalg.signm(a))()
+    for value, matrix in zip(signs, a, strict=True):
         np.testing.assert_allclose(value, linalg.signm(matrix), rtol=1e-9, atol=1e-10)
     assert np.isnan(tt.linalg.signm([[0.0, 1.0], [-1.0, 0.0]]).eval()).all()
 

@@ -24,8 +24,8 @@ def drawn(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
     return (values + 1j * rng.normal(size=shape) if dtype.startswith("complex") else values).astype(dtype)
 
 
-def flat(found: Any) -> list[Any]:
-    return [y for x in found for y in flat(x)] if isinstance(found, tuple) else [found]
+def flat(results: Any) -> list[Any]:
+    return [y for x in results for y in flat(x)] if isinstance(results, tuple) else [results]
 
 
 @pytest.mark.parametrize("mode", ["VM", "C"])
@@ -38,10 +38,10 @@ def test_every_form_is_scipys(shape: tuple[int, ...], mode: str) -> None:
             for pivoting in (False, True):
                 built += flat(linalg.qr(x, mode=form, pivoting=pivoting))
                 expected += flat(scipy.linalg.qr(a, mode=form, pivoting=pivoting))
-        for found, wanted in zip(function([x], built, mode=mode)(a), expected, strict=True):
-            assert found.dtype == wanted.dtype
-            assert found.shape == wanted.shape
-            np.testing.assert_allclose(found, wanted, atol=1e-12)
+        for actual, wanted in zip(function([x], built, mode=mode)(a), expected, strict=True):
+            assert actual.dtype == wanted.dtype
+            assert actual.shape == wanted.shape
+            np.testing.assert_allclose(actual, wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
@@ -144,10 +144,10 @@ def test_householder_vectors_have_no_gradient_and_say_so() -> None:
 def test_householder_products_are_lapacks_and_have_gradients() -> None:
     a, x, t = drawn((5, 3), "complex128"), tt.zmatrix(), tt.zvector()
     (vectors, tau), _ = scipy.linalg.qr(a, mode="raw")
-    found = linalg.householder_product(x, t)
+    product = linalg.householder_product(x, t)
     for mode in ("VM", "C"):
-        made = function([x, t], found, mode=mode)(vectors, tau)
-        np.testing.assert_allclose(made, scipy.linalg.qr(a, mode="economic")[0], atol=1e-12)
+        q = function([x, t], product, mode=mode)(vectors, tau)
+        np.testing.assert_allclose(q, scipy.linalg.qr(a, mode="economic")[0], atol=1e-12)
     verified(linalg.householder_product, [np.array(vectors), tau * 0.9])
 
 

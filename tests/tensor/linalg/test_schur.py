@@ -25,8 +25,8 @@ def _array(*shape: int, dtype: str = "float64") -> np.ndarray:
 
 def _run(build: Callable[..., Any], *arrays: np.ndarray, mode: str = "VM") -> list[np.ndarray]:
     inputs = [tt.tensor(dtype=a.dtype, shape=(None,) * a.ndim) for a in arrays]
-    found: list[np.ndarray] = function(inputs, list(build(*inputs)), mode=mode)(*arrays)
-    return found
+    results: list[np.ndarray] = function(inputs, list(build(*inputs)), mode=mode)(*arrays)
+    return results
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -40,9 +40,9 @@ def test_eigenvalues_are_put_into_the_order_that_is_wanted(mode: str, dtype: str
     def build(x: Any, y: Any) -> list[Any]:
         return [z for sort in SORTS for z in (*linalg.schur(x, sort=sort), *linalg.ordqz(x, y, sort))]
 
-    found = _run(build, a, b, mode=mode)
+    results = _run(build, a, b, mode=mode)
     for at, sort in enumerate(SORTS):
-        t, z, count, *pair = found[9 * at : 9 * at + 9]
+        t, z, count, *pair = results[9 * at : 9 * at + 9]
         wanted = scipy.linalg.schur(a, output, sort=sort)
         np.testing.assert_allclose(abs(t), abs(wanted[0]), atol=1e-12)
         np.testing.assert_allclose(z @ t @ z.conj().T, a, atol=1e-12)
@@ -57,11 +57,11 @@ def test_eigenvalues_are_put_into_the_order_that_is_wanted(mode: str, dtype: str
 @pytest.mark.parametrize("mode", ["VM", "C", "JAX"])
 def test_real_forms_become_complex_ones(mode: str) -> None:
     t, z = scipy.linalg.schur(_array(5, 5, dtype="float32"))
-    found = _run(linalg.rsf2csf, t, z, mode=mode)
-    for x, y in zip(found, scipy.linalg.rsf2csf(t, z), strict=True):
+    complex_form = _run(linalg.rsf2csf, t, z, mode=mode)
+    for x, y in zip(complex_form, scipy.linalg.rsf2csf(t, z), strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_allclose(x, y, atol=1e-5)
-    np.testing.assert_array_equal(np.tril(found[0], -1), 0)
+    np.testing.assert_array_equal(np.tril(complex_form[0], -1), 0)
 
 
 @pytest.mark.parametrize("mode", ["VM", "C"])
@@ -112,7 +112,7 @@ def test_dtypes_are_those_of_scipy() -> None:
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
-    computes: list[Any] = [linalg.schur, lambda x, **given: linalg.qz(x, x, **given)]
+    computes: list[Any] = [linalg.schur, lambda x, **options: linalg.qz(x, x, **options)]
     for compute in computes:
         with pytest.raises(ArgumentError, match="output must be one of"):
             compute(np.eye(2), output="triangular")

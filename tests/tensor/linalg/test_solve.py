@@ -137,9 +137,9 @@ def test_systems_without_elements_have_solutions_without_elements(mode: str) -> 
         (np.array([[4.0]]), np.array([2.0]), (1,)),
     ]
     kinds = ("gen", "sym", "pos", "tridiagonal")
-    found = run(mode, *(solve(a, b, assume_a=kind) for kind in kinds for a, b, _ in cases))
-    assert [x.shape for x in found] == [shape for _, _, shape in cases] * len(kinds)
-    assert found[-1] == [0.5]
+    solutions = run(mode, *(solve(a, b, assume_a=kind) for kind in kinds for a, b, _ in cases))
+    assert [x.shape for x in solutions] == [shape for _, _, shape in cases] * len(kinds)
+    assert solutions[-1] == [0.5]
 
 
 def test_wrong_arguments_are_refused_by_name() -> None:
@@ -185,8 +185,8 @@ def graded(n: int) -> np.ndarray:
 def test_errors_of_ill_conditioned_systems_stay_within_their_condition(mode: str) -> None:
     near = np.ones((4, 4)) + 1e-9 * np.diag([1.0, 2.0, 3.0, 4.0])
     cases = [(a, kind) for a in (linalg.hilbert(6), graded(5), near) for kind in ("gen", "sym", "pos")]
-    found = run(mode, *(solve(a, np.arange(1.0, len(a) + 1), assume_a=kind) for a, kind in cases))
-    for (a, _), x in zip(cases, found, strict=True):
+    solutions = run(mode, *(solve(a, np.arange(1.0, len(a) + 1), assume_a=kind) for a, kind in cases))
+    for (a, _), x in zip(cases, solutions, strict=True):
         with mpmath.workdps(60):
             right = mpmath.matrix(list(range(1, len(a) + 1)))
             exact = np.array(mpmath.lu_solve(mpmath.matrix(a.tolist()), right).tolist(), float)[:, 0]

@@ -18,7 +18,7 @@ def normal(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "arguments"),
     [
         ("block_diag", ([[1, 2], [3, 4]], 5, [6.0, 7.0], np.zeros((2, 0)))),
         ("block_diag", (normal(2, 1, 2), normal(3, 1, 2, 2))),
@@ -48,16 +48,16 @@ def normal(*shape: int) -> Any:
         ("pascal", (5,)),
     ],
 )
-def test_values_and_dtypes_are_those_of_scipy(name: str, given: tuple[Any, ...]) -> None:
-    expected = getattr(scipy_linalg, name)(*given)
-    made = getattr(linalg, name)(*given)
-    assert made.dtype == expected.dtype
-    assert made.type.shape == expected.shape
-    np.testing.assert_allclose(made.eval(), expected, rtol=1e-12, atol=1e-300)
-    arrays = [x for x in given if isinstance(x, np.ndarray)]
+def test_values_and_dtypes_are_those_of_scipy(name: str, arguments: tuple[Any, ...]) -> None:
+    expected = getattr(scipy_linalg, name)(*arguments)
+    matrix = getattr(linalg, name)(*arguments)
+    assert matrix.dtype == expected.dtype
+    assert matrix.type.shape == expected.shape
+    np.testing.assert_allclose(matrix.eval(), expected, rtol=1e-12, atol=1e-300)
+    arrays = [x for x in arguments if isinstance(x, np.ndarray)]
     inputs = [tt.tensor(dtype=x.dtype, shape=(None,) * x.ndim) for x in arrays]
     waiting = iter(inputs)
-    again = getattr(linalg, name)(*(next(waiting) if isinstance(x, np.ndarray) else x for x in given))
+    again = getattr(linalg, name)(*(next(waiting) if isinstance(x, np.ndarray) else x for x in arguments))
     np.testing.assert_allclose(function(inputs, again, mode="VM")(*arrays), expected, rtol=1e-12, atol=1e-300)
 
 

@@ -153,9 +153,9 @@ def test_bases_have_as_many_vectors_as_the_rank_leaves(name: str) -> None:
         x = tt.matrix(dtype=a.dtype)
         expected = getattr(scipy.linalg, name)(a)
         for mode in ("VM", "C"):
-            found = function([x], getattr(linalg, name)(x), mode=mode)(a)
-            assert found.shape == expected.shape
-            np.testing.assert_allclose(found @ adjoint(found), expected @ adjoint(expected), atol=1e-12)
+            basis = function([x], getattr(linalg, name)(x), mode=mode)(a)
+            assert basis.shape == expected.shape
+            np.testing.assert_allclose(basis @ adjoint(basis), expected @ adjoint(expected), atol=1e-12)
     with pytest.raises(ShapeError, match="one matrix"):
         getattr(linalg, name)(tt.tensor3())
 
@@ -163,8 +163,8 @@ def test_bases_have_as_many_vectors_as_the_rank_leaves(name: str) -> None:
 def test_angles_between_subspaces_are_scipys_small_ones_too() -> None:
     a, x, y = drawn((5, 2)), tt.matrix(), tt.matrix()
     for b in (drawn((5, 3)), a + 1e-9 * drawn((5, 2)), drawn((5, 1))):
-        found = linalg.subspace_angles(x, y).eval({x: a, y: b})
-        np.testing.assert_allclose(found, scipy.linalg.subspace_angles(a, b), rtol=1e-5, atol=1e-14)
+        angles = linalg.subspace_angles(x, y).eval({x: a, y: b})
+        np.testing.assert_allclose(angles, scipy.linalg.subspace_angles(a, b), rtol=1e-5, atol=1e-14)
     with pytest.raises(ShapeError, match="same number of rows"):
         linalg.subspace_angles(np.eye(3), np.eye(2))
 
@@ -176,5 +176,5 @@ def test_singular_values_of_ill_conditioned_matrices_are_as_exact_as_the_largest
     for a in (scipy.linalg.hilbert(12), graded):
         with mpmath.workdps(60):
             exact = np.array([float(s) for s in mpmath.svd_r(mpmath.matrix(a.tolist()), compute_uv=False)])
-        (found,) = run(mode, linalg.svdvals(a))
-        assert np.abs(found - exact).max() < 8 * np.finfo("float64").eps * exact[0]
+        (singular_values,) = run(mode, linalg.svdvals(a))
+        assert np.abs(singular_values - exact).max() < 8 * np.finfo("float64").eps * exact[0]

@@ -30,9 +30,9 @@ def test_all_ways_of_solving_are_those_of_scipy(dtype: str) -> None:
     b = rng.normal(size=(4, 2)).astype(dtype)
     ways = list(product((0, 1, 2, "N", "T", "C"), (False, True), (False, True), (b, b[:, 0], b[:, :0])))
     expected = [scipy_linalg.solve_triangular(a, y, *way) for *way, y in ways]
-    for found, wanted in zip(run("VM", *(solve_triangular(a, y, *way) for *way, y in ways)), expected, strict=True):
-        assert found.dtype == wanted.dtype
-        np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype == "float32" else 1e-11)
+    for solution, wanted in zip(run("VM", *(solve_triangular(a, y, *way) for *way, y in ways)), expected, strict=True):
+        assert solution.dtype == wanted.dtype
+        np.testing.assert_allclose(solution, wanted, rtol=1e-4 if dtype == "float32" else 1e-11)
 
 
 @pytest.mark.parametrize("mode", FEW)
@@ -58,9 +58,9 @@ def test_what_is_not_read_may_be_anything(mode: str) -> None:
     below = a + np.tril(np.full((3, 3), np.nan), -1)
     unit = below.copy()
     np.fill_diagonal(unit, [0.0, np.nan, np.inf])
-    found, found_unit = run(mode, solve_triangular(below, a), solve_triangular(unit, a, unit_diagonal=True))
-    np.testing.assert_allclose(found, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(found_unit, scipy_linalg.solve_triangular(a, a, unit_diagonal=True), rtol=1e-11)
+    solution, unit_solution = run(mode, solve_triangular(below, a), solve_triangular(unit, a, unit_diagonal=True))
+    np.testing.assert_allclose(solution, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(unit_solution, scipy_linalg.solve_triangular(a, a, unit_diagonal=True), rtol=1e-11)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -79,8 +79,8 @@ def test_no_gradient_flows_to_what_is_not_read() -> None:
     slopes = [
         tt.grad(tt.sum(solve_triangular(a, np.ones(3), lower=lower, unit_diagonal=unit)), a) for lower, unit in ways
     ]
-    found = function([a], slopes, mode="VM")(rng.normal(size=(3, 3)) + 2)
-    for (lower, unit), slope in zip(ways, found, strict=True):
+    gradients = function([a], slopes, mode="VM")(rng.normal(size=(3, 3)) + 2)
+    for (lower, unit), slope in zip(ways, gradients, strict=True):
         read = np.tri(3, k=-int(unit), dtype=bool)
         np.testing.assert_array_equal(slope != 0, read if lower else read.T)
 
@@ -97,8 +97,8 @@ def test_errors_of_ill_conditioned_systems_stay_within_bounds(name: str, bound: 
     with mpmath.workdps(60):
         exact = np.array(mpmath.lu_solve(mpmath.matrix(a.tolist()), mpmath.matrix(b.tolist())).tolist(), float)[:, 0]
     for mode in ("VM", "C"):
-        (found,) = run(mode, solve_triangular(a, b))
-        assert np.abs(found - exact).max() / np.abs(exact).max() <= bound
+        (solution,) = run(mode, solve_triangular(a, b))
+        assert np.abs(solution - exact).max() / np.abs(exact).max() <= bound
 
 
 def test_wrong_arguments_are_refused_by_name() -> None:

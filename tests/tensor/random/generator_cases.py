@@ -126,27 +126,27 @@ class Draw(NamedTuple):
             np.broadcast_to(p, (*size, *np.shape(p)[np.ndim(p) - rank :]))
             for p, rank in zip(self.parameters, ranks, strict=True)
         ]
-        made = np.zeros((*size, np.shape(self.parameters[ranks.index(1)])[-1]), self.dtype)
+        draws = np.zeros((*size, np.shape(self.parameters[ranks.index(1)])[-1]), self.dtype)
         for at in np.ndindex(*size):
-            made[at] = method(*(p[at] for p in whole))
-        return made
+            draws[at] = method(*(p[at] for p in whole))
+        return draws
 
 
 def ranks_of(name: str) -> list[int]:
     """Return the ranks of the parameters of one draw."""
-    given = GENERATOR_SAMPLERS[name][0].partition("->")[0]
-    return [int(core != "()") for core in re.findall(r"\(\w*\)", given)]
+    input_part = GENERATOR_SAMPLERS[name][0].partition("->")[0]
+    return [int(core != "()") for core in re.findall(r"\(\w*\)", input_part)]
 
 
 def all_draws() -> list[Draw]:
     """Return every sampler with every choice of parameters."""
-    made = []
+    draws = []
     for name, choices in CASES.items():
         for dtype in GENERATOR_SAMPLERS[name][1]:
             for parameters in choices:
                 draw = Draw(name, dtype, parameters, 2)
-                made += [draw, draw._replace(ndim=0), draw._replace(ndim=1)] if draw.is_free else [draw]
-    return made
+                draws += [draw, draw._replace(ndim=0), draw._replace(ndim=1)] if draw.is_free else [draw]
+    return draws
 
 
 class Chain:
@@ -170,9 +170,11 @@ class Chain:
             values = draw.values()
             parameters: list[Any] = [tt.tensor(shape=(None,) * v.ndim, dtype=v.dtype.name) for v in values]
             size = lengths[: draw.ndim] if draw.is_free else [tt.constant(n) for n in (3, 4)]
-            words, made = GeneratorDraws(draw.name, draw.dtype, draw.ndim)(words, *size, *parameters, return_list=True)
+            words, variable = GeneratorDraws(draw.name, draw.dtype, draw.ndim)(
+                words, *size, *parameters, return_list=True
+            )
             self.inputs += parameters
-            drawn.append(made)
+            drawn.append(variable)
         self.outputs: list[Any] = [words, *drawn]
 
     def compare(
@@ -188,9 +190,9 @@ class Chain:
         words = words_of(rng)
         for size in lengths:
             numbers = [np.array(n) for n in size]
-            words, *found = program(words, *numbers, *(v for draw in self.draws for v in draw.values()))
-            for draw, made in zip(self.draws, found, strict=True):
+            words, *drawn = program(words, *numbers, *(v for draw in self.draws for v in draw.values()))
+            for draw, values in zip(self.draws, drawn, strict=True):
                 expected = draw.by_numpy(rng, draw.size(size))
-                assert made.dtype == expected.dtype == draw.dtype
-                np.testing.assert_array_equal(made, expected, err_msg=f"{draw} {kind}", strict=True)
+                assert values.dtype == expected.dtype == draw.dtype
+                np.testing.assert_array_equal(values, expected, err_msg=f"{draw} {kind}", strict=True)
             np.testing.assert_array_equal(words, words_of(rng))

@@ -40,16 +40,18 @@ def portable_samples(names: Sequence[str] | None = None) -> PortableSamples:
     for name, dtypes in tt.PortableDraws.known().items():
         for dtype in dtypes if names is None or name in names else ():
             op = tt.PortableDraws(name, dtype, 2)
-            given = zip(_PARAMETERS.get(name, ()), op.parameter_dtypes, strict=True)
-            outputs.append(op(state, n, tt.constant(5), *(tt.constant(np.array(p, kind)) for p, kind in given)))
+            values_and_dtypes = zip(_PARAMETERS.get(name, ()), op.parameter_dtypes, strict=True)
+            outputs.append(
+                op(state, n, tt.constant(5), *(tt.constant(np.array(p, kind)) for p, kind in values_and_dtypes))
+            )
             labels.append(f"{name} {dtype}")
     # The position wraps around within the draws.
     return PortableSamples(labels, [state, n], outputs, [np.array([-7, 2**32 - 1, -20]), np.array(40)])
 
 
-def assert_same_draws(samples: PortableSamples, found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> None:
+def assert_same_draws(samples: PortableSamples, draws: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> None:
     """Check integers to the bit, and floats up to the last digits."""
-    for name, draw, expected in zip(samples.names, found, wanted, strict=True):
+    for name, draw, expected in zip(samples.names, draws, wanted, strict=True):
         assert draw.dtype == expected.dtype, name
         tolerance = 0 if draw.dtype.kind in "iu" else 2e-6 if draw.dtype == "float32" else 1e-12
         np.testing.assert_allclose(draw, expected, tolerance, tolerance, err_msg=name)

@@ -65,8 +65,8 @@ def pairs(u: np.ndarray) -> float:
 def serial_correlation(u: np.ndarray) -> float:
     """The worst of the correlations at lags 1 to 64, against their normal limit."""
     z = (u - 0.5) * np.sqrt(12.0)
-    found = [z[lag:] @ z[:-lag] / np.sqrt(len(z) - lag) for lag in range(1, 65)]
-    return float(1 - (1 - 2 * stats.norm.sf(np.abs(found).max())) ** 64)
+    correlations = [z[lag:] @ z[:-lag] / np.sqrt(len(z) - lag) for lag in range(1, 65)]
+    return float(1 - (1 - 2 * stats.norm.sf(np.abs(correlations).max())) ** 64)
 
 
 def runs(u: np.ndarray) -> float:
@@ -82,8 +82,8 @@ def ups_and_downs(u: np.ndarray) -> float:
     """The number of runs up and down."""
     signs = np.diff(u) > 0
     n = len(u)
-    found = 1 + np.count_nonzero(signs[1:] != signs[:-1])
-    return float(2 * stats.norm.sf(abs(found - (2 * n - 1) / 3) / np.sqrt((16 * n - 29) / 90)))
+    runs = 1 + np.count_nonzero(signs[1:] != signs[:-1])
+    return float(2 * stats.norm.sf(abs(runs - (2 * n - 1) / 3) / np.sqrt((16 * n - 29) / 90)))
 
 
 def birthday_spacings(u: np.ndarray) -> float:
@@ -108,8 +108,8 @@ TESTS = [equidistribution, pairs, serial_correlation, runs, ups_and_downs, birth
 @pytest.mark.parametrize("source", SOURCES, ids=lambda f: f.__name__)
 def test_numbers_pass_the_battery(source: Source) -> None:
     u = source(PortableGenerator(20_261_122))
-    found = {test.__name__: test(u) for test in TESTS}
-    assert all(LEAST < p <= 1 for p in found.values()), found
+    p_values = {test.__name__: test(u) for test in TESTS}
+    assert all(LEAST < p <= 1 for p in p_values.values()), p_values
 
 
 def test_spawned_streams_do_not_meet() -> None:

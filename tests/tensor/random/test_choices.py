@@ -50,8 +50,8 @@ def test_draws_go_on_from_the_generator_that_was_chosen_beside_a_number(kind: st
         if flag:
             numbers.normal(size=3)
         expected = numbers.normal(size=3)
-        found, count = f(flag)
-        np.testing.assert_allclose(found, expected, rtol=1e-14)
+        draw, count = f(flag)
+        np.testing.assert_allclose(draw, expected, rtol=1e-14)
         assert count == (numbers.integers(0, 100, size=3).sum() if flag else -1)
 
 

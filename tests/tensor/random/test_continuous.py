@@ -20,10 +20,10 @@ def test_gamma_takes_a_rate_or_a_scale() -> None:
     assert by_rate.eval() == by_scale.eval() == np.random.default_rng(1).gamma(2.5, 0.25)
 
 
-@pytest.mark.parametrize("given", [{}, {"rate": 1.0, "scale": 1.0}])
-def test_gamma_refuses_both_of_rate_and_scale_and_neither(given: dict[str, float]) -> None:
+@pytest.mark.parametrize("parameters", [{}, {"rate": 1.0, "scale": 1.0}])
+def test_gamma_refuses_both_of_rate_and_scale_and_neither(parameters: dict[str, float]) -> None:
     with pytest.raises(ArgumentError, match="either rate or scale"):
-        tr.gamma(2.5, **given)
+        tr.gamma(2.5, **parameters)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_gamma_refuses_both_of_rate_and_scale_and_neither(given: dict[str, float
 def test_functions_of_fewer_parameters_draw_what_numpys_methods_do(
     draw: Callable[..., Any], wanted: Callable[[np.random.Generator], np.ndarray]
 ) -> None:
-    following, made = draw(size=(5,), rng=tr.shared_rng(seed=3), return_next_rng=True)
+    following, drawn = draw(size=(5,), rng=tr.shared_rng(seed=3), return_next_rng=True)
     assert following.type == tr.random_generator_type
-    np.testing.assert_array_equal(made.eval(), wanted(np.random.default_rng(3)))
+    np.testing.assert_array_equal(drawn.eval(), wanted(np.random.default_rng(3)))
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,23 @@ def test_distributions_draw_with_a_generator_of_numpys_and_arrays() -> None:
 
 
 def test_small_integers_as_parameters_mean_what_floats_do() -> None:
-    for op, given in (
+    for op, parameters in (
         (tr.loguniform, (1, 100)),
         (tr.truncexpon, (200,)),
         (tr.skewnorm, (100,)),
         (tr.truncnorm, (1, 3)),
     ):
         draws = [
-            op(*(tt.constant(v, dtype=dtype) for v in given), size=5, rng=tr.shared_rng(seed=1))
+            op(*(tt.constant(v, dtype=dtype) for v in parameters), size=5, rng=tr.shared_rng(seed=1))
             for dtype in ("uint8", "float64")
         ]
         np.testing.assert_array_equal(*function([], draws, mode="VM")())
 
 
 def test_small_integers_do_not_wrap_around_in_portable_draws() -> None:
-    for op, given in ((tr.uniform, (-100, 100)), (tr.triangular, (-100, 0, 100)), (tr.wald, (100, 100))):
+    for op, parameters in ((tr.uniform, (-100, 100)), (tr.triangular, (-100, 0, 100)), (tr.wald, (100, 100))):
         draws = [
-            op(*(tt.constant(v, dtype=dtype) for v in given), size=3, rng=tr.shared_rng(tr.PortableGenerator(1)))
+            op(*(tt.constant(v, dtype=dtype) for v in parameters), size=3, rng=tr.shared_rng(tr.PortableGenerator(1)))
             for dtype in ("int8", "float64")
         ]
         np.testing.assert_array_equal(*function([], draws, mode="VM")())
@@ -109,9 +109,9 @@ def test_a_normal_number_can_be_cut_off_far_out() -> None:
         assert stats.kstest(z, lambda x, t=tail: -np.expm1(special.log_ndtr(-x) - special.log_ndtr(-t))).pvalue > 1e-4
 
 
-@pytest.mark.parametrize(("name", "given"), [("noncentral_chisquare", (3.0, 2.0)), ("noncentral_f", (3.0, 5.0, 2.0))])
-def test_derivatives_that_are_not_known_are_refused_by_name(name: str, given: tuple[float, ...]) -> None:
-    parameters = [tt.dscalar() for _ in given]
+@pytest.mark.parametrize(("name", "values"), [("noncentral_chisquare", (3.0, 2.0)), ("noncentral_f", (3.0, 5.0, 2.0))])
+def test_derivatives_that_are_not_known_are_refused_by_name(name: str, values: tuple[float, ...]) -> None:
+    parameters = [tt.dscalar() for _ in values]
     with pytest.raises(NullTypeGradError, match=f"a draw of {name} has no derivative"):
         tt.grad(getattr(tr, name)(*parameters), parameters)
 
@@ -136,8 +136,8 @@ IMPLICIT: list[tuple[Callable[..., Any], tuple[float, ...], float]] = [
 
 
 def test_implicit_derivatives_hold_in_the_tails_and_for_extreme_shapes() -> None:
-    found = function([], [derivative(*map(tt.shared, given)) for derivative, given, _ in IMPLICIT], mode="VM")()
-    np.testing.assert_allclose(found, [wanted for *_, wanted in IMPLICIT], rtol=1e-9)
+    slopes = function([], [derivative(*map(tt.shared, values)) for derivative, values, _ in IMPLICIT], mode="VM")()
+    np.testing.assert_allclose(slopes, [wanted for *_, wanted in IMPLICIT], rtol=1e-9)
 
 
 # The mean of the cosine for a concentration of 2.
@@ -156,22 +156,22 @@ MEANS: list[tuple[Any, tuple[float, ...], int, Callable[[Any], Any], float]] = [
 def test_means_of_derivatives_are_derivatives_of_means() -> None:
     count = 20_000
     terms = []
-    for op, given, k, of, _ in MEANS:
-        parameters = [tt.shared(np.full(count, value)) for value in given]
+    for op, values, k, of, _ in MEANS:
+        parameters = [tt.shared(np.full(count, value)) for value in values]
         terms.append(tt.grad(of(op(*parameters, rng=tr.shared_rng(seed=4))).sum(), parameters[k]))
-    for found, (op, *_, wanted) in zip(function([], terms, mode="VM")(), MEANS, strict=True):
+    for gradient, (op, *_, wanted) in zip(function([], terms, mode="VM")(), MEANS, strict=True):
         # Five standard errors.
-        assert abs(found.mean() - wanted) < 5 * found.std() / np.sqrt(count), op
+        assert abs(gradient.mean() - wanted) < 5 * gradient.std() / np.sqrt(count), op
 
 
 def test_derivatives_keep_the_dtype_of_parameters() -> None:
-    for op, given in (
+    for op, values in (
         (tr._gamma, (2.5, 1.0)),
         (tr.beta, (2.5, 1.0)),
         (tr.t, (2.5, 1.0, 2.0)),
         (tr.vonmises, (0.5, 2.0)),
     ):
-        parameters = [tt.shared(np.float32(value)) for value in given]
+        parameters = [tt.shared(np.float32(value)) for value in values]
         slopes = tt.grad(op(*parameters, size=3, rng=tr.shared_rng(seed=1), dtype="float32").sum(), parameters)
-        assert [s.dtype for s in slopes] == ["float32"] * len(given)
+        assert [s.dtype for s in slopes] == ["float32"] * len(values)
         assert np.isfinite(function([], slopes, mode="VM")()).all()

@@ -115,7 +115,7 @@ def test_a_gradient_that_the_user_gives_counts() -> None:
     source = shared_rng(seed=4)
     generator, a = source.type(), tt.dvector("a")
     draw = tt.cast(random.bernoulli(tt.sigmoid(a), rng=generator), "float64")
-    straight = OpFromGraph([generator, a], [draw], pullback=lambda *given: [None, given[-1][0]])
+    straight = OpFromGraph([generator, a], [draw], pullback=lambda *arguments: [None, arguments[-1][0]])
     slope = tt.grad((straight(source, V) * 2).sum(), V)
     np.testing.assert_array_equal(function([V], slope, mode="VM")(np.zeros(2)), [2.0, 2.0])
 
@@ -151,10 +151,10 @@ def test_draws_taken_as_constants_have_the_gradient_of_the_rest() -> None:
         tt.grad((S.bernoulli(tt.disconnected_grad(P)) * V).sum(), V),
         tt.pushforward(tt.disconnected_grad(d) * V, V, tt.ones_like(V)),
     ]
-    found = function([V], [*slopes, tt.grad(inside, V)], mode="VM")(np.array([40.0, -40.0]))
-    for values in found[:-1]:
+    gradients = function([V], [*slopes, tt.grad(inside, V)], mode="VM")(np.array([40.0, -40.0]))
+    for values in gradients[:-1]:
         np.testing.assert_array_equal(values, [1.0, 0.0])
-    np.testing.assert_array_equal(found[-1], [3.0, 0.0])
+    np.testing.assert_array_equal(gradients[-1], [3.0, 0.0])
 
 
 def test_draws_that_do_not_matter_or_do_not_follow_the_variable_are_fine() -> None:

@@ -18,13 +18,13 @@ from treadle.tensor.errors import ArgumentError, TensorTypeError
 
 @pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
 def test_shared_keeps_generators(make: Callable[[int], Any]) -> None:
-    given = make(3)
-    made = shared(given, "r")
-    assert isinstance(made, tr.RandomGeneratorSharedVariable)
-    assert made.name == "r"
-    assert made.get_value(borrow=True) is not given
-    assert shared(given, borrow=True).get_value(borrow=True) is given
-    assert made.type.values_eq(made.get_value(), given)
+    generator = make(3)
+    variable = shared(generator, "r")
+    assert isinstance(variable, tr.RandomGeneratorSharedVariable)
+    assert variable.name == "r"
+    assert variable.get_value(borrow=True) is not generator
+    assert shared(generator, borrow=True).get_value(borrow=True) is generator
+    assert variable.type.values_eq(variable.get_value(), generator)
 
 
 def test_a_legacy_random_state_is_refused() -> None:
@@ -57,12 +57,12 @@ def test_distributions_are_methods_that_return_the_next_generator_and_the_draw()
     r = tr.rng()
     next_rng, x = r.normal(1, 2, size=3)
     last, y = next_rng.uniform(size=2)
-    given, expected = np.random.default_rng(3), np.random.default_rng(3)
-    made, a, b = function([r], [last, x, y], mode="VM")(given)
+    generator, expected = np.random.default_rng(3), np.random.default_rng(3)
+    following, a, b = function([r], [last, x, y], mode="VM")(generator)
     np.testing.assert_array_equal(a, expected.normal(1, 2, size=3))
     np.testing.assert_array_equal(b, expected.uniform(size=2))
-    assert made.random() == expected.random()
-    assert given.random() == np.random.default_rng(3).random()
+    assert following.random() == expected.random()
+    assert generator.random() == np.random.default_rng(3).random()
 
 
 def test_generators_list_distributions_and_refuse_other_names() -> None:

@@ -25,8 +25,8 @@ def test_draws_have_derivatives_of_first_and_second_order() -> None:
     x = tr.normal(m, s, rng=stream())
     (by_m, by_s), forward = tt.grad(x.sum(), [m, s]), tt.Rop(x, s, tt.constant(1.0))
     second = tt.grad(tt.grad((x**2).sum(), s), s)
-    found = function([m, s], [by_m, by_s, forward, second], mode="VM")(np.ones(3), 2.0)
-    for value, expected in zip(found, [np.ones(3), Z.sum(), Z, 2 * (Z**2).sum()], strict=True):
+    derivatives = function([m, s], [by_m, by_s, forward, second], mode="VM")(np.ones(3), 2.0)
+    for value, expected in zip(derivatives, [np.ones(3), Z.sum(), Z, 2 * (Z**2).sum()], strict=True):
         np.testing.assert_allclose(value, expected)
 
 
@@ -35,9 +35,9 @@ def test_derivatives_follow_a_chain_of_draws_but_not_one_that_is_cut_off() -> No
     following, x = tr.normal(m, 2.0, rng=stream(), return_next_rng=True)
     y = tr.normal(x, 1.0, rng=following)
     whole, cut = tt.grad(x * y, m), tt.grad(tt.disconnected_grad(x) * m, m)
-    found = function([m], [whole, x + y, cut, x], mode="VM")(3.0)
-    assert found[0] == found[1]
-    assert found[2] == found[3]
+    slopes = function([m], [whole, x + y, cut, x], mode="VM")(3.0)
+    assert slopes[0] == slopes[1]
+    assert slopes[2] == slopes[3]
 
 
 @pytest.mark.parametrize("variable", [tr.rng("r"), tt.lscalar("n")])
@@ -68,8 +68,8 @@ def test_generators_are_chosen_and_replaced() -> None:
     assert [draw(1), draw(0)] == [np.random.default_rng(seed).normal() for seed in (5, 7)]
     x = tr.normal(rng=r)
     replaced = clone_replace(x, {r: stream()})
-    found = [replaced.eval(), x.eval({r: np.random.default_rng(5)}), function([], x, givens={r: stream()}, mode="VM")()]
-    assert found == [Z[0]] * 3
+    draws = [replaced.eval(), x.eval({r: np.random.default_rng(5)}), function([], x, givens={r: stream()}, mode="VM")()]
+    assert draws == [Z[0]] * 3
 
 
 @pytest.mark.parametrize("value", [np.random.default_rng(5), tr.PortableGenerator(5)], ids=["numpy", "portable"])

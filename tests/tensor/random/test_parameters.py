@@ -51,8 +51,10 @@ def test_lengths_of_draws_are_those_of_a_parameter() -> None:
     length: Any
     (length,) = tr.supp_shape_from_ref_param_shape(ndim_supp=1, dist_params=[x], ref_param_idx=0)
     assert static_lengths([length]) == (7,)
-    given = tr.supp_shape_from_ref_param_shape(ndim_supp=2, dist_params=[x], param_shapes=[(4, 5, 6)], ref_param_idx=0)
-    assert given == (5, 6)
+    lengths = tr.supp_shape_from_ref_param_shape(
+        ndim_supp=2, dist_params=[x], param_shapes=[(4, 5, 6)], ref_param_idx=0
+    )
+    assert lengths == (5, 6)
     with pytest.raises(ShapeError, match="rank 1 to 2"):
         tr.supp_shape_from_ref_param_shape(ndim_supp=3, dist_params=[x], ref_param_idx=0)
 

@@ -41,13 +41,13 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 @pytest.mark.parametrize("mode", ["VM", "C"])
 def test_all_are_those_of_numpys_generator(mode: str) -> None:
     shared = rng = tr.shared_rng(seed=5)
-    made = []
+    variables = []
     for name, args, options in CALLS:
         rng, draw = getattr(tr, name)(*args, **options, rng=rng, return_next_rng=True)
-        made.append(draw)
-    found = function([], made, updates={shared: rng}, mode=mode)()
+        variables.append(draw)
+    values = function([], variables, updates={shared: rng}, mode=mode)()
     theirs = np.random.default_rng(5)
-    for (name, args, options), draw, variable in zip(CALLS, found, made, strict=True):
+    for (name, args, options), draw, variable in zip(CALLS, values, variables, strict=True):
         wanted = np.asarray(getattr(theirs, name)(*args, **options))
         np.testing.assert_array_equal(draw, wanted, err_msg=f"{name} {options}")
         assert draw.dtype == wanted.dtype == variable.dtype
@@ -57,12 +57,12 @@ def test_all_are_those_of_numpys_generator(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["VM", "C"])
 def test_portable_ones_have_the_shapes_of_numpys(mode: str) -> None:
     rng = tr.shared_rng(tr.PortableGenerator(5))
-    made = []
+    variables = []
     for name, args, options in CALLS:
         rng, draw = getattr(tr, name)(*args, **options, rng=rng, return_next_rng=True)
-        made.append(draw)
+        variables.append(draw)
     theirs = np.random.default_rng(5)
-    for (name, args, options), draw in zip(CALLS, function([], made, mode=mode)(), strict=True):
+    for (name, args, options), draw in zip(CALLS, function([], variables, mode=mode)(), strict=True):
         wanted = np.asarray(getattr(theirs, name)(*args, **options))
         assert (draw.shape, draw.dtype) == (wanted.shape, wanted.dtype), f"{name} {options}"
         if name != "choice":
@@ -73,9 +73,9 @@ def test_portable_ones_have_the_shapes_of_numpys(mode: str) -> None:
 def test_choices_without_replacement_are_as_likely_as_numpys(kind: Any) -> None:
     draws = tr.ChoiceWithoutReplacement(signature="(),(a),(1)->(s0)", dtype="int64")
     a = tt.as_tensor_variable(np.full(6000, 4))
-    found = function([], draws(a, P, [2], rng=tr.shared_rng(kind(3))), mode="VM")()
-    assert np.all(found[:, 0] != found[:, 1])
-    pairs = np.bincount(4 * found[:, 0] + found[:, 1], minlength=16).reshape(4, 4) / 6000
+    pairs_drawn = function([], draws(a, P, [2], rng=tr.shared_rng(kind(3))), mode="VM")()
+    assert np.all(pairs_drawn[:, 0] != pairs_drawn[:, 1])
+    pairs = np.bincount(4 * pairs_drawn[:, 0] + pairs_drawn[:, 1], minlength=16).reshape(4, 4) / 6000
     wanted = P[:, None] * P / (1 - P[:, None]) * (1 - np.eye(4))
     assert np.abs(pairs - wanted).max() < 0.02
 
@@ -107,18 +107,18 @@ def test_what_has_no_elements_is_refused_when_the_graph_is_built() -> None:
 
 
 def test_batches_of_permutations_are_independent() -> None:
-    found = function([], tr.permutation(X3, size=(5,), rng=tr.shared_rng(seed=2)), mode="VM")()
+    permutations = function([], tr.permutation(X3, size=(5,), rng=tr.shared_rng(seed=2)), mode="VM")()
     theirs = np.random.default_rng(2)
-    np.testing.assert_array_equal(found, [theirs.permutation(X3) for _ in range(5)])
+    np.testing.assert_array_equal(permutations, [theirs.permutation(X3) for _ in range(5)])
 
 
 def test_portable_generators_have_the_methods() -> None:
     generator, theirs = tr.PortableGenerator(5), np.random.default_rng(5)
     for name, args, options in CALLS:
-        made, wanted = (np.asarray(getattr(g, name)(*args, **options)) for g in (generator, theirs))
-        assert (made.shape, made.dtype) == (wanted.shape, wanted.dtype), f"{name} {options}"
+        drawn, wanted = (np.asarray(getattr(g, name)(*args, **options)) for g in (generator, theirs))
+        assert (drawn.shape, drawn.dtype) == (wanted.shape, wanted.dtype), f"{name} {options}"
         if name != "choice":
-            np.testing.assert_array_equal(np.sort(made, None), np.sort(wanted, None))
+            np.testing.assert_array_equal(np.sort(drawn, None), np.sort(wanted, None))
     x = np.arange(50)
     generator.shuffle(x)
     assert not np.array_equal(x, np.arange(50))

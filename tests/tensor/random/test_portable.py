@@ -87,19 +87,19 @@ def test_children_are_uncorrelated() -> None:
 
 def test_threads_draw_no_number_twice() -> None:
     rng = PortableGenerator(3)
-    found: list[np.ndarray] = []
+    drawn: list[np.ndarray] = []
     start = threading.Barrier(8)
 
     def work() -> None:
         start.wait()
-        found.extend(rng.integers(-(2**63), 2**63 - 1, 10) for _ in range(50))
+        drawn.extend(rng.integers(-(2**63), 2**63 - 1, 10) for _ in range(50))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert np.unique(np.concatenate(found)).size == 8 * 50 * 10
+    assert np.unique(np.concatenate(drawn)).size == 8 * 50 * 10
     assert rng.state[2] == 8 * 50 * 10
 
 
@@ -145,10 +145,10 @@ def test_integers_have_limits_of_every_dtype() -> None:
     rng = PortableGenerator(3)
     for dtype in ("int8", "uint8", "int32", "uint32", "int64", "uint64"):
         limits = np.iinfo(dtype)
-        found = rng.integers(limits.min, limits.max, 400, dtype=dtype, endpoint=True)
-        assert found.dtype == dtype
-        assert found.min() < limits.min // 2 + 10 + limits.max // 20
-        assert found.max() > limits.max // 10 * 9
+        drawn = rng.integers(limits.min, limits.max, 400, dtype=dtype, endpoint=True)
+        assert drawn.dtype == dtype
+        assert drawn.min() < limits.min // 2 + 10 + limits.max // 20
+        assert drawn.max() > limits.max // 10 * 9
     assert rng.integers(0, 2, 50, dtype=bool).dtype == bool
 
 
@@ -178,9 +178,9 @@ def test_all_orders_are_equally_likely() -> None:
 
 def test_choices_follow_the_weights() -> None:
     rng = PortableGenerator(3)
-    found = np.bincount(rng.choice(3, 8000, p=[0.5, 0.0, 0.5]), minlength=3)
-    assert found[1] == 0
-    assert abs(found[0] - 4000) < 250
+    counts = np.bincount(rng.choice(3, 8000, p=[0.5, 0.0, 0.5]), minlength=3)
+    assert counts[1] == 0
+    assert abs(counts[0] - 4000) < 250
     first = [rng.choice(["a", "b", "c"], 2, replace=False, p=[0.7, 0.2, 0.1])[0] for _ in range(500)]
     assert abs(first.count("a") - 350) < 50
     assert rng.choice(np.eye(3), 2, axis=1).shape == (3, 2)
@@ -194,15 +194,15 @@ def test_bytes_are_as_many_as_asked_for() -> None:
 @pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
 def test_multivariate_normals_have_their_covariances(method: str) -> None:
     cov = np.array([[2.0, 0.6], [0.6, 0.5]])
-    found = PortableGenerator(3).multivariate_normal([1.0, -1.0], cov, 20_000, method=method)
-    np.testing.assert_allclose(found.mean(0), [1.0, -1.0], atol=0.04)
-    np.testing.assert_allclose(np.cov(found.T), cov, atol=0.06)
+    vectors = PortableGenerator(3).multivariate_normal([1.0, -1.0], cov, 20_000, method=method)
+    np.testing.assert_allclose(vectors.mean(0), [1.0, -1.0], atol=0.04)
+    np.testing.assert_allclose(np.cov(vectors.T), cov, atol=0.06)
 
 
 def test_beta_draws_of_tiny_shapes_are_numbers() -> None:
-    found = PortableGenerator(3).beta(1e-300, 1e-300, 1000)
-    assert set(np.unique(found)) == {0.0, 1.0}
-    assert abs(found.mean() - 0.5) < 0.06
+    drawn = PortableGenerator(3).beta(1e-300, 1e-300, 1000)
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    assert abs(drawn.mean() - 0.5) < 0.06
 
 
 @pytest.mark.parametrize("size", [-1, (2, -1), (1,), (2,), ()])

@@ -32,8 +32,8 @@ def is_draw(var: Any) -> bool:
 
 def rounded(out: Any) -> np.ndarray:
     """Return the values of a graph, whose draws lie close to multiples of a million."""
-    found: np.ndarray = 1e6 * np.round(function([], out, mode="VM")() / 1e6)
-    return found
+    values: np.ndarray = 1e6 * np.round(function([], out, mode="VM")() / 1e6)
+    return values
 
 
 def draw(*parameters: Any, size: Any = None) -> Any:
@@ -78,24 +78,24 @@ def test_index_into_single_draws_stays() -> None:
 def test_order_of_dimensions_is_moved_to_the_parameters(size: Any) -> None:
     x = draw(CENTRES, np.ones(4), size=size)
     for out, expected in ((x.T, CENTRES.T), (x[:, None], CENTRES[:, None])):
-        made = lifted(out, local_dimshuffle_rv_lift)
-        assert is_draw(made)
-        np.testing.assert_array_equal(rounded(made), expected)
+        rewritten = lifted(out, local_dimshuffle_rv_lift)
+        assert is_draw(rewritten)
+        np.testing.assert_array_equal(rounded(rewritten), expected)
 
 
 def test_dimensions_of_single_draws_keep_their_places() -> None:
     x = tr.multivariate_normal(np.zeros((3, 2)), np.eye(2), rng=tr.shared_rng(seed=3))
     assert not is_draw(lifted(x.T, local_dimshuffle_rv_lift))
-    made = lifted(x[None], local_dimshuffle_rv_lift)
-    assert is_draw(made)
-    assert made.eval().shape == (1, 3, 2)
+    rewritten = lifted(x[None], local_dimshuffle_rv_lift)
+    assert is_draw(rewritten)
+    assert rewritten.eval().shape == (1, 3, 2)
 
 
 def test_size_is_moved_to_the_parameters() -> None:
-    made = lifted(draw(CENTRES[0], 1.0, size=(3, 4)), local_rv_size_lift)
-    assert is_draw(made)
-    assert isinstance(made.owner.inputs[1].type, tt.NoneTypeT)
-    np.testing.assert_array_equal(rounded(made), np.broadcast_to(CENTRES[0], (3, 4)))
+    rewritten = lifted(draw(CENTRES[0], 1.0, size=(3, 4)), local_rv_size_lift)
+    assert is_draw(rewritten)
+    assert isinstance(rewritten.owner.inputs[1].type, tt.NoneTypeT)
+    np.testing.assert_array_equal(rounded(rewritten), np.broadcast_to(CENTRES[0], (3, 4)))
 
 
 def test_draw_that_is_used_otherwise_stays_and_the_next_generator_follows_what_is_drawn() -> None:

@@ -23,16 +23,18 @@ STATE = State(0x9E3779B97F4A7C15, 77, 5)
 
 def draws(name: str, *parameters: Any, n: int = COUNT, dtype: str = "", state: State = STATE) -> np.ndarray:
     sampler = SAMPLERS[name]
-    given = [np.broadcast_to(np.asarray(p, kind), (n,)) for p, kind in zip(parameters, sampler.parameters, strict=True)]
-    return sampler.reference(state, n, dtype or sampler.dtypes[0], *given)
+    arrays = [
+        np.broadcast_to(np.asarray(p, kind), (n,)) for p, kind in zip(parameters, sampler.parameters, strict=True)
+    ]
+    return sampler.reference(state, n, dtype or sampler.dtypes[0], *arrays)
 
 
-def fit(found: np.ndarray, wanted: Any) -> float:
+def fit(drawn: np.ndarray, wanted: Any) -> float:
     """Return the p-value of a Kolmogorov-Smirnov test; integers are spread evenly over the steps of the cdf."""
-    if found.dtype.kind == "f":
-        return float(stats.kstest(found, wanted.cdf).pvalue)
-    spread = np.random.default_rng(0).random(found.size)
-    return float(stats.kstest(wanted.cdf(found - 1) + spread * wanted.pmf(found), "uniform").pvalue)
+    if drawn.dtype.kind == "f":
+        return float(stats.kstest(drawn, wanted.cdf).pvalue)
+    spread = np.random.default_rng(0).random(drawn.size)
+    return float(stats.kstest(wanted.cdf(drawn - 1) + spread * wanted.pmf(drawn), "uniform").pvalue)
 
 
 # From Random123's file of known answers.
@@ -45,9 +47,9 @@ KNOWN = [
 
 @pytest.mark.parametrize(("counter", "key", "wanted"), KNOWN)
 def test_philox_gives_the_known_answers(counter: str, key: str, wanted: str) -> None:
-    given = [np.uint64(int(counter[k : k + 8], 16)) for k in range(0, 32, 8)]
+    words = [np.uint64(int(counter[k : k + 8], 16)) for k in range(0, 32, 8)]
     low, high = (np.uint64(int(key[k : k + 8], 16)) for k in (0, 8))
-    assert "".join(f"{int(word):08x}" for word in philox(given, (low, high))) == wanted
+    assert "".join(f"{int(word):08x}" for word in philox(words, (low, high))) == wanted
 
 
 FITS: list[tuple[str, tuple[Any, ...], Any]] = [
@@ -78,17 +80,17 @@ def test_zipf_draws_fit_the_distribution() -> None:
     for a in (1.5, 2.0, 4.0):
         k = np.arange(1, 12)
         wanted = COUNT * k**-a / special.zeta(a)
-        found = np.bincount(np.minimum(draws("zipf", a), 12), minlength=13)[1:12]
-        both = [np.append(x, COUNT - x.sum()) for x in (found, wanted)]
+        counts = np.bincount(np.minimum(draws("zipf", a), 12), minlength=13)[1:12]
+        both = [np.append(x, COUNT - x.sum()) for x in (counts, wanted)]
         assert stats.chisquare(*both).pvalue > LEAST
 
 
 def test_huge_means_have_the_right_spread() -> None:
     for mean in (1e15, 9.2e18):
-        found = (draws("poisson", mean).astype("float64") - mean) / np.sqrt(mean)
-        assert fit(found, stats.norm()) > LEAST
-    found = (draws("binomial", 2**62, 0.3).astype("float64") - 0.3 * 2**62) / np.sqrt(0.21 * 2**62)
-    assert fit(found, stats.norm()) > LEAST
+        standardized = (draws("poisson", mean).astype("float64") - mean) / np.sqrt(mean)
+        assert fit(standardized, stats.norm()) > LEAST
+    standardized = (draws("binomial", 2**62, 0.3).astype("float64") - 0.3 * 2**62) / np.sqrt(0.21 * 2**62)
+    assert fit(standardized, stats.norm()) > LEAST
 
 
 def test_limits_of_parameters_have_their_limits_as_draws() -> None:
@@ -111,8 +113,8 @@ def test_limits_of_parameters_have_their_limits_as_draws() -> None:
 
 
 def test_integers_reach_the_whole_range_of_int64() -> None:
-    found = draws("integers", -(2**63), -(2**63)).astype("float64")
-    assert fit(found, stats.uniform(-(2.0**63), 2.0**64)) > LEAST
+    drawn = draws("integers", -(2**63), -(2**63)).astype("float64")
+    assert fit(drawn, stats.uniform(-(2.0**63), 2.0**64)) > LEAST
 
 
 def test_the_logarithm_of_a_gamma_draw_is_that_of_the_same_draw() -> None:
@@ -140,9 +142,11 @@ def test_positions_wrap_around() -> None:
 
 
 def test_searches_end_where_probabilities_are_negligible() -> None:
-    found = search(np.array([0.0, 1 - 2.0**-53, 1.0]), np.full(3, np.exp(-1e-5)), lambda k: np.full(3, 1e-5 / (k + 1)))
-    assert found[0] == 0
-    assert (found[1:] < 6).all()
+    positions = search(
+        np.array([0.0, 1 - 2.0**-53, 1.0]), np.full(3, np.exp(-1e-5)), lambda k: np.full(3, 1e-5 / (k + 1))
+    )
+    assert positions[0] == 0
+    assert (positions[1:] < 6).all()
 
 
 def test_what_stirlings_formula_lacks_is_known_to_twelve_digits() -> None:
@@ -177,17 +181,17 @@ GIVEN: dict[str, list[tuple[Any, ...]]] = {
 def test_compiled_draws_are_those_of_the_definition(mode: str) -> None:
     # No constants: draws from these are computed when the graph is rewritten.
     state = shared(np.array([*PortableGenerator(5).state[:2], -3]), shape=(3,))
-    made = []
+    variables = []
     for name, sampler in SAMPLERS.items():
         for dtype in sampler.dtypes:
-            for given in GIVEN.get(name, [()]):
-                alike = all(np.ndim(p) == 0 for p in given)
-                typed = [shared(np.asarray(p, kind)) for p, kind in zip(given, sampler.parameters, strict=True)]
+            for parameters in GIVEN.get(name, [()]):
+                alike = all(np.ndim(p) == 0 for p in parameters)
+                typed = [shared(np.asarray(p, kind)) for p, kind in zip(parameters, sampler.parameters, strict=True)]
                 for shape in [(2, 3), (3, 501), ()] if alike else [(2, 3)]:
                     lengths = [constant(n, dtype="int64") for n in shape]
-                    made.append(PortableDraws(name, dtype, len(shape))(state, *lengths, *typed))
-    wanted = function([], made, mode="VM")()
-    for x, y in zip(wanted, function([], made, mode=mode)(), strict=True):
+                    variables.append(PortableDraws(name, dtype, len(shape))(state, *lengths, *typed))
+    wanted = function([], variables, mode="VM")()
+    for x, y in zip(wanted, function([], variables, mode=mode)(), strict=True):
         assert x.dtype == y.dtype
         # Large integers of Zipf's are made of floats.
         tolerance = {"float64": 1e-12, "float32": 3e-6}.get(str(x.dtype), 1e-13)

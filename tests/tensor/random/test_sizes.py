@@ -45,9 +45,9 @@ def test_shapes_of_draws_are_known_without_drawing() -> None:
         tr.multivariate_normal(y, np.eye(3), size=(n, 2), rng=r),
     ]
     assert not [name for name in names(*(x.shape for x in draws)) if name.endswith("RV")]
-    found = [shape.tolist() for shape in function([], [x.shape for x in draws], mode="VM")()]
-    assert found == [[2, 3], [4, 3], [2, 3], [4, 5], [4, 2, 3]]
-    assert found == [list(x.shape) for x in function([], draws, mode="VM")()]
+    shapes = [shape.tolist() for shape in function([], [x.shape for x in draws], mode="VM")()]
+    assert shapes == [[2, 3], [4, 3], [2, 3], [4, 5], [4, 2, 3]]
+    assert shapes == [list(x.shape) for x in function([], draws, mode="VM")()]
 
 
 def test_an_empty_size_is_a_single_draw() -> None:

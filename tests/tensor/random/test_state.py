@@ -105,14 +105,14 @@ def test_threads_that_share_a_generator_draw_no_number_twice(kind: str, backend:
 def test_callers_own_the_generators_that_they_give_and_get(kind: str) -> None:
     make = MAKERS[kind]
     type_of = shared(make(1)).type
-    given = type_of.make_variable("r")
-    following, x = given.normal(size=3)
-    f = function([given], [following, x], mode="VM")
+    rng = type_of.make_variable("r")
+    following, x = rng.normal(size=3)
+    f = function([rng], [following, x], mode="VM")
     mine = make(1)
     got, a = f(mine)
     assert type_of.values_eq(mine, make(1))
     same(f(mine)[1], a)
-    same(f(got)[1], function([given], following.normal(size=3)[1], mode="VM")(mine))
+    same(f(got)[1], function([rng], following.normal(size=3)[1], mode="VM")(mine))
     held = shared(make(1))
     returned = function([], held, mode="VM")()
     returned.normal()
@@ -124,11 +124,11 @@ def test_callers_own_the_generators_that_they_give_and_get(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["PCG64", "portable"])
 def test_inputs_may_have_generators_as_defaults(kind: str) -> None:
     make = MAKERS[kind]
-    given = shared(make(1)).type.make_variable("r")
-    following, x = given.normal(size=3)
+    rng = shared(make(1)).type.make_variable("r")
+    following, x = rng.normal(size=3)
     own = make(1)
-    fixed = function([In(given, value=own)], x, mode="VM")
-    moving = function([In(given, value=own, update=following)], x, mode="VM")
+    fixed = function([In(rng, value=own)], x, mode="VM")
+    moving = function([In(rng, value=own, update=following)], x, mode="VM")
     expected = make(1)
     first, second = expected.normal(size=3), expected.normal(size=3)
     for f, wanted in ((fixed, (first, first)), (moving, (first, second))):
@@ -139,13 +139,13 @@ def test_inputs_may_have_generators_as_defaults(kind: str) -> None:
 
 
 def test_a_generator_given_as_mutable_may_be_drawn_with_itself() -> None:
-    given = tr.rng()
-    following, x = given.normal(size=3)
-    f = function([In(given, mutable=True)], x, mode="VM")
+    rng = tr.rng()
+    following, x = rng.normal(size=3)
+    f = function([In(rng, mutable=True)], x, mode="VM")
     mine = np.random.default_rng(1)
     same(f(mine), np.random.default_rng(1).normal(size=3))
     assert not tr.random_generator_type.values_eq(mine, np.random.default_rng(1))
-    got, _ = function([In(given, mutable=True)], [following, x], mode="VM")(np.random.default_rng(1))
+    got, _ = function([In(rng, mutable=True)], [following, x], mode="VM")(np.random.default_rng(1))
     expected = np.random.default_rng(1)
     expected.normal(size=3)
     assert tr.random_generator_type.values_eq(got, expected)
@@ -253,9 +253,9 @@ def test_draws_after_the_first_use_the_generator_itself() -> None:
 
 
 def test_a_generator_that_several_draws_need_is_not_drawn_with_itself() -> None:
-    given = tr.rng()
-    following, x = given.normal(size=3)
-    f = function([given], [x, following.normal(size=3)[1], following.normal(size=3)[1]], mode="VM")
+    rng = tr.rng()
+    following, x = rng.normal(size=3)
+    f = function([rng], [x, following.normal(size=3)[1], following.normal(size=3)[1]], mode="VM")
     _, a, b = f(np.random.default_rng(1))
     same(a, b)
 

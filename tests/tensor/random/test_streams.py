@@ -39,8 +39,8 @@ def test_portable_streams_draw_from_portable_generators() -> None:
 
 def test_the_option_says_which_generators_are_made() -> None:
     with change_flags(random__generator="portable"):
-        made = generator_of(tr.RandomStream(1).normal()), tr.shared_rng(seed=1), tr.rng(), generator_of(tr.normal())
-    assert all(x.type == tr.portable_generator_type for x in made)
+        rngs = generator_of(tr.RandomStream(1).normal()), tr.shared_rng(seed=1), tr.rng(), generator_of(tr.normal())
+    assert all(x.type == tr.portable_generator_type for x in rngs)
 
 
 def test_seeding_again_changes_compiled_functions() -> None:
@@ -122,8 +122,8 @@ def test_a_call_draws_from_all_generators_before_they_are_seeded_or_from_all_aft
 ) -> None:
     stream = tr.RandomStream(1, generator=generator)
     f = function([], [stream.normal(), stream.normal(), stream.normal()], mode="VM")
-    found: list[Any] = []
-    other = threading.Thread(target=lambda: found.append(f()))
+    results: list[Any] = []
+    other = threading.Thread(target=lambda: results.append(f()))
     kind = type(stream.state_updates[0][0])
     set_value = kind.set_value
 
@@ -138,19 +138,19 @@ def test_a_call_draws_from_all_generators_before_they_are_seeded_or_from_all_aft
     stream.seed(2)
     other.join()
     same = tr.RandomStream(2, generator=generator)
-    np.testing.assert_array_equal(found, [function([], [same.normal(), same.normal(), same.normal()], mode="VM")()])
+    np.testing.assert_array_equal(results, [function([], [same.normal(), same.normal(), same.normal()], mode="VM")()])
 
 
 def test_a_stream_that_cannot_be_seeded_stays_as_it_was() -> None:
     stream = tr.RandomStream(1)
     f = function([], [stream.normal(), stream.normal()], mode="VM")
     make = stream.rng_ctor
-    made: list[Any] = []
+    seeds: list[Any] = []
 
     def failing(seed: Any) -> Any:
-        if made:
+        if seeds:
             raise KeyError(seed.entropy)
-        made.append(seed)
+        seeds.append(seed)
         return make(seed)
 
     stream.rng_ctor = failing

@@ -106,9 +106,9 @@ def test_parameters_of_users_distributions_are_vectorised() -> None:
     mu, mus = tt.dscalar("mu"), tt.dvector("mus")
     x = MaxwellRV()(mu, rng=tr.shared_rng(seed=3))
     many = function([mus], vectorize_graph(x, {mu: mus}), mode="VM")
-    given = np.array([1.0, 2.0])
-    expected = stats.maxwell.rvs(given, 1.0, size=2, random_state=np.random.default_rng(3))
-    np.testing.assert_array_equal(many(given), expected)
+    scales = np.array([1.0, 2.0])
+    expected = stats.maxwell.rvs(scales, 1.0, size=2, random_state=np.random.default_rng(3))
+    np.testing.assert_array_equal(many(scales), expected)
 
 
 class Doubled(RNGConsumerOp):

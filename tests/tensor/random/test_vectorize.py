@@ -14,8 +14,8 @@ from treadle.tensor import random as tr
 from treadle.tensor.random import GeneratorState
 
 
-def numbers(out: Any, given: dict[Any, Any]) -> Any:
-    return function(list(given), out, mode="VM")(*given.values())
+def numbers(out: Any, values: dict[Any, Any]) -> Any:
+    return function(list(values), out, mode="VM")(*values.values())
 
 
 def test_batched_parameters_are_drawn_for_independently() -> None:
@@ -23,9 +23,9 @@ def test_batched_parameters_are_drawn_for_independently() -> None:
     x = tr.normal(mu, sigma, rng=tr.shared_rng(seed=5))
     mus, sigmas = tt.dmatrix("mus"), tt.dvector("sigmas")
     many = vectorize_graph(x * 2, {mu: mus, sigma: sigmas})
-    given = {mus: np.arange(6.0).reshape(2, 3), sigmas: np.array([1.0, 2.0, 3.0])}
-    expected = 2 * np.random.default_rng(5).normal(given[mus], given[sigmas])
-    np.testing.assert_array_equal(numbers(many, given), expected)
+    values = {mus: np.arange(6.0).reshape(2, 3), sigmas: np.array([1.0, 2.0, 3.0])}
+    expected = 2 * np.random.default_rng(5).normal(values[mus], values[sigmas])
+    np.testing.assert_array_equal(numbers(many, values), expected)
 
 
 def test_lengths_of_the_batch_stand_before_the_size() -> None:
@@ -33,18 +33,18 @@ def test_lengths_of_the_batch_stand_before_the_size() -> None:
     x = tr.normal(mu, size=(n, 3), rng=tr.shared_rng(seed=5))
     mus = tt.dmatrix("mus")
     centres = np.arange(6.0).reshape(2, 3)
-    given = {mus: centres, n: 4}
+    values = {mus: centres, n: 4}
     expected = np.random.default_rng(5).normal(centres[:, None], size=(2, 4, 3))
-    np.testing.assert_array_equal(numbers(vectorize_graph(x, {mu: mus}), given), expected)
+    np.testing.assert_array_equal(numbers(vectorize_graph(x, {mu: mus}), values), expected)
 
 
 def test_parameters_of_different_ranks_keep_their_places() -> None:
     mu, sigma = tt.dscalar("mu"), tt.dvector("sigma")
     x = tr.normal(mu, sigma, rng=tr.shared_rng(seed=5))
     mus = tt.dvector("mus")
-    given = {mus: np.arange(2.0), sigma: np.array([1.0, 2.0, 3.0])}
-    expected = np.random.default_rng(5).normal(given[mus][:, None], given[sigma])
-    np.testing.assert_array_equal(numbers(vectorize_graph(x, {mu: mus}), given), expected)
+    values = {mus: np.arange(2.0), sigma: np.array([1.0, 2.0, 3.0])}
+    expected = np.random.default_rng(5).normal(values[mus][:, None], values[sigma])
+    np.testing.assert_array_equal(numbers(vectorize_graph(x, {mu: mus}), values), expected)
 
 
 def test_parameters_that_are_vectors_are_batched_in_front() -> None:
