@@ -1,4 +1,4 @@
-"""One or more cases for every local rule: an expression, and what the rules make of it.
+"""One or more cases for every local rule: an expression, and its rewritten form.
 
 `exact` cases must agree everywhere, at NaN, infinities and zeros too; the others where the expression as written is
 computed well. Cases of elementwise functions and of stable forms are in modules of their own.

@@ -1,4 +1,4 @@
-"""Cases for the rules of diagonals, of lengths that are said, and of ops that are reshapes and slices."""
+"""Cases for the rules of diagonals, of specified lengths, and of ops that are reshapes and slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases for the rules of linear algebra: an expression, the rule that changes it, and the ops that are left of it."""
+"""Cases for the rules of linear algebra: an expression, the rule that changes it, and the remaining ops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treadle.tensor import linalg
 
 @dataclass(frozen=True)
 class Case:
-    """What rule, on which expression, leaves which ops of matrices, by name and in order of their names.
+    """A rule, an expression, and the matrix ops that remain, by name and in order of their names.
 
     `sample` names values for the matrix ``a`` that fit what the expression says of it.
     """
@@ -51,7 +51,7 @@ class Variables:
         return tt.kron(self.c, self.d)
 
     def rows(self, n: int) -> Any:
-        """Return a matrix of so many rows."""
+        """Return a matrix of this many rows."""
         return tt.concatenate([self.y, self.y])[:n]
 
 
@@ -294,7 +294,7 @@ SPECTRA = [
 CASES = [*SYSTEMS, *INVERSES, *FACTORS, *DETERMINANTS, *PRODUCTS, *BLOCKS, *SHARED, *SPECTRA]
 
 
-# Where a rule would be wrong, or would not pay: it leaves these alone.
+# Cases that the rules leave alone, because a rule would be wrong or would not pay.
 LEFT_ALONE: list[tuple[str, Callable[[Any], Any]]] = [
     ("product_with_inverse", lambda v: (linalg.inv(v.a) @ v.y) + linalg.inv(v.a)[:, :1]),
     ("product_with_inverse", lambda v: linalg.inv(v.a, on_error="raise") @ v.y),

@@ -28,7 +28,7 @@ def _usual_rules() -> Iterator[str]:
 
 def hits() -> Counter[str]:
     """Return how often each rule and pass fires on the cases, each rewritten without and with fusion."""
-    found: Counter[str] = Counter(dict.fromkeys(_usual_rules(), 0))
+    counts: Counter[str] = Counter(dict.fromkeys(_usual_rules(), 0))
     expressions = [case.build(cases_linear_algebra.Variables()) for case in cases_linear_algebra.CASES]
     # What no case of a single rule has: a value computed from constants late, a stretch with a sum on top, a sum of
     # products.
@@ -43,20 +43,20 @@ def hits() -> Counter[str]:
     rng, state = tr.portable_generator_type.make_variable("r"), tt.tensor("state", dtype="int64", shape=(3,))
     later = GeneratorInState()(GeneratorInState()(rng, state), state + 1)
     expressions += [GeneratorState()(later), later]
-    for made in (*map(rewritten, CASES), *map(Rewritten, expressions)):
-        _, fused = rewrite(made.inputs, [made.expression], "fast_run")
-        for report in (made.report, fused):
-            found.update({name: cost.hits for name, cost in report.rules.items() if cost.hits})
-    return found
+    for both_forms in (*map(rewritten, CASES), *map(Rewritten, expressions)):
+        _, fused = rewrite(both_forms.inputs, [both_forms.expression], "fast_run")
+        for report in (both_forms.report, fused):
+            counts.update({name: cost.hits for name, cost in report.rules.items() if cost.hits})
+    return counts
 
 
 def main() -> int:
     """Print the count of each rule, the least used first; say how many have none."""
-    found = hits()
-    for name, count in sorted(found.items(), key=lambda item: (item[1], item[0])):
+    counts = hits()
+    for name, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):
         sys.stdout.write(f"{count:5d}  {name}\n")
-    missing = sum(count == 0 for count in found.values())
-    sys.stdout.write(f"{len(found)} rules, {missing} of them never fire\n")
+    missing = sum(count == 0 for count in counts.values())
+    sys.stdout.write(f"{len(counts)} rules, {missing} of them never fire\n")
     return int(missing > 0)
 
 

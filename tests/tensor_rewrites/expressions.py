@@ -1,4 +1,4 @@
-"""What cases of rules are written with: the case, the variables of its expression, and what rules make of it."""
+"""What cases of rules are written with: the case, the variables of its expression, and the rewritten forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """What rule, on which expression of the variables below, gives what text.
+    """A rule, an expression of the variables below, and the text of the result.
 
     `exact`: both sides agree everywhere. Otherwise they agree where the expression as written is computed well, and
     where an operand is NaN, unless `keeps_nan` is False: then they agree where the expression as written is finite.
@@ -56,7 +56,7 @@ class Variables:
 
 
 class Rewritten:
-    """An expression as written and as the rules leave it: both graphs, and what the rules report.
+    """An expression as written and as rewritten: both graphs, and the report of the rules.
 
     Parameters
     ----------
@@ -73,16 +73,16 @@ class Rewritten:
 
     @cached_property
     def before(self) -> Callable[..., list[Any]]:
-        """What computes the expression as written."""
+        """The program of the expression as written."""
         return program(self.plain)
 
     @cached_property
     def after(self) -> Callable[..., list[Any]]:
-        """What computes it as rewritten."""
+        """The program of the expression as rewritten."""
         return program(self.fgraph)
 
 
 @cache
 def rewritten(case: Case) -> Rewritten:
-    """Return what the rules make of a case: each is rewritten once, whichever tests look at it."""
+    """Return both forms of a case: each is rewritten once, whichever tests use it."""
     return Rewritten(case.build(Variables()))

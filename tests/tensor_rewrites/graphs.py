@@ -40,7 +40,7 @@ def rewrite(
 
 
 def program(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return what computes a graph's outputs on the Python VM, from values of its inputs."""
+    """Return the program that computes a graph's outputs on the Python VM from values of its inputs."""
     linked = PythonLinker().link(fgraph)
     return lambda values: [np.asarray(v) for v in linked(*values)]
 

@@ -18,10 +18,10 @@ from treadle.tensor.errors import DtypeError, ShapeError, TensorTypeError
 
 PLAIN = RewriteDatabaseQuery()
 DTYPES = ("float64", "float32", "float16", "int8", "int16", "int64", "uint8", "uint64", "bool", "complex128")
-# Numbers among the operands: Python's take the dtype of the others, NumPy's have one of their own.
+# Numbers among the operands: Python's take the dtype of the others, NumPy's have their own.
 NUMBERS: list[Any] = [0, 1, -1, 2, 3, 0.0, 0.5, -1.5, 2.0, True]
 NUMBERS += [np.int8(3), np.int64(-2), np.uint8(7), np.float16(0.5), np.float32(0.25), np.float64(-2.0), np.True_]
-# Sums of these are exact whatever their order.
+# Sums of these are exact in any order.
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 0.5]
 
 # Functions of one float.
@@ -107,7 +107,7 @@ BINARY: list[Any] = [
     lambda a, b: tt.sigmoid(a) * (1 - tt.sigmoid(a)) * b,
     lambda a, b: (a / tt.sigmoid(b)) * tt.sigmoid(b) * tt.sigmoid(-b),
 ]
-# Functions with jumps, and of integers and bool, of inputs.
+# Functions with jumps, and those of integers and bool, are applied to inputs only.
 DISCRETE: list[Any] = [
     lambda a, b: tt.where(a > b, a, b),
     lambda a, b: tt.where(a > 0, b, 0),
@@ -135,7 +135,7 @@ DISCRETE: list[Any] = [
     lambda a, b: tt.maximum(tt.minimum(a, 3), b) + tt.minimum(b, np.int64(1)),
     lambda a, b: a**2 * b**2 + (a**2) ** 2.0,
 ]
-# A value of another size than these, 0 apart, is not taken further. Half precision has no room for more.
+# A value outside these bounds, other than 0, is not used further. Half precision has no room for more.
 SMALLEST, LARGEST, LARGEST_HALF = 1e-3, 1e3, 32.0
 
 
@@ -190,7 +190,7 @@ def _special_values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]
     if dtype.startswith("float"):
         return rng.choice(SPECIAL, shape).astype(dtype)
     if dtype.startswith("complex"):
-        # As parts: an infinity times the imaginary unit has a part that is NaN.
+        # Built from parts: an infinity times the imaginary unit has a part that is NaN.
         return rng.choice(SPECIAL, (*shape, 2)).view(dtype)[..., 0]
     info = np.iinfo(dtype)
     return rng.choice(np.array([info.min, info.max, 0, 1, 2, 3], dtype), shape)
@@ -210,15 +210,15 @@ def random_graph(rng: np.random.Generator, steps: int = 10, special: bool = Fals
     pool: list[Any] = list(graph.inputs)
     for _ in range(steps):
         candidate = _candidate(rng, graph, pool)
-        made = None if candidate is None else graph.evaluated(candidate)
-        if made is not None and (special or _is_moderate(made)):
+        value = None if candidate is None else graph.evaluated(candidate)
+        if value is not None and (special or _is_moderate(value)):
             pool.append(candidate)
     graph.outputs = pool[len(graph.inputs) :] or [graph.inputs[0] + 1]
     return graph
 
 
 def _candidate(rng: np.random.Generator, graph: RandomGraph, pool: list[Any]) -> Any:
-    """Return an expression of what is in the pool, or None where the function does not take the operands."""
+    """Return an expression of values in the pool, or None where the function does not take the operands."""
     kind = rng.random()
     source = graph.inputs if kind > 0.8 else pool
     a, b = (source[int(rng.integers(len(source)))] for _ in range(2))
@@ -233,5 +233,5 @@ def _candidate(rng: np.random.Generator, graph: RandomGraph, pool: list[Any]) ->
     except (DtypeError, ShapeError, TensorTypeError):
         return None
     except (AttributeError, IndexError, TypeError):
-        # Numbers have not all that tensors have: methods, indices, operations on each other.
+        # Numbers lack some of what tensors have: methods, indices, operations on each other.
         return None

@@ -1,4 +1,4 @@
-"""Matrices of a structure whose lengths are unknown when built, square or not, and what is made of them."""
+"""Matrices with a structure whose lengths are unknown when built, square or not, and expressions of them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PLAIN = RewriteDatabaseQuery()
 DTYPES = ("float64", "float32", "float16", "int8", "uint8", "int64", "uint64", "bool", "complex128")
-# Casts that are tried among the functions of one operand.
+# Casts that are tried as functions of one operand.
 _CASTS = ("float16", "float32", "float64", "int8", "uint8", "int64", "bool", "complex64")
 _nan, _inf = float("nan"), float("inf")
 NUMBERS: tuple[Any, ...] = (
@@ -57,7 +57,7 @@ def functions(nin: int) -> list[str]:
     return [name for name in sorted(_NAMES) if SCALAR_OPS[name].nin == nin]
 
 
-# What the families define, in one order: what else is imported must not change which expressions are drawn.
+# The families' functions in a fixed order: other imports must not change which expressions are drawn.
 _MODULES = [module for room in ELEMENTWISE_ROOMS for module in load_families(f"treadle.tensor.{room}")]
 _DEFINED = [value for module in _MODULES for value in vars(module).values() if isinstance(value, Elemwise)]
 _NAMES = {v.scalar_op.name for v in _DEFINED if not v.scalar_op.name.startswith("cast_")} | {
@@ -110,7 +110,7 @@ def symbolic(call: Any, inputs: dict[str, Any]) -> Any:
 
 
 def numeric(call: Any, values: dict[str, Any]) -> Any:
-    """Return the value of a call in NumPy; where the scalar op is a ufunc, that decides about dtypes."""
+    """Return the value of a call in NumPy; where the scalar op is a ufunc, it decides the dtypes."""
     if isinstance(call, str):
         return values[call]
     if not isinstance(call, Call):
@@ -184,15 +184,19 @@ def random_sample(rng: random.Random) -> Sample | None:
 
 def random_samples(rng: random.Random, count: int) -> list[Sample]:
     """Return as many random expressions as can be computed: powers of integers by negative numbers cannot."""
-    found: list[Sample] = []
-    while len(found) < count:
-        made = random_sample(rng)
-        if made is not None and _oracle(made) is not None and not (_magnifies(made.call) or _widens(made.out)):
-            found.append(made)
-    return found
+    samples: list[Sample] = []
+    while len(samples) < count:
+        candidate = random_sample(rng)
+        if (
+            candidate is not None
+            and _oracle(candidate) is not None
+            and not (_magnifies(candidate.call) or _widens(candidate.out))
+        ):
+            samples.append(candidate)
+    return samples
 
 
-# Functions that make much of the last bits of large operands; powers may differ in these.
+# Functions that amplify the last bits of large operands; powers may differ in these.
 _MAGNIFYING = frozenset({"mod", "floor_div", "sin", "cos", "tan"})
 
 
@@ -206,7 +210,7 @@ def _magnifies(call: Any, below: bool = False) -> bool:
 
 
 def _widens(out: Any) -> bool:
-    """Whether a power is rounded to fewer digits than the result has, so that its last bit is many of the result's."""
+    """Whether a power has fewer digits than the result, so that its last bit is worth many of the result's."""
     digits = np.finfo(out.dtype).nmant if out.type.numpy_dtype.kind in "fc" else 0
     powers = (
         tt.as_tensor_variable(node.outputs[0]).type.numpy_dtype for node in toposort([out]) if applies(node, tt.power)
@@ -216,16 +220,16 @@ def _widens(out: Any) -> bool:
 
 def pairs_of_functions(dtype: str) -> list[Sample]:
     """Return f(g(x)) for all functions f and g of one operand."""
-    made = [sample(Call(f, (Call(g, ("x",)),)), {"x": dtype}) for f in UNARY for g in UNARY]
-    return [s for s in made if s is not None]
+    samples = [sample(Call(f, (Call(g, ("x",)),)), {"x": dtype}) for f in UNARY for g in UNARY]
+    return [s for s in samples if s is not None]
 
 
 def pairs_with_operands(first: str, second: str) -> list[Sample]:
     """Return f(x, g(x, y)) and f(g(x, y), x) for all functions f and g of two operands, of two dtypes."""
     inner = [Call(g, ("x", "y")) for g in BINARY]
     calls = [Call(f, args) for f in BINARY for g in inner for args in (("x", g), (g, "x"))]
-    made = [sample(call, {"x": first, "y": second}) for call in calls]
-    return [s for s in made if s is not None and _oracle(s) is not None]
+    samples = [sample(call, {"x": first, "y": second}) for call in calls]
+    return [s for s in samples if s is not None and _oracle(s) is not None]
 
 
 def _oracle(item: Sample) -> Any:
@@ -284,14 +288,14 @@ def differences(
     samples: Sequence[Sample], before: Sequence[Any], after: Sequence[Any], ulps: float
 ) -> list[tuple[Sample, str]]:
     """Return the expressions whose values differ, each with its first difference."""
-    found = []
+    different = []
     for item, old, new in zip(samples, before, after, strict=True):
         if old.dtype != new.dtype or old.shape != new.shape:
-            found.append((item, f"{item}: {old.dtype} of shape {old.shape} became {new.dtype} of {new.shape}"))
+            different.append((item, f"{item}: {old.dtype} of shape {old.shape} became {new.dtype} of {new.shape}"))
             continue
         where = np.flatnonzero(differing(old, new, ulps))
         if where.size:
             at = {n: v[where[0]] for n, v in item.values.items()} if old.ndim else {}
             text = f"{item}: {old.flat[where[0]]!r} became {new.flat[where[0]]!r} ({where.size} of {old.size}), at {at}"
-            found.append((item, text))
-    return found
+            different.append((item, text))
+    return different

@@ -1,4 +1,4 @@
-"""Random graphs of structural ops: what they are made of, with values that fit, lengths 0 and 1 among them."""
+"""Random graphs of structural ops, with values that fit, lengths 0 and 1 among them."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ class Program:
             self.pool.append((var, value))
 
     def outputs(self) -> list[Any]:
-        """Return what was computed, and shapes of it."""
-        made = [var for var, _ in self.pool if var.owner is not None][-4:]
-        return [*made, *(var.shape for var in made if var.ndim)] or [self.inputs[0]]
+        """Return the computed values, and shapes of them."""
+        computed = [var for var, _ in self.pool if var.owner is not None][-4:]
+        return [*computed, *(var.shape for var in computed if var.ndim)] or [self.inputs[0]]
 
 
 def _indexed(p: Program) -> Any:
@@ -196,9 +196,9 @@ def _joined(p: Program) -> Any:
         if w.ndim == value.ndim and np.delete(w.shape, axis).tolist() == np.delete(value.shape, axis).tolist()
     ]
     y = others[int(p.rng.integers(len(others)))]
-    made = tt.concatenate([x, y, x] if p.rng.random() < 0.3 else [x, y], axis=axis)
+    joined = tt.concatenate([x, y, x] if p.rng.random() < 0.3 else [x, y], axis=axis)
     cut = (*(slice(None) for _ in range(axis)), slice(x.shape[axis], None))
-    return made[cut] if p.rng.random() < 0.3 else made
+    return joined[cut] if p.rng.random() < 0.3 else joined
 
 
 def _cut(p: Program) -> Any:
@@ -221,14 +221,14 @@ def _reduced(p: Program) -> Any:
 def _spread(p: Program) -> Any:
     x, value = p.pick()
     shape = [x.shape[d] if n != 1 or p.rng.random() < 0.5 else 3 for d, n in enumerate(value.shape)]
-    made = tt.alloc(x, int(p.rng.integers(0, 4)), *shape) if p.rng.random() < 0.5 else tt.alloc(x, *shape)
-    return tt.exp(-tt.sqr(made)) if p.rng.random() < 0.3 else made
+    spread = tt.alloc(x, int(p.rng.integers(0, 4)), *shape) if p.rng.random() < 0.5 else tt.alloc(x, *shape)
+    return tt.exp(-tt.sqr(spread)) if p.rng.random() < 0.3 else spread
 
 
 def _spread_and_reduced(p: Program) -> Any:
-    made = _spread(p)
-    axes = tuple(d for d in range(made.ndim) if p.rng.random() < 0.7)
-    return getattr(tt, ["sum", "prod", "max", "any"][int(p.rng.integers(4))])(made, axis=axes)
+    spread = _spread(p)
+    axes = tuple(d for d in range(spread.ndim) if p.rng.random() < 0.7)
+    return getattr(tt, ["sum", "prod", "max", "any"][int(p.rng.integers(4))])(spread, axis=axes)
 
 
 def _multiplied(p: Program) -> Any:
@@ -274,8 +274,8 @@ STEPS: tuple[Any, ...] = (
 
 
 def program(seed: int, steps: int = 12, special: bool = False) -> Program:
-    """Return a random program of so many steps."""
-    made = Program(seed, special)
+    """Return a random program of this many steps."""
+    random_program = Program(seed, special)
     for _ in range(steps):
-        made.step()
-    return made
+        random_program.step()
+    return random_program

@@ -1,4 +1,4 @@
-"""Sums and products as wholes: their cost, what is left alone, and what is kept of shapes, dtypes and NaN."""
+"""Sums and products as wholes: cost, what is left alone, and which shapes, dtypes and NaN are kept."""
 
 from __future__ import annotations
 
@@ -109,19 +109,19 @@ def test_integers_wrap_around_as_written(dtype: str) -> None:
 def test_operand_that_cancels_still_widens_the_result() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     fgraph, _ = rewrite([x, y], [x + y - y, x * y / y])
-    for found in run(fgraph, [np.ones(1), np.arange(1.0, 4.0)]):
-        np.testing.assert_array_equal(found, np.ones(3))
+    for result in run(fgraph, [np.ones(1), np.arange(1.0, 4.0)]):
+        np.testing.assert_array_equal(result, np.ones(3))
 
 
 def test_nothing_is_cancelled_that_leaves_nothing() -> None:
     x = tt.dvector("x")
     fgraph, _ = rewrite([x], [x - x, x / x, x - x + 1, 2 * x - x - x])
-    for found in run(fgraph, [np.array([np.nan, np.inf])]):
-        assert np.isnan(found).all()
+    for result in run(fgraph, [np.array([np.nan, np.inf])]):
+        assert np.isnan(result).all()
 
 
 def test_domain_of_a_root_is_kept() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     fgraph, _ = rewrite([x, y], [tt.sqrt(x) * y * tt.sqrt(x), x**1.5 * y / x**0.5])
-    for found in run(fgraph, [np.array([-1.0]), np.array([1.0])]):
-        assert np.isnan(found).all()
+    for result in run(fgraph, [np.array([-1.0]), np.array([1.0])]):
+        assert np.isnan(result).all()

@@ -1,4 +1,4 @@
-"""What rules take for certain about tensors: read from dtypes, values, traits of scalar ops, and what ops promise."""
+"""Facts that rules rely on: from dtypes, values, traits of scalar ops, and the promises of ops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @static_op
 class Measured(Op):
-    """An outsider's op: a distance, of which its author knows that it is never negative."""
+    """An op of another package: a distance, which its author knows to be never negative."""
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of the operand."""

@@ -1,4 +1,4 @@
-"""Fusion: which nodes come together, that values stay the same, and whom a clash of shapes is blamed on."""
+"""Fusion: which nodes are fused, that values stay the same, and which line a clash of shapes names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_whole_expression_becomes_one_node() -> None:
     assert isinstance(op, Elemwise)
     assert isinstance(op.scalar_op, Composite)
     assert len(op.scalar_op.steps) == 9
-    # Each input once, however often it is used.
+    # Each input is listed once, however often it is used.
     assert len(set(node.inputs)) == len(node.inputs)
 
 
@@ -102,13 +102,13 @@ OTHER: list[Any] = [
 def test_random_graphs_keep_their_values_and_have_no_cycle(seed: int) -> None:
     rng = np.random.default_rng(seed)
     inputs = [tt.dmatrix("x"), tt.dmatrix("y"), tt.drow("r"), tt.dcol("c")]
-    made: list[Any] = list(inputs)
+    pool: list[Any] = list(inputs)
     for _ in range(int(rng.integers(3, 25))):
-        a, b = (made[int(i)] for i in rng.integers(len(made), size=2))
+        a, b = (pool[int(i)] for i in rng.integers(len(pool), size=2))
         kind = int(rng.integers(4))
         fs = UNARY if kind == 0 else OTHER
-        made.append(tt.tanh(a * b + a) if kind > 1 else fs[int(rng.integers(len(fs)))](a))
-    outputs = [made[int(i)] for i in rng.integers(4, len(made), size=3)]
+        pool.append(tt.tanh(a * b + a) if kind > 1 else fs[int(rng.integers(len(fs)))](a))
+    outputs = [pool[int(i)] for i in rng.integers(4, len(pool), size=3)]
     fgraph = fused(inputs, *outputs)
     plain = rewrite(inputs, outputs, RewriteDatabaseQuery())[0]
     n, m = (int(k) for k in rng.choice([1, 2, 3], size=2))
@@ -236,8 +236,8 @@ def test_reductions_over_the_same_axes_come_together() -> None:
     x, y = tt.dmatrix("x"), tt.dmatrix("y")
     product = x * y
     e = tt.exp(product)
-    found = reductions(fused([x, y], e.sum(axis=1), e.max(axis=1), tt.sin(product).sum(axis=1)))
-    assert found == ["Fused[Composite{mul exp sin}](Sum{axes=[1]}, Max{axes=[1]}, Sum{axes=[1]})"]
+    texts = reductions(fused([x, y], e.sum(axis=1), e.max(axis=1), tt.sin(product).sum(axis=1)))
+    assert texts == ["Fused[Composite{mul exp sin}](Sum{axes=[1]}, Max{axes=[1]}, Sum{axes=[1]})"]
 
 
 def test_a_value_that_is_used_elsewhere_is_stored_too() -> None:
@@ -249,14 +249,14 @@ def test_a_value_that_is_used_elsewhere_is_stored_too() -> None:
 def test_of_reductions_over_different_axes_one_joins() -> None:
     x = tt.dmatrix("x")
     e = tt.exp(x)
-    found = reductions(fused([x], e.sum(axis=0), e.sum(axis=1), e.max(axis=1)))
-    assert sorted(found) == ["Fused[Composite{exp}](stored, Sum{axes=[1]}, Max{axes=[1]})", "Sum{axes=[0]}"]
+    texts = reductions(fused([x], e.sum(axis=0), e.sum(axis=1), e.max(axis=1)))
+    assert sorted(texts) == ["Fused[Composite{exp}](stored, Sum{axes=[1]}, Max{axes=[1]})", "Sum{axes=[0]}"]
 
 
 def test_results_that_are_only_reduced_do_not_come_together_with_stored_ones() -> None:
     x = tt.dmatrix("x")
-    found = reductions(fused([x], tt.exp(x).sum(axis=0), tt.sin(x)))
-    assert found == ["Fused[Composite{exp}](Sum{axes=[0]})"]
+    texts = reductions(fused([x], tt.exp(x).sum(axis=0), tt.sin(x)))
+    assert texts == ["Fused[Composite{exp}](Sum{axes=[0]})"]
 
 
 def test_a_reduction_of_an_input_stays_as_it_is() -> None:
@@ -299,16 +299,16 @@ def test_a_fused_reduction_needs_reductions_over_one_set_of_axes() -> None:
 def test_random_reductions_keep_their_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y, r = tt.dtensor3("x"), tt.dtensor3("y"), tt.tensor("r", dtype="float64", shape=(None, 1, None))
-    made: list[Any] = [x, y, r]
+    pool: list[Any] = [x, y, r]
     outputs: list[Any] = []
     for _ in range(int(rng.integers(2, 12))):
-        a, b = (made[int(i)] for i in rng.integers(len(made), size=2))
-        made.append(tt.tanh(a * b + a) if rng.integers(2) else a - tt.exp(-b * b))
+        a, b = (pool[int(i)] for i in rng.integers(len(pool), size=2))
+        pool.append(tt.tanh(a * b + a) if rng.integers(2) else a - tt.exp(-b * b))
         axes = tuple(int(d) for d in np.flatnonzero(rng.integers(2, size=3)))
         which = (tt.sum, tt.max, tt.prod, tt.min)[int(rng.integers(4))]
-        total = which(made[-1], axis=axes, keepdims=True)
-        (outputs if rng.integers(2) else made).append(total)
-    outputs += made[-2:]
+        total = which(pool[-1], axis=axes, keepdims=True)
+        (outputs if rng.integers(2) else pool).append(total)
+    outputs += pool[-2:]
     fgraph = fused([x, y, r], *outputs)
     plain = rewrite([x, y, r], outputs, RewriteDatabaseQuery())[0]
     n, m, k = (int(i) for i in rng.integers(1, 4, size=3))

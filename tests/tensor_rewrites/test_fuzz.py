@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
 
-# What is run beside the graph as written: the rules of each phase by themselves, and together as modes have them.
+# Queries to compare with the graph as written: the rules of each phase alone, and together as modes have them.
 QUERIES: dict[str, RewriteDatabaseQuery] = {
     **{phase.tag: RewriteDatabaseQuery([phase.tag]) for phase in Phase},
     "fast_compile": RewriteDatabaseQuery(["fast_compile"]),
@@ -31,16 +31,16 @@ FEW, MANY = 100, 2_000
 
 
 def tolerance(fgraph: FunctionGraph) -> float:
-    """Return how exactly values must agree: rounding to float32 on the way may go either way."""
+    """Return how closely values must agree: intermediate rounding to float32 may go either way."""
     dtypes = {getattr(v.type, "dtype", "") for v in fgraph.variables}
     if "float16" in dtypes:
         return 0.25
     return 1e-3 if "float32" in dtypes else 1e-7
 
 
-def assert_agree(expected: Sequence[Any], found: Sequence[Any], near: float, where: str) -> None:
-    """Check dtypes and shapes, and values where what is expected is finite."""
-    for old, new in zip(expected, found, strict=True):
+def assert_agree(expected: Sequence[Any], actual: Sequence[Any], near: float, where: str) -> None:
+    """Check dtypes and shapes, and values where the expected ones are finite."""
+    for old, new in zip(expected, actual, strict=True):
         assert old.dtype == new.dtype, where
         assert old.shape == new.shape, where
         if old.dtype.kind in "fc":
@@ -62,15 +62,15 @@ def check(seed: int) -> None:
 
 
 def check_special(seed: int) -> None:
-    """Compare one random graph at special values with what the strict rules make of it, NaN and infinities included."""
+    """Compare one random graph at special values with the strictly rewritten one, NaN and infinities included."""
     graph = random_graph(np.random.default_rng(seed), steps=6, special=True)
     plain, _ = rewrite(graph.inputs, graph.outputs, PLAIN)
     fgraph, report = rewrite(graph.inputs, graph.outputs, QUERIES["strict"])
     assert report.looping == []
-    expected, found = run(plain, graph.values), run(fgraph, graph.values)
+    expected, actual = run(plain, graph.values), run(fgraph, graph.values)
     where = f"seed {seed}"
-    assert_agree(expected, found, tolerance(plain), where)
-    for old, new in zip(expected, found, strict=True):
+    assert_agree(expected, actual, tolerance(plain), where)
+    for old, new in zip(expected, actual, strict=True):
         if old.dtype.kind == "f":
             np.testing.assert_array_equal(np.where(np.isfinite(new), 0, new), np.where(np.isfinite(old), 0, old), where)
 

@@ -21,7 +21,7 @@ OUT_OF_BOUNDS = "out of bounds"
 
 
 def pick(numbers: Any, item: Any) -> Any:
-    """Return what an item picks of a list."""
+    """Return what an index item picks from a list."""
     if isinstance(item, Point):
         at: Any = item.at
         return numbers[at] if -len(numbers) <= at < len(numbers) else OUT_OF_BOUNDS
@@ -40,9 +40,9 @@ def test_equal_slices_of_one_length_have_one_canonical_form() -> None:
     for n in range(5):
         forms: dict[tuple[int, ...], set[Any]] = {}
         for item in INNER:
-            made: Any = canonical(item, n)
-            forms.setdefault(tuple(pick(list(range(n)), item)), set()).add((made.start, made.stop, made.step))
-        assert all(len(found) == 1 for found in forms.values())
+            form: Any = canonical(item, n)
+            forms.setdefault(tuple(pick(list(range(n)), item)), set()).add((form.start, form.stop, form.step))
+        assert all(len(same_elements) == 1 for same_elements in forms.values())
 
 
 def test_whole_slice_is_known_as_such() -> None:
@@ -55,24 +55,24 @@ def test_whole_slice_is_known_as_such() -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_two_indices_are_one_for_every_length(known: bool) -> None:
-    made = 0
+    count = 0
     for inner, outer in product(INNER, OUTER):
         for n in (0, 1, 3, 4) if known else (None,):
             one = followed(inner, outer, n)
             if one is None:
                 continue
-            made += 1
+            count += 1
             for length in (n,) if n is not None else range(7):
                 numbers = list(range(length))
                 assert pick(numbers, one) == pick(pick(numbers, inner), outer), (inner, outer, length, one)
-    # Most pairs where the length is known, a part of them where it is not: this was not a test of nothing.
-    assert made > (3 if known else 0.08) * len(INNER) * len(OUTER)
+    # Most pairs where the length is known, a part of them where it is not: the loop above did test something.
+    assert count > (3 if known else 0.08) * len(INNER) * len(OUTER)
 
 
 def test_positions_after_a_reversal_may_be_unknown() -> None:
     i = tt.lscalar("i")
-    made: Any = followed(Stretch(None, None, -1), Stretch(i, None, None), None)
-    assert (made.stop, made.step) == (None, -1)
+    combined: Any = followed(Stretch(None, None, -1), Stretch(i, None, None), None)
+    assert (combined.stop, combined.step) == (None, -1)
 
 
 def test_slice_from_an_unknown_position_is_left_alone() -> None:

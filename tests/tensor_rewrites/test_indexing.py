@@ -1,4 +1,4 @@
-"""Indices lifted, merged, and read from what was written: values and errors stay what NumPy's are."""
+"""Indices lifted, merged, and read from writes: values and errors stay those of NumPy."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def ops(fgraph: Any) -> list[str]:
 def test_slice_of_a_slice_takes_what_numpy_takes(first: Any, symbolic: bool) -> None:
     bounds = [tt.lscalar(name) for name in "abc"]
     for second in SECOND:
-        given = [b if n is not None and symbolic else n for b, n in zip(bounds, second, strict=True)]
+        bounds_of_second = [b if n is not None and symbolic else n for b, n in zip(bounds, second, strict=True)]
         if symbolic and second[2] is not None:
-            given[2] = second[2]
-        fgraph, _ = rewrite([X, *bounds], [X[slice(*first)][slice(*given)]])
+            bounds_of_second[2] = second[2]
+        fgraph, _ = rewrite([X, *bounds], [X[slice(*first)][slice(*bounds_of_second)]])
         values = [np.array(0 if n is None else n) for n in second]
         for n in range(7):
             x = np.arange(n, dtype="float64")
@@ -97,8 +97,8 @@ def test_gradient_of_a_join_is_cut_without_joining() -> None:
     cost = tt.sqr(tt.concatenate([x, y, x])).sum()
     for wrt, expected in ((x, [4.0, 8.0]), (y, [6.0])):
         fgraph, _ = rewrite([x, y], [tt.grad(cost, wrt)], "fast_compile")
-        found = run(fgraph, [np.array([1.0, 2.0]), np.array([3.0])])
-        assert_same([np.array(expected)], found)
+        results = run(fgraph, [np.array([1.0, 2.0]), np.array([3.0])])
+        assert_same([np.array(expected)], results)
     assert not any(isinstance(node.op, Join) for node in fgraph.apply_nodes)
 
 

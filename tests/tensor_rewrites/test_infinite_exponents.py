@@ -1,4 +1,4 @@
-"""Stable forms of logarithms and exponentials where an exponent is infinite: what NumPy makes of the plain form."""
+"""Stable forms of logarithms and exponentials at infinite exponents: NumPy's values of the plain form."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def forms(m: Any, x: Any, y: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", ["VM", "C", "FAST_COMPILE"])
 def test_stable_forms_at_infinite_exponents_are_what_numpy_makes_of_the_plain_ones(mode: str) -> None:
     x, y = tt.dvectors("x", "y")
-    given = [part.ravel() for part in np.meshgrid(SPECIAL, SPECIAL)]
+    arguments = [part.ravel() for part in np.meshgrid(SPECIAL, SPECIAL)]
     with np.errstate(all="ignore"):
-        wanted = forms(np, *given)
-    made = function([x, y], list(forms(tt, x, y).values()), mode=mode)(*given)
-    for (name, old), new in zip(wanted.items(), made, strict=True):
+        wanted = forms(np, *arguments)
+    results = function([x, y], list(forms(tt, x, y).values()), mode=mode)(*arguments)
+    for (name, old), new in zip(wanted.items(), results, strict=True):
         np.testing.assert_allclose(new, old, rtol=1e-12, equal_nan=True, err_msg=name)
 
 
 def test_log_of_a_difference_of_float32_exponentials_keeps_its_dtype() -> None:
     x, y = tt.fvectors("x", "y")
-    given = np.array([-np.inf, 0, 90], "float32"), np.array([-np.inf, -np.inf, 89], "float32")
-    made = function([x, y], tt.log(tt.exp(x) - tt.exp(y)), mode="VM")(*given)
-    assert made.dtype == np.float32
-    np.testing.assert_allclose(made, [-np.inf, 0, 90 + np.log1p(-np.exp(-1))], rtol=1e-6)
+    arguments = np.array([-np.inf, 0, 90], "float32"), np.array([-np.inf, -np.inf, 89], "float32")
+    result = function([x, y], tt.log(tt.exp(x) - tt.exp(y)), mode="VM")(*arguments)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, [-np.inf, 0, 90 + np.log1p(-np.exp(-1))], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""In-place work on tensors: what is overwritten, and that values stay the same whatever the shapes turn out to be."""
+"""In-place work on tensors: which values are overwritten, and that results stay the same for all shapes."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_lengths_of_one_at_run_time_do_not_matter(mode: str, shapes: Any) -> Non
     outputs = [tt.sqrt(tt.exp(x) * 2 + y) - tt.exp(y), tt.exp(y) + x.sum(axis=0)]
     values = [np.random.default_rng(3).uniform(size=s) for s in shapes]
     expected = function([x, y], outputs, mode=Mode("vm", None))(*values)
-    for found, wanted in zip(function([x, y], outputs, mode=mode)(*values), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    for result, wanted in zip(function([x, y], outputs, mode=mode)(*values), expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-9)
 
 
 UNARY: list[Any] = [tt.sin, lambda a: a[::-1], lambda a: tt.set_subtensor(a[::2], a[::2] * 2)]
@@ -88,22 +88,22 @@ BINARY: list[Any] = [
 def test_random_writes_views_and_readers_keep_their_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = tt.dvector("x"), tt.dvector("y")
-    made: list[Any] = [x, y]
+    pool: list[Any] = [x, y]
     for _ in range(int(rng.integers(3, 20))):
-        a, b = (made[int(i)] for i in rng.integers(len(made), size=2))
+        a, b = (pool[int(i)] for i in rng.integers(len(pool), size=2))
         k = int(rng.integers(len(UNARY) + len(BINARY)))
-        made.append(UNARY[k](a) if k < len(UNARY) else BINARY[k - len(UNARY)](a, b))
-    outputs = [made[int(i)] for i in rng.integers(len(made), size=3)]
+        pool.append(UNARY[k](a) if k < len(UNARY) else BINARY[k - len(UNARY)](a, b))
+    outputs = [pool[int(i)] for i in rng.integers(len(pool), size=3)]
     values = [rng.normal(size=6), rng.normal(size=6)]
     plain = rewrite([x, y], outputs, RewriteDatabaseQuery())[0]
     kept = [v.copy() for v in values]
     assert_same(run(plain, values), run(rewrite([x, y], outputs, INPLACE)[0], values))
     assert_same(kept, values)
     if seed % 8 == 0:
-        for found, wanted in zip(
+        for result, wanted in zip(
             function([x, y], outputs, mode="CVM", on_unused_input="ignore")(*values), run(plain, values), strict=True
         ):
-            np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(result, wanted, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("protected", [[1], [0], [0, 1], 1, []], ids=str)
@@ -116,10 +116,10 @@ def test_what_a_feature_refuses_is_not_done_in_place_and_all_else_is(protected: 
     outputs: list[Any] = [*fgraph.outputs]
     assert [bool(out.owner.op.destroy_map) for out in outputs] == [at not in refused for at in range(3)]
     assert report.failures == []
-    # What is below an output works in place whether that does or not.
+    # The nodes below an output work in place whether the output does or not.
     assert outputs[1].owner.inputs[0].owner.op.destroy_map == {0: [0]}
-    given = [np.array([0.1, 0.2]), np.array([0.3, 0.4])]
-    a, b = given
+    values = [np.array([0.1, 0.2]), np.array([0.3, 0.4])]
+    a, b = values
     wanted = [np.sin(np.exp(a)), np.cos(np.exp(b)) * 2, np.tanh(a * b) * b]
-    for made, value in zip(run(fgraph, [part.copy() for part in given]), wanted, strict=True):
-        np.testing.assert_allclose(made, value)
+    for result, value in zip(run(fgraph, [part.copy() for part in values]), wanted, strict=True):
+        np.testing.assert_allclose(result, value)

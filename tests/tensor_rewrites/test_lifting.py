@@ -1,4 +1,4 @@
-"""Indices, transposes and reshapes go down through computations, each of which they pass once."""
+"""Indices, transposes and reshapes move down through computations, passing each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of linear algebra: what they make of expressions, that values stay, and where they leave things alone."""
+"""Rules of linear algebra: their results, that values stay the same, and where the rules do not apply."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_rule_leaves_the_expected_ops_and_the_values(case: Case) -> None:
     assert case.rule in report.fired()
     assert matrix_ops(fgraph) == case.after
     known = values()
-    given = [known[case.sample if str(x) == "a" and case.sample != "definite" else str(x)] for x in inputs]
-    (old,), (new,) = run(plain, given), run(fgraph, given)
+    arguments = [known[case.sample if str(x) == "a" and case.sample != "definite" else str(x)] for x in inputs]
+    (old,), (new,) = run(plain, arguments), run(fgraph, arguments)
     assert (old.dtype, old.shape) == (new.dtype, new.shape)
     np.testing.assert_allclose(new, old, rtol=case.rtol, atol=1e-9)
 
@@ -89,8 +89,8 @@ def test_matrices_without_a_result_have_none_after_rewriting_either(at: int) -> 
     build, replaced = FAILING[at]
     var = build(Variables())
     inputs = list(explicit_graph_inputs([var]))
-    given = [{**values(), **replaced}[str(x)] for x in inputs]
-    (old,), (new,) = (run(rewrite(inputs, [var], *query)[0], given) for query in ((PLAIN,), ()))
+    arguments = [{**values(), **replaced}[str(x)] for x in inputs]
+    (old,), (new,) = (run(rewrite(inputs, [var], *query)[0], arguments) for query in ((PLAIN,), ()))
     np.testing.assert_allclose(new, old, rtol=1e-9, equal_nan=True)
 
 
@@ -121,19 +121,19 @@ def marginal_likelihood(form: str) -> tuple[list[Any], list[Any], list[Any]]:
         "both": lambda: y @ linalg.solve(said, y) / 2 + of_factor,
     }[form]()
     rng = np.random.default_rng(1)
-    given = [rng.normal(size=(7, 2)), rng.normal(size=7), np.array(0.3), np.array(-0.5)]
-    return [x, y, scale, noise], [value, *tt.grad(value, [scale, noise])], given
+    arguments = [rng.normal(size=(7, 2)), rng.normal(size=7), np.array(0.3), np.array(-0.5)]
+    return [x, y, scale, noise], [value, *tt.grad(value, [scale, noise])], arguments
 
 
 @pytest.mark.parametrize("form", ["cho_solve", "triangular", "solve", "inverse", "both"])
 def test_marginal_likelihood_and_its_gradient_need_one_factor_and_no_inverse(form: str) -> None:
-    inputs, outputs, given = marginal_likelihood(form)
+    inputs, outputs, arguments = marginal_likelihood(form)
     plain, _ = rewrite(inputs, outputs, PLAIN)
     fgraph, _ = rewrite(inputs, outputs)
     ops = matrix_ops(fgraph).split()
     assert ops.count("Cholesky") == 1
     assert not {"MatrixInverse", "Solve", "LUFactor", "Det", "SLogDet"} & set(ops)
-    for old, new in zip(run(plain, given), run(fgraph, given), strict=True):
+    for old, new in zip(run(plain, arguments), run(fgraph, arguments), strict=True):
         np.testing.assert_allclose(new, old, rtol=1e-8)
 
 

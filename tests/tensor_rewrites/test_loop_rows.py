@@ -1,4 +1,4 @@
-"""Loops that come together, and whose results go out of them; gradients of writes at positions of a range."""
+"""Loops that are merged, results moved out of loops, and gradients of writes at positions of a range."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_results_that_go_out_of_a_loop_keep_their_known_length(ndim: int, exclud
         step, sequences=[x], outputs_info=[tt.zeros_like(x[0]), None], n_steps=4, return_updates=False
     )
     outputs = [plain, carried, of_carried, tt.grad(of_carried.sum(), x)]
-    given = np.random.default_rng(0).normal(size=(5, 3)[:ndim])
-    made = function([x], outputs, mode=get_mode("VM").excluding(excluded))(given)
-    wanted = function([x], outputs, mode=get_mode("VM").excluding("scan", "fast_run", "fast_compile"))(given)
-    for new, old in zip(made, wanted, strict=True):
+    values = np.random.default_rng(0).normal(size=(5, 3)[:ndim])
+    results = function([x], outputs, mode=get_mode("VM").excluding(excluded))(values)
+    wanted = function([x], outputs, mode=get_mode("VM").excluding("scan", "fast_run", "fast_compile"))(values)
+    for new, old in zip(results, wanted, strict=True):
         np.testing.assert_allclose(new, old, rtol=1e-12)
 
 
@@ -58,14 +58,14 @@ def test_a_loop_that_may_end_early_does_not_share_its_steps_with_one_that_does_n
         return tt.scan(step, sequences=[x], outputs_info=tt.constant(1.0), n_steps=x.shape[0], return_updates=False)
 
     outputs = [rows((whole, ending)[at]) for at in order]
-    given = np.array([1.0, 2, 2, 3, 4, 5])
-    wanted = [1 + np.cumsum(given), np.cumprod(given[:4])]
-    for made, at in zip(function([x], outputs, mode=mode)(given), order, strict=True):
-        np.testing.assert_allclose(made, wanted[at])
+    values = np.array([1.0, 2, 2, 3, 4, 5])
+    wanted = [1 + np.cumsum(values), np.cumprod(values[:4])]
+    for result, at in zip(function([x], outputs, mode=mode)(values), order, strict=True):
+        np.testing.assert_allclose(result, wanted[at])
     two = [rows(ending), rows(lambda row, carry: (carry - row, loops.until(row > 3)))]
-    first, second = function([x], two, mode=mode)(given)
+    first, second = function([x], two, mode=mode)(values)
     np.testing.assert_allclose(first, wanted[1])
-    np.testing.assert_allclose(second, 1 - np.cumsum(given[:5]))
+    np.testing.assert_allclose(second, 1 - np.cumsum(values[:5]))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -81,7 +81,7 @@ def test_the_gradient_of_a_write_at_positions_of_a_range_knows_which_meet(
     y, start, stop = tt.dvector("y"), tt.lscalar("start"), tt.lscalar("stop")
     weights = np.arange(1.0, n + 1)
     at = np.arange(*bounds)
-    given = [np.linspace(0.1, 0.6, n), np.linspace(1, 2, at.size)]
+    arrays = [np.linspace(0.1, 0.6, n), np.linspace(1, 2, at.size)]
     # The last of the values written to one place is the one that counts.
     last = {int(i) % n: k for k, i in enumerate(at)}
     by_y = np.zeros(at.size)
@@ -91,6 +91,6 @@ def test_the_gradient_of_a_write_at_positions_of_a_range_knows_which_meet(
     constant = tt.set_subtensor(x[tt.arange(*bounds)], y)
     symbolic = tt.set_subtensor(x[tt.arange(start, stop, bounds[2])], y)
     outputs = [part for out in (constant, symbolic) for part in tt.grad((out * weights).sum(), [x, y])]
-    made = function([x, y, start, stop], outputs, mode=mode)(*given, *bounds[:2])
-    for new, old in zip(made, [by_x, by_y] * 2, strict=True):
+    results = function([x, y, start, stop], outputs, mode=mode)(*arrays, *bounds[:2])
+    for new, old in zip(results, [by_x, by_y] * 2, strict=True):
         np.testing.assert_array_equal(new, old)

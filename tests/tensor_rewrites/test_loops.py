@@ -1,4 +1,4 @@
-"""Loops and their gradients: rewritten, they give the values that they gave before, whatever rule is left out."""
+"""Loops and their gradients: rewriting keeps their values, whatever rule is left out."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def moving(v: Inputs) -> Any:
         new = v.s * last + v.h[0] * before + x
         return (last, new), new * last
 
-    last, found = tt.scan_with_carry(step, (v.h, v.h), v.x)
-    return found.sum() + last[1].sum()
+    last, rows = tt.scan_with_carry(step, (v.h, v.h), v.x)
+    return rows.sum() + last[1].sum()
 
 
 def mapped(v: Inputs) -> Any:
@@ -156,7 +156,7 @@ def test_rewritten_loop_and_its_gradient_give_the_same_values(loop: Callable[[In
     plain, _ = rewrite(v, outputs, RewriteDatabaseQuery())
     fgraph, _ = rewrite(v, outputs)
     pairs = list(zip(run(plain, values(steps)), run(fgraph, values(steps)), strict=True))
-    # Of results without elements, rewriting may know more about the shape.
+    # For results without elements, rewriting may know more about the shape.
     assert all(old.size == new.size for old, new in pairs)
     kept = [(old, new) for old, new in pairs if old.size]
     assert_same([old for old, _ in kept], [new for _, new in kept])
@@ -235,9 +235,9 @@ def test_loop_makes_no_more_steps_than_are_read() -> None:
     rows = tt.scan_with_carry(lambda h, x: ((new := tt.sin(h) + x), new), v.h, v.x)[1]
     fgraph, report = rewrite(v, [rows[:2] + rows[1]])
     assert "fewer_steps" in report.fired()
-    made = run(fgraph, values(4))
+    results = run(fgraph, values(4))
     plain, _ = rewrite(v, [rows[:2] + rows[1]], RewriteDatabaseQuery())
-    assert_same(run(plain, values(4)), made)
+    assert_same(run(plain, values(4)), results)
 
 
 @pytest.mark.parametrize(
@@ -261,8 +261,8 @@ def test_loop_keeps_no_more_rows_than_are_read_at_its_end(read: Any) -> None:
         loops = [node.op for node in compiled.maker.fgraph.toposort() if isinstance(node.op, Scan)]
         assert [op.n_stacked for op in loops] == [0]
         for count in counts:
-            for found, wanted in zip(compiled(count, start), expected(count, start), strict=True):
-                np.testing.assert_array_equal(found, wanted)
+            for result, wanted in zip(compiled(count, start), expected(count, start), strict=True):
+                np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])

@@ -1,4 +1,4 @@
-"""Functions of arrays with masks, zeros, infinities and lengths 0 and 1: with rewriting they are what NumPy says."""
+"""Functions of arrays with masks, zeros, infinities and lengths 0 and 1: with rewriting they are NumPy's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHAPES = [(3, 1), (1, 3), (3, 2), (1, 1), (2, 0)]
 
 
 def functions(m: Any, x: Any, w: Any, n: Any) -> dict[str, Any]:
-    """Return what NumPy's or our functions make of a matrix, a mask of its shape and a number, which may be 0."""
+    """Return expressions, by NumPy's or our functions, of a matrix, a mask and a number, which may be 0."""
     masked = m.where(w, x, 0.0)
     return {
         **{f"mean {axis}": m.mean(x, axis=axis, where=w) for axis in (0, 1, None)},
@@ -50,8 +50,8 @@ def test_masks_and_divisors_of_zero_are_what_numpy_makes_of_them(shape: tuple[in
     known = shape if is_static else (None, None)
     x, w = tt.tensor("x", dtype="float64", shape=known), tt.tensor("w", dtype="bool", shape=known)
     n = tt.dscalar("n")
-    made = functions(tt, x, w, n)
-    fgraph, _ = rewrite([x, w, n], list(made.values()))
+    expressions = functions(tt, x, w, n)
+    fgraph, _ = rewrite([x, w, n], list(expressions.values()))
     rng = np.random.default_rng(0)
     for special in (1.0, 0.0, np.inf, np.nan):
         value = rng.normal(size=shape)
@@ -60,8 +60,8 @@ def test_masks_and_divisors_of_zero_are_what_numpy_makes_of_them(shape: tuple[in
             for number in (0.0, 2.0):
                 with np.errstate(all="ignore"):
                     wanted = functions(np, value, mask, number)
-                    found = run(fgraph, [value, mask, np.array(number)])
-                for (name, old), new in zip(wanted.items(), found, strict=True):
+                    results = run(fgraph, [value, mask, np.array(number)])
+                for (name, old), new in zip(wanted.items(), results, strict=True):
                     np.testing.assert_allclose(new, old, rtol=1e-12, atol=1e-14, err_msg=f"{name} {value} {mask}")
 
 

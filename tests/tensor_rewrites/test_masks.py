@@ -1,4 +1,4 @@
-"""What depends on the elements that a mask picks is computed without picking them."""
+"""Values of the elements that a mask picks are computed without picking them."""
 
 from typing import Any
 

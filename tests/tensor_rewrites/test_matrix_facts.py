@@ -1,4 +1,4 @@
-"""Facts about matrices: from how a value was made, from constants, from what is said, and from rules of others."""
+"""Facts about matrices: from their ops, from constants, from assumptions, and from rules of other packages."""
 
 from __future__ import annotations
 
@@ -144,15 +144,15 @@ def test_facts_that_are_known_are_true_of_values(at: int) -> None:
     rng = np.random.default_rng(0)
     root = rng.normal(size=(3, 3))
     definite = root @ root.T + np.eye(3)
-    given = {
+    values = {
         "x": root, "y": definite, "v": rng.normal(size=3), "w": rng.normal(size=3), "s": np.array(0.7),
         "c": root + 1j * rng.normal(size=(3, 3)), "stack": rng.normal(size=(2, 3, 3)),
     }  # fmt: skip
     if "lower_triangular" in str(debugprint(var, file="str")):
-        given["y"] = np.linalg.cholesky(definite)
+        values["y"] = np.linalg.cholesky(definite)
     inputs = list(explicit_graph_inputs([var]))
     plain, _ = rewrite(inputs, [var], RewriteDatabaseQuery())
-    (value,) = run(plain, [given[str(x)] for x in inputs])
+    (value,) = run(plain, [values[str(x)] for x in inputs])
     flipped = value.swapaxes(-1, -2)
     eigenvalues = np.linalg.eigvalsh(value) if value.shape[-1] == value.shape[-2] else np.zeros(0)
     checks: dict[str, bool] = {
@@ -245,10 +245,10 @@ def test_others_add_rules_for_ops_of_their_own() -> None:
 
     add: Callable[..., Any] = FACT_RULES.register(Measured, facts=("diagonal",))
     add(rule)
-    made = Measured()(tt.dmatrix("x"))
-    assert holds("diagonal", made)
-    assert holds("lower_triangular", made)
-    assert not holds("symmetric", made)
+    measured = Measured()(tt.dmatrix("x"))
+    assert holds("diagonal", measured)
+    assert holds("lower_triangular", measured)
+    assert not holds("symmetric", measured)
     assert holds("symmetric", Measured()(tt.tensor("x", dtype="float64", shape=(3, 3))))
     with pytest.raises(DuplicateRegistrationError, match="registered for Measured already"):
         add(rule)

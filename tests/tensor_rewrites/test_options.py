@@ -30,20 +30,20 @@ class Broken(Op):
 
 def test_failing_shape_rule_warns_and_the_shape_comes_from_the_value() -> None:
     x = tt.dvector("x")
-    made = Broken()(x)
+    broken = Broken()(x)
     with (
         config.change_flags(on_shape_error="warn"),
         pytest.warns(UserWarning, match=r"infer_shape failed.*ZeroDivisionError"),
     ):
-        compiled = function([x], [made.shape, (made + 1.0).shape[0]], mode="VM")
+        compiled = function([x], [broken.shape, (broken + 1.0).shape[0]], mode="VM")
     assert [np.asarray(v).tolist() for v in compiled(np.ones(3))] == [[3], 3]
 
 
 def test_failing_shape_rule_is_an_error_on_demand() -> None:
     x = tt.dvector("x")
-    made = Broken()(x)
+    broken = Broken()(x)
     with (
         config.change_flags(on_shape_error="raise", on_opt_error="ignore"),
         pytest.raises(RuntimeError, match=r"infer_shape failed, built at test_options\.py.*ZeroDivisionError"),
     ):
-        function([x], (made + 1.0).shape[0], mode="VM")
+        function([x], (broken + 1.0).shape[0], mode="VM")

@@ -23,7 +23,7 @@ def matrices(*shapes: tuple[int, int]) -> tuple[list[Any], list[Any]]:
 
 
 def operations(fgraph: Any) -> int:
-    """Return how many multiplications the products of a graph take."""
+    """Return the number of multiplications in the products of a graph."""
     total = 0
     for node in fgraph.apply_nodes:
         if isinstance(node.op, MatMul):
@@ -106,8 +106,8 @@ def test_products_with_vectors_are_accumulated_too(vector: str, sign: int) -> No
     fgraph, _ = rewrite([m, v, y], [y + 2 * product if sign > 0 else y - 2 * product])
     assert any(isinstance(node.op, Gemm) for node in fgraph.apply_nodes)
     a, b, c = RNG.normal(size=(3, 3)), RNG.normal(size=3), RNG.normal(size=3)
-    made = a @ b if vector == "right" else b @ a
-    np.testing.assert_allclose(run(fgraph, [a, b, c])[0], c + sign * 2 * made)
+    expected = a @ b if vector == "right" else b @ a
+    np.testing.assert_allclose(run(fgraph, [a, b, c])[0], c + sign * 2 * expected)
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 4), (3, 1), (1, 1)])

@@ -1,4 +1,4 @@
-"""Rules over random variables, and rules that come across them."""
+"""Rules about random variables, and rules that meet them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_rules_about_products_and_sums_take_draws_as_operands(of: Callable[[Tens
 
 
 def steps(make: Callable[[Any], Sequence[Any]], inputs: Sequence[Any] = ()) -> list[str]:
-    """Return the names of the ops of a graph of draws from a portable generator, as a backend that fuses gets it."""
+    """Return the names of the ops in a graph of portable draws, as a backend that fuses gets it."""
     r = tr.shared_rng(tr.PortableGenerator(3))
     fgraph, _ = rewrite([*inputs, r], make(r), RewriteDatabaseQuery(["fast_run"]))
     return [str(getattr(node.op, "scalar_op", type(node.op).__name__)) for node in fgraph.toposort()]
@@ -49,8 +49,8 @@ def test_chain_of_portable_draws_reads_and_keeps_the_state_once() -> None:
         following, z = tr.normal(y, rng=following, return_next_rng=True)
         return [z, following]
 
-    found = steps(make)
-    assert (found.count("GeneratorState"), found.count("GeneratorInState"), found.count("PortableDraws")) == (1, 1, 3)
+    names = steps(make)
+    assert (names.count("GeneratorState"), names.count("GeneratorInState"), names.count("PortableDraws")) == (1, 1, 3)
 
 
 def test_condition_on_a_parameter_that_is_not_constant_stays() -> None:

@@ -72,8 +72,8 @@ def test_logarithms_stay_stable_behind_views(form: str, is_shared: bool) -> None
         outputs += [tt.sin(p), p.sum()]
     fgraph, _ = rewrite([x], outputs)
     with np.errstate(all="ignore"):
-        made = run(fgraph, [GIVEN])
-    for (name, view), value in zip(VIEWS.items(), made, strict=False):
+        results = run(fgraph, [GIVEN])
+    for (name, view), value in zip(VIEWS.items(), results, strict=False):
         np.testing.assert_allclose(value, view(plain), rtol=1e-12, err_msg=f"{form} {name}")
 
 
@@ -99,8 +99,8 @@ def test_gradients_of_logarithms_of_softmax_stay_finite_behind_views(name: str, 
     x = tt.dmatrix("x")
     gradient = tt.grad(tt.log(VIEWS[name](tt.softmax(x, axis=-1))).sum(), x)
     wanted = tt.grad(VIEWS[name](tt.log_softmax(x, axis=-1)).sum(), x)
-    made, right = function([x], [gradient, wanted], mode=mode)(GIVEN)
-    np.testing.assert_allclose(made, right, rtol=1e-9, atol=1e-12)
+    slope, right = function([x], [gradient, wanted], mode=mode)(GIVEN)
+    np.testing.assert_allclose(slope, right, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", REARRANGED)
@@ -110,5 +110,5 @@ def test_gradients_of_logarithms_of_exponentials_stay_finite_behind_views(name: 
     gradient = tt.grad(tt.log(view(tt.exp(x))).sum(), x)
     fgraph, _ = rewrite([x], [gradient, tt.grad(view(x).sum(), x)])
     with np.errstate(all="ignore"):
-        made, wanted = run(fgraph, [GIVEN])
-    np.testing.assert_allclose(made, wanted)
+        slope, wanted = run(fgraph, [GIVEN])
+    np.testing.assert_allclose(slope, wanted)

@@ -1,4 +1,4 @@
-"""What rules know of a structure holds for matrices of any shape: every op on every structure, square or not."""
+"""Rules about a structure hold for matrices of any shape: every op on every structure, square or not."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from treadle.tensor import linalg
 
 PLAIN = RewriteDatabaseQuery()
 SHAPES = [(2, 3), (3, 2), (3, 3), (1, 3)]
-# What rewriting may give for what cannot be solved: NaN in place of what rounding makes of it.
+# Rewriting may give NaN for a system without a solution, in place of the result of rounding errors.
 FEW = ("a.mT @ b", "b @ a", "a @ a.mT", "inv", "solve", "cholesky", "det")
 Result = np.ndarray | None
 
 
-def outcome(graph: Any, given: list[Any]) -> Result:
-    """Return what a graph makes of values, or None where it raises an error."""
+def outcome(graph: Any, arguments: list[Any]) -> Result:
+    """Return the result of a graph for some values, or None where it raises an error."""
     try:
-        return np.asarray(run(graph, given)[0])
+        return np.asarray(run(graph, arguments)[0])
     except (ValueError, AssertionError, np.linalg.LinAlgError):
         return None
 
@@ -38,14 +38,14 @@ def check(structure: str, op: str) -> None:
     plain, _ = rewrite(i.all(), [out], PLAIN)
     fgraph, _ = rewrite(i.all(), [out])
     for n, m in SHAPES:
-        given = values(n, m)
+        arguments = values(n, m)
         with np.errstate(all="ignore"):
-            old, new = outcome(plain, given), outcome(fgraph, given)
+            old, new = outcome(plain, arguments), outcome(fgraph, arguments)
         assert (old is None) == (new is None), (structure, op, n, m, "error", old, new)
         if old is None or new is None:
             continue
         assert old.shape == new.shape, (structure, op, n, m)
-        # Rounding decides what becomes of a singular matrix.
+        # For a singular matrix, the result depends on rounding.
         if np.isfinite(old).all() and np.isfinite(new).all() and np.abs(old).max(initial=0) < 1e12:
             np.testing.assert_allclose(new, old, rtol=1e-7, atol=1e-7, err_msg=f"{structure} {op} {n} {m}")
 
@@ -69,8 +69,8 @@ def test_a_transposed_rectangle_with_ones_on_its_diagonal_keeps_its_shape() -> N
     f = function([n, m, b], [e.T @ b, e @ e.T, e.T @ e, b.T @ e])
     plain, ones = np.eye(3, 4), np.ones((3, 2))
     wanted = [plain.T @ ones, plain @ plain.T, plain.T @ plain, ones.T @ plain]
-    for made, value in zip(f(3, 4, ones), wanted, strict=True):
-        np.testing.assert_array_equal(made, value, strict=True)
+    for result, value in zip(f(3, 4, ones), wanted, strict=True):
+        np.testing.assert_array_equal(result, value, strict=True)
 
 
 @pytest.mark.parametrize("at", [0, 2])
@@ -80,10 +80,10 @@ def test_second_derivatives_of_economy_singular_vectors(at: int, shape: tuple[in
     part = linalg.svd(x, full_matrices=False)[at]
     gradient = tt.grad(tt.sum(abs(part) * tt.arange(1.0, part.shape[1] + 1)), x)
     second = tt.grad(tt.sum(gradient * gradient), x)
-    given = np.random.default_rng(3).normal(size=shape)
+    matrix = np.random.default_rng(3).normal(size=shape)
     plain, _ = rewrite([x], [second], PLAIN)
     fgraph, _ = rewrite([x], [second])
-    np.testing.assert_allclose(run(fgraph, [given])[0], run(plain, [given])[0], rtol=1e-8)
+    np.testing.assert_allclose(run(fgraph, [matrix])[0], run(plain, [matrix])[0], rtol=1e-8)
 
 
 def test_a_selection_has_columns_of_the_identity() -> None:
@@ -91,23 +91,28 @@ def test_a_selection_has_columns_of_the_identity() -> None:
     said = tt.assume(s, selection=True)
     outputs = [said @ d, x @ said, said.T @ y, d.T @ said.T, tt.constant(np.eye(6)[:, [4, 0, 0, 5]]) @ d]
     rng = np.random.default_rng(0)
-    given = [np.eye(6)[:, [4, 0, 0, 5]], *(rng.normal(size=shape) for shape in [(4, 3), (2, 6), (6, 3)])]
-    s_, d_, x_, y_ = given
+    arguments = [np.eye(6)[:, [4, 0, 0, 5]], *(rng.normal(size=shape) for shape in [(4, 3), (2, 6), (6, 3)])]
+    s_, d_, x_, y_ = arguments
     fgraph, report = rewrite([s, d, x, y], outputs)
     assert "product_with_selection" in report.fired()
-    for made, wanted in zip(run(fgraph, given), [s_ @ d_, x_ @ s_, s_.T @ y_, d_.T @ s_.T, s_ @ d_], strict=True):
-        np.testing.assert_allclose(made, wanted, rtol=1e-12)
+    for product, wanted in zip(
+        run(fgraph, arguments), [s_ @ d_, x_ @ s_, s_.T @ y_, d_.T @ s_.T, s_ @ d_], strict=True
+    ):
+        np.testing.assert_allclose(product, wanted, rtol=1e-12)
 
 
 def test_stacks_are_picked_from_by_stacks_of_selections() -> None:
     s, x = tt.dtensor3("s"), tt.dtensor3("x")
     said = tt.assume(s, selection=True)
-    given = [np.stack([np.eye(4)[:, [1, 1]], np.eye(4)[:, [3, 0]]]), np.random.default_rng(0).normal(size=(2, 3, 4))]
+    arguments = [
+        np.stack([np.eye(4)[:, [1, 1]], np.eye(4)[:, [3, 0]]]),
+        np.random.default_rng(0).normal(size=(2, 3, 4)),
+    ]
     fgraph, report = rewrite([s, x], [x @ said, said.mT @ x.mT])
     assert "product_with_selection" in report.fired()
-    picked = given[1] @ given[0]
-    for made, wanted in zip(run(fgraph, given), [picked, picked.swapaxes(1, 2)], strict=True):
-        np.testing.assert_allclose(made, wanted)
+    picked = arguments[1] @ arguments[0]
+    for result, wanted in zip(run(fgraph, arguments), [picked, picked.swapaxes(1, 2)], strict=True):
+        np.testing.assert_allclose(result, wanted)
 
 
 def test_a_product_with_a_selection_of_another_length_stays_an_error() -> None:
@@ -142,12 +147,12 @@ def test_blocks_of_unlike_batches_are_joined(shapes: tuple[Shape, Shape, Shape])
     ]  # fmt: skip
     rng = np.random.default_rng(1)
     full = {0: (1, 2, 2), 1: (3, 2, 2), 2: (3, 4, 5)}
-    given = [
+    arguments = [
         rng.normal(size=[full[at][3 - len(shape) :][i] if n is None else n for i, n in enumerate(shape)])
         for at, shape in enumerate(shapes)
     ]
     plain, _ = rewrite([a, b, d], outputs, PLAIN)
     fgraph, _ = rewrite([a, b, d], outputs)
-    for old, new in zip(run(plain, given), run(fgraph, given), strict=True):
+    for old, new in zip(run(plain, arguments), run(fgraph, arguments), strict=True):
         assert old.shape == new.shape
         np.testing.assert_allclose(new, old, rtol=1e-8, atol=1e-9)

@@ -54,7 +54,7 @@ def test_shorter_tensor_is_broadcast() -> None:
 
 
 def _looked_at(tracked: Any, walking: bool = False) -> list[str]:
-    """Return the ops that a rewriter which tracks something is given, in a graph with ops of many kinds."""
+    """Return the ops that a rewriter with tracked ops gets to see, in a graph with ops of many kinds."""
     x, i = tt.dmatrix("x"), tt.lmatrix("i")
     outputs = [
         tt.max(x), tt.min(x, axis=0), tt.sum(x, axis=1), tt.prod(x), tt.all(i), tt.argmax(x), tt.argmin(x, axis=0),

@@ -1,4 +1,4 @@
-"""Each rule: what it makes of an expression, and that values stay the same."""
+"""Each rule: its result for an expression, and that values stay the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def number(case: Case) -> str:
 
 def values_for(inputs: Sequence[Any], floats: Sequence[float]) -> list[Any]:
     """Return values of the inputs' types, floats from a list."""
-    made = []
+    arrays = []
     for k, var in enumerate(inputs):
         kind = var.type
         if kind.numpy_dtype.kind == "f":
@@ -37,28 +37,28 @@ def values_for(inputs: Sequence[Any], floats: Sequence[float]) -> list[Any]:
             shape = tuple(n if m is None else m for n, m in zip(shape, kind.shape, strict=True))
             shape = {"k": (3, 4), "row": (1, 3), "cube": (2, 4, 3)}.get(var.name, shape)
             rolled = np.roll(np.array(floats), k)
-            made.append(np.resize(rolled, shape).astype(kind.dtype))
+            arrays.append(np.resize(rolled, shape).astype(kind.dtype))
         elif kind.ndim == 0:
-            made.append(np.array(3, kind.dtype))
+            arrays.append(np.array(3, kind.dtype))
         elif var.name == "idx":
-            made.append(np.array([0, 2, 1, 2], kind.dtype))
+            arrays.append(np.array([0, 2, 1, 2], kind.dtype))
         else:
-            made.append(np.resize(np.array([0, 1, -3, 7, 100]), 12).astype(kind.dtype))
-    return made
+            arrays.append(np.resize(np.array([0, 1, -3, 7, 100]), 12).astype(kind.dtype))
+    return arrays
 
 
-def keeps_moderate_values(case: Case, made: Rewritten) -> None:
-    values = values_for(made.inputs, MODERATE)
-    old, new = made.before(values), made.after(values)
+def keeps_moderate_values(case: Case, both_forms: Rewritten) -> None:
+    values = values_for(both_forms.inputs, MODERATE)
+    old, new = both_forms.before(values), both_forms.after(values)
     if not case.keeps_nan:
         new = [np.where(np.isfinite(a), b, a) for a, b in zip(old, new, strict=True)]
     assert_same(old, new, rtol=case.rtol)
 
 
-def keeps_every_value_that_the_plain_form_gets_right(case: Case, made: Rewritten) -> None:
-    values = values_for(made.inputs, SPECIAL)
+def keeps_every_value_that_the_plain_form_gets_right(case: Case, both_forms: Rewritten) -> None:
+    values = values_for(both_forms.inputs, SPECIAL)
     # Wider arithmetic tells which values of the plain form are right; where even that overflows, nothing is compared.
-    (old,), (new,) = made.before(values), made.after(values)
+    (old,), (new,) = both_forms.before(values), both_forms.after(values)
     assert old.shape == new.shape
     some_nan = np.zeros(old.shape, bool)
     for value in values:
@@ -71,29 +71,29 @@ def keeps_every_value_that_the_plain_form_gets_right(case: Case, made: Rewritten
 
 @pytest.mark.parametrize("case", CASES, ids=number)
 def test_rule_gives_the_expected_expression_of_the_same_values(case: Case) -> None:
-    made = rewritten(case)
-    assert case.rule in made.report.fired()
-    assert text(made.fgraph.outputs[0]) == case.expected
-    keeps_moderate_values(case, made)
+    both_forms = rewritten(case)
+    assert case.rule in both_forms.report.fired()
+    assert text(both_forms.fgraph.outputs[0]) == case.expected
+    keeps_moderate_values(case, both_forms)
     if case.exact:
-        values = values_for(made.inputs, SPECIAL)
-        assert_same(made.before(values), made.after(values))
+        values = values_for(both_forms.inputs, SPECIAL)
+        assert_same(both_forms.before(values), both_forms.after(values))
     else:
-        keeps_every_value_that_the_plain_form_gets_right(case, made)
+        keeps_every_value_that_the_plain_form_gets_right(case, both_forms)
 
 
 def test_excluded_rules_do_not_fire() -> None:
     names = {case.rule for case in CASES}
     without = RewriteDatabaseQuery(["fast_run"], exclude=["fusion", *names])
-    for made in map(rewritten, CASES):
-        _, report = rewrite(made.inputs, [made.expression], without)
+    for both_forms in map(rewritten, CASES):
+        _, report = rewrite(both_forms.inputs, [both_forms.expression], without)
         assert names.isdisjoint(report.fired())
 
 
 def test_every_local_rule_has_a_case() -> None:
     items = [item for rules in RULE_SETS for item in rules]
     named = {case.rule for case in CASES} | {case.rule for case in cases_linear_algebra.CASES}
-    # What is left out unless it is asked for has a test of its own, and so have rules about generators.
+    # Rules that have to be asked for are tested elsewhere, and so are those about generators.
     wanted = {item.name for item in items if isinstance(item, Rule) and item.asked_by is None}
     assert wanted - {item.name for item in RANDOM} <= named
     assert named <= {item.name for item in items}

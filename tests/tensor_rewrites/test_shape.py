@@ -1,4 +1,4 @@
-"""Shapes are computed from lengths: what they are the shapes of is not in the graph."""
+"""Shapes are computed from lengths: the tensors themselves are not in the graph."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from treadle.testing import Sample
 
 
-# What is put together of ops has the shapes that these give it.
+# Composed functions have the shapes that their ops give.
 FAMILIES = [f for f in SAMPLES.families() if not f.startswith("composed.")]
 
 
 def works_on_lengths_only(node: Apply) -> bool:
-    """Whether a node only reads lengths, checks or computes with scalars, or puts these together."""
+    """Whether a node only reads lengths, checks or computes with scalars, or joins these."""
     if isinstance(node.op, Shape | ShapeI | Join | DimShuffle):
         return True
     if isinstance(node.op, Alloc) and getattr(node.outputs[0].type, "shape", None) == (2,):  # [n, n]
@@ -52,8 +52,8 @@ def check_shapes(sample: Sample, variant: str, query: str) -> None:
     plain, _ = rewrite(inputs, results, "merge")
     fgraph, _ = rewrite(inputs, [tt.shape(var) for var in results], query)
     assert sample.computed_shape or all(works_on_lengths_only(node) for node in fgraph.apply_nodes), sample
-    for found, value in zip(run(fgraph, arrays), run(plain, arrays), strict=True):
-        assert tuple(found) == value.shape, sample
+    for lengths, value in zip(run(fgraph, arrays), run(plain, arrays), strict=True):
+        assert tuple(lengths) == value.shape, sample
 
 
 def test_shape_of_a_choice_computes_nothing_where_its_branches_have_one_shape() -> None:
@@ -76,8 +76,8 @@ def test_slices_of_unknown_bounds_have_lengths_without_being_taken() -> None:
         for a in (-6, -2, 0, 1, 3, 6):
             for b in (-6, -1, 0, 2, 6):
                 for c in (-2, -1, 1, 3):
-                    found = run(fgraph, [np.zeros(n), np.array(a), np.array(b), np.array(c)])[0]
-                    assert found == len(range(n)[a:b:c])
+                    length = run(fgraph, [np.zeros(n), np.array(a), np.array(b), np.array(c)])[0]
+                    assert length == len(range(n)[a:b:c])
 
 
 @pytest.mark.parametrize("step", [1, 2, -1, -3])
@@ -137,7 +137,7 @@ class Doubled(Op):
 
 
 class Halved(Doubled):
-    """Another, whose infer_shape has the older form: every second element."""
+    """Another, whose infer_shape has the older signature: every second element."""
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         del node

@@ -35,7 +35,7 @@ MARKED = {rule.name for rules in RULE_SETS for rule in rules if "not_ieee" in ru
 # Powers are multiplied out, and exponents of such powers are large.
 ULPS = 150
 BATCH = 200
-# The long form: how many batches, from which seed on.
+# The long form: how many batches, and the first seed.
 BATCHES, SEED = int(environ.get("TREADLE_TEST_BATCHES", "500")), int(environ.get("TREADLE_TEST_SEED", "1000"))
 
 

@@ -50,9 +50,9 @@ def test_logarithm_of_sigmoid_does_not_underflow(mode: str) -> None:
 )
 @pytest.mark.parametrize("at", [-800.0, -40.0, -1.0, 0.0, 2.0, 40.0, 800.0])
 def test_gradients_of_stable_forms_are_finite_and_right(mode: str, function: Any, expected: Any, at: float) -> None:
-    found = value(lambda x: tt.grad(function(x), x), mode, x=at)
+    slope = value(lambda x: tt.grad(function(x), x), mode, x=at)
     with np.errstate(over="ignore"):
-        np.testing.assert_allclose(found, expected(at), rtol=1e-12)
+        np.testing.assert_allclose(slope, expected(at), rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", MODES)

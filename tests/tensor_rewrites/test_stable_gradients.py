@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MODES: dict[str, Any] = {"fast_run": "fast_run", "fast_compile": "fast_compile"}
-# What a mode has that asks for no rewrites: forms of values are stable in it, and gradients of scalars.
+# The rules of a mode without rewrites: forms of values are stable in it, and gradients of scalars.
 NO_REWRITES = RewriteDatabaseQuery(["minimum_compile"])
 AT = [-800.0, -40.0, -1.0, 0.5, 2.0, 40.0, 800.0]
 
 
 class Function(NamedTuple):
-    """A function as a user writes it, and what it and its derivative are, for numbers of a wider range."""
+    """A function as a user writes it, its value and its derivative, for numbers of a wider range."""
 
     build: Callable[[Any], Any]
     value: Callable[[Any], Any]
@@ -96,12 +96,12 @@ FUNCTIONS = {
 }
 
 
-def assert_near(found: Any, expected: Any, dtype: str) -> None:
+def assert_near(actual: Any, expected: Any, dtype: str) -> None:
     exact = dtype == "float64"
-    assert found.dtype == dtype
-    # Where the smaller of two terms is below the rounding of the larger, nothing is asked of it.
+    assert actual.dtype == dtype
+    # Where the smaller of two terms is below the rounding of the larger, it is not checked.
     np.testing.assert_allclose(
-        found, expected.astype(dtype), rtol=1e-10 if exact else 1e-4, atol=1e-15 if exact else 1e-6
+        actual, expected.astype(dtype), rtol=1e-10 if exact else 1e-4, atol=1e-15 if exact else 1e-6
     )
 
 
@@ -117,13 +117,13 @@ def test_value_and_gradient_are_right_far_out(name: str, rank: int, dtype: str, 
     fgraph, _ = rewrite([x], outputs, MODES[mode])
     points = np.array(AT, dtype)
     if rank:
-        found = run(fgraph, [points])
+        results = run(fgraph, [points])
     else:
-        found = [np.stack(values) for values in zip(*[run(fgraph, [np.array(p)]) for p in points], strict=True)]
+        results = [np.stack(values) for values in zip(*[run(fgraph, [np.array(p)]) for p in points], strict=True)]
     wide = points.astype(np.longdouble)
     with np.errstate(all="ignore"):
-        assert_near(found[0], function.value(wide), dtype)
-        assert_near(found[1], function.derivative(wide), dtype)
+        assert_near(results[0], function.value(wide), dtype)
+        assert_near(results[1], function.derivative(wide), dtype)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,4 +1,4 @@
-"""Rules that change values at special operands: they say so, carry a mark, and one tag leaves them out."""
+"""Rules that change values at special operands say so, carry a mark, and are left out by one tag."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_mode_with_strict_ieee_computes_expressions_as_written() -> None:
     with np.errstate(all="ignore"):
         a, b = values
         expected = [np.log(np.exp(a)), a * b / b, a - a + b, a + 0, np.log(1 / a)]
-    for found, wanted in zip(f(*values), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
-        assert (np.signbit(found) == np.signbit(wanted))[~np.isnan(wanted)].all()
+    for result, wanted in zip(f(*values), expected, strict=True):
+        np.testing.assert_array_equal(result, wanted)
+        assert (np.signbit(result) == np.signbit(wanted))[~np.isnan(wanted)].all()
 
 
 def test_graph_inside_an_op_is_rewritten_strictly_too() -> None:

@@ -16,13 +16,13 @@ QUERIES: list[Any] = [EVERYTHING, "fast_compile", "fast_run"]
 
 def check(seed: int, special: bool, query: Any) -> None:
     """Compare a random program with and without rules."""
-    made = program(seed, special=special)
-    outputs = made.outputs()
-    plain, _ = rewrite(made.inputs, outputs, RewriteDatabaseQuery())
-    fgraph, report = rewrite(made.inputs, outputs, query)
+    random_program = program(seed, special=special)
+    outputs = random_program.outputs()
+    plain, _ = rewrite(random_program.inputs, outputs, RewriteDatabaseQuery())
+    fgraph, report = rewrite(random_program.inputs, outputs, query)
     assert report.looping == []
     tolerance = 1e-7 if special else 1e-9
-    for old, new in zip(run(plain, made.values), run(fgraph, made.values), strict=True):
+    for old, new in zip(run(plain, random_program.values), run(fgraph, random_program.values), strict=True):
         assert (old.dtype, old.shape) == (new.dtype, new.shape)
         np.testing.assert_allclose(new, old, rtol=tolerance, atol=tolerance, equal_nan=True)
 

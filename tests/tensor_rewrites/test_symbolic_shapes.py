@@ -1,4 +1,4 @@
-"""What is known about lengths, and that unknown ones are not taken to be equal."""
+"""What is known about lengths, and that unknown ones are not assumed to be equal."""
 
 from __future__ import annotations
 

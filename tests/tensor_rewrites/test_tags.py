@@ -1,4 +1,4 @@
-"""Queries by tag: none changes a value, an assertion or a draw, but those that ask for that by name."""
+"""Queries by tag: none changes a value, an assertion or a draw, except those that ask for it by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treadle.tensor import random as tr
 from treadle.tensor.control.assertion import assert_op
 from treadle.tensor.rewrites import RULE_SETS
 
-# What asks by its name for fewer assertions or other draws.
+# Rules that are named for dropping assertions or changing draws.
 UNSAFE = {"unsafe", "local_remove_all_assert", "removed_assertion"}
 OTHER_DRAWS = {"random_unsafe", "sidestep_unused_rng_consumer"}
 BASES = ((), ("fast_run",), ("fast_compile",))
@@ -52,12 +52,12 @@ REFUSED = [assert_op(A, tt.eq(A, B)), assert_op(A * 2, tt.gt(B, 1)) + B, tt.exp(
 def _unique(tags: Any) -> list[tuple[str, ...]]:
     """Return queries of tags, alone and with modes: one for each set of rules."""
     database = default_database()
-    found: dict[object, tuple[str, ...]] = {}
+    queries: dict[object, tuple[str, ...]] = {}
     for base in BASES:
         for tag in sorted(tags):
             query = RewriteDatabaseQuery([*base, tag])
-            found.setdefault((base, frozenset(map(id, database.select(query)))), (*base, tag))
-    return list(found.values())
+            queries.setdefault((base, frozenset(map(id, database.select(query)))), (*base, tag))
+    return list(queries.values())
 
 
 def _computed(mode: Mode) -> list[Any]:

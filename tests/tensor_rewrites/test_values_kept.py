@@ -1,4 +1,4 @@
-"""Values that rules once changed: in short dtypes, near the ends of the range, at NaN, infinities and zeros."""
+"""Values that rules used to change: in short dtypes, near the ends of the range, at NaN, infinities and zeros."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def assert_kept(inputs: list[Any], out: Any, values: list[Any], expected: Any) -
     """Check the value of an expression as written, and rewritten."""
     for query in (RewriteDatabaseQuery(), EVERYTHING):
         fgraph, _ = rewrite(inputs, [out], query)
-        (found,) = run(fgraph, values)
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
-        assert (np.signbit(found) == np.signbit(expected)).all() or np.isnan(expected).any()
+        (result,) = run(fgraph, values)
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
+        assert (np.signbit(result) == np.signbit(expected)).all() or np.isnan(expected).any()
 
 
 def vectors(**dtypes: str) -> list[Any]:
@@ -76,8 +76,8 @@ def test_product_with_a_choice_is_computed_in_the_dtype_of_the_choice() -> None:
     f, g = vectors(f="float32", g="float32")
     product = tt.switch(c, tt.constant(0.0), f) * g
     fgraph, _ = rewrite([c, f, g], [product])
-    (found,) = run(fgraph, [np.array([False]), np.array([1.1], "float32"), np.array([1.1], "float32")])
-    assert found == np.float64(np.float32(1.1)) ** 2
+    (result,) = run(fgraph, [np.array([False]), np.array([1.1], "float32"), np.array([1.1], "float32")])
+    assert result == np.float64(np.float32(1.1)) ** 2
 
 
 @pytest.mark.parametrize(("inner", "value", "expected"), [(tt.sqr, 100, 256.0), (tt.reciprocal, 2, 0.25)])
@@ -126,8 +126,8 @@ def test_scale_that_shrinks_stays_inside_a_sum(
     (x,) = vectors(x=dtype)
     total = tt.sum(x / (1 / scale)) if divides else tt.sum(x * scale)
     fgraph, _ = rewrite([x], [total])
-    (found,) = run(fgraph, [np.full(count, value, dtype)])
-    np.testing.assert_allclose(found, count * value * scale, rtol=1e-3)
+    (result,) = run(fgraph, [np.full(count, value, dtype)])
+    np.testing.assert_allclose(result, count * value * scale, rtol=1e-3)
 
 
 def test_scale_that_shrinks_stays_inside_a_product_of_matrices() -> None:
@@ -207,13 +207,13 @@ def test_power_by_roots_and_squares_is_that_of_numpy(exponent: float) -> None:
         assert_kept([x], x**exponent, [value], np.power(value, exponent))
 
 
-def test_size_of_a_root_of_a_negative_zero_is_no_negative_zero() -> None:
+def test_size_of_a_root_of_a_negative_zero_is_not_a_negative_zero() -> None:
     (x,) = vectors(x="float64")
     assert_kept([x], abs(tt.sqrt(x)), [np.array([-0.0])], [0.0])
     assert_kept([x], tt.exp(x**-0.5), [np.array([-0.0])], [INF])
 
 
-def test_sum_of_no_negative_numbers_is_no_negative_zero() -> None:
+def test_empty_sum_of_negative_numbers_is_not_a_negative_zero() -> None:
     n = tt.lscalar("n")
     assert_kept([n], tt.sum(tt.alloc(-1.0, n)), [np.array(0)], 0.0)
 

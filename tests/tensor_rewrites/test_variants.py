@@ -26,7 +26,7 @@ REALS = ["float64", "float32", "float16"]
 WHOLES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 # Lengths of x, y, i and the other vectors; rows and columns of matrices.
 LENGTHS = [(12, 12, 12, 12, 4, 3), (1, 12, 1, 12, 1, 3), (12, 1, 12, 1, 4, 1), (0, 0, 0, 0, 0, 3), (0, 1, 1, 0, 2, 3)]
-# What rounding may do: dtypes that are computed with, and functions that end in a difference of large terms.
+# How much rounding may change: by dtypes of the computation, and by functions that end in a cancelling difference.
 NEAR = {"float64": 1e-9, "float32": 2e-4, "float16": 4e-2}
 
 
@@ -54,19 +54,19 @@ def value_of(var: Any, lengths: tuple[int, ...], floats: list[float], at: int) -
     return np.resize(source, shape).astype(kind)
 
 
-def compare(made: Rewritten, floats: list[float], everywhere: bool) -> None:
+def compare(both_forms: Rewritten, floats: list[float], everywhere: bool) -> None:
     """Check that an expression keeps its values, or where it is finite only, for all lengths that go together."""
-    near = max(NEAR.get(getattr(v.type, "dtype", ""), 0) for v in made.plain.variables)
+    near = max(NEAR.get(getattr(v.type, "dtype", ""), 0) for v in both_forms.plain.variables)
     for lengths in LENGTHS:
-        values = [value_of(v, lengths, floats, at) for at, v in enumerate(made.inputs)]
+        values = [value_of(v, lengths, floats, at) for at, v in enumerate(both_forms.inputs)]
         try:
-            (old,) = made.before(values)
+            (old,) = both_forms.before(values)
         except (ValueError, IndexError):
-            # These lengths do not go together.
+            # These lengths do not fit together.
             continue
-        (new,) = made.after(values)
+        (new,) = both_forms.after(values)
         assert (new.dtype, new.shape) == (old.dtype, old.shape)
-        dtypes = " ".join(str(v.type) for v in made.inputs)
+        dtypes = " ".join(str(v.type) for v in both_forms.inputs)
         if old.dtype.kind != "f":
             np.testing.assert_array_equal(new, old, err_msg=dtypes)
         elif everywhere:
@@ -77,7 +77,7 @@ def compare(made: Rewritten, floats: list[float], everywhere: bool) -> None:
 
 
 def in_other_dtypes(case: Case) -> Iterator[tuple[str, str, Rewritten]]:
-    """Yield the dtype of floats and that of integers, and the case in these: all that it takes."""
+    """Yield the dtypes of floats and of integers, and the case in these: all that it takes."""
     usual = rewritten(case)
     yield "float64", "int64", usual
     others = [(real, "int64") for real in REALS[1:]]
@@ -102,9 +102,9 @@ def special_numbers(case: Case) -> list[float]:
 
 @pytest.mark.parametrize("case", CASES, ids=number)
 def test_case_keeps_its_values_in_other_dtypes_and_lengths_and_at_special_numbers(case: Case) -> None:
-    for real, whole, made in in_other_dtypes(case):
-        compare(made, MODERATE, everywhere=False)
+    for real, whole, both_forms in in_other_dtypes(case):
+        compare(both_forms, MODERATE, everywhere=False)
         if case.exact and real != "float16" and whole == "int64":
-            compare(made, SPECIAL, everywhere=True)
+            compare(both_forms, SPECIAL, everywhere=True)
         elif (real, whole) == ("float64", "int64"):
-            compare(made, special_numbers(case), everywhere=False)
+            compare(both_forms, special_numbers(case), everywhere=False)

@@ -1,4 +1,4 @@
-"""Products with a constant zero: what they are where another factor is infinite or NaN, and a tag asks for zero."""
+"""Products with a constant zero where a factor is infinite or NaN, with and without the tag that asks for zero."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def computed(inputs: list[Any], out: Any, values: list[Any], mode: str, *tags: s
 @pytest.mark.parametrize("mode", MODES)
 def test_products_with_zero_are_zero_where_that_is_asked_for(mode: str) -> None:
     x, c = tt.dvector("x"), tt.zvector("c")
-    given = np.array([np.inf, -np.inf, np.nan, 2.0])
+    values = np.array([np.inf, -np.inf, np.nan, 2.0])
     for out in (x * 0.0, 0.0 * tt.exp(x), 0.0 / x, tt.zeros(4) * tt.log(x), (x * 0).astype("float32")):
-        np.testing.assert_array_equal(abs(computed([x], out, [given], mode, "zero_products")), np.zeros(4))
+        np.testing.assert_array_equal(abs(computed([x], out, [values], mode, "zero_products")), np.zeros(4))
         if mode != "C":
             assert np.isnan(computed([x], out, [np.zeros(4) * np.nan], mode)).all()
-    assert (computed([c], c * 0.0, [given.astype(complex)], mode, "zero_products") == 0).all()
+    assert (computed([c], c * 0.0, [values.astype(complex)], mode, "zero_products") == 0).all()
 
 
 @pytest.mark.parametrize("mode", MODES)
