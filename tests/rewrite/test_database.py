@@ -20,16 +20,16 @@ X = P("x")
 
 
 def rules() -> RuleSet:
-    found = RuleSet("toys", declares=("someday",))
-    found.law("negative_of_negative", neg(neg(X)), X, phase=Phase.CANONICALIZE)
-    found.law("inc_of_negative", inc(neg(X)), neg(X), phase=Phase.SPECIALIZE, tags=("fast_run", "unsafe"))
+    toys = RuleSet("toys", declares=("someday",))
+    toys.law("negative_of_negative", neg(neg(X)), X, phase=Phase.CANONICALIZE)
+    toys.law("inc_of_negative", inc(neg(X)), neg(X), phase=Phase.SPECIALIZE, tags=("fast_run", "unsafe"))
 
-    @found.graph_pass(Phase.FUSION, tags=("fast_run", "fusion"))
+    @toys.graph_pass(Phase.FUSION, tags=("fast_run", "fusion"))
     def count(fgraph: FunctionGraph) -> int:
         """Nothing -> nothing."""
         return 0 * len(fgraph)
 
-    return found
+    return toys
 
 
 def selected(*parts: RewriteDatabaseQuery | str) -> list[str]:
@@ -107,27 +107,27 @@ def test_query_of_a_bare_string_is_refused() -> None:
 
 
 def test_order_is_that_of_declaration_under_before_and_after() -> None:
-    found = RuleSet("toys")
-    found.law("last", neg(neg(X)), X, after=("middle",))
-    found.law("second", inc(inc(X)), X)
-    found.law("middle", inc(neg(X)), X)
-    found.law("first", neg(inc(X)), X, before=("second", "last"))
-    assert PhasedDatabase([found]).query("toys").rules == ("middle", "first", "last", "second")
+    toys = RuleSet("toys")
+    toys.law("last", neg(neg(X)), X, after=("middle",))
+    toys.law("second", inc(inc(X)), X)
+    toys.law("middle", inc(neg(X)), X)
+    toys.law("first", neg(inc(X)), X, before=("second", "last"))
+    assert PhasedDatabase([toys]).query("toys").rules == ("middle", "first", "last", "second")
 
 
 def test_contradicting_order_is_refused_naming_the_rules() -> None:
-    found = RuleSet("toys")
-    found.law("a", neg(neg(X)), X, before=("b",))
-    found.law("b", inc(inc(X)), X, before=("a",))
+    toys = RuleSet("toys")
+    toys.law("a", neg(neg(X)), X, before=("b",))
+    toys.law("b", inc(inc(X)), X, before=("a",))
     with pytest.raises(RuleDefinitionError, match="rules a, b: their before and after contradict"):
-        PhasedDatabase([found]).query("toys")
+        PhasedDatabase([toys]).query("toys")
 
 
 def test_order_by_an_unknown_rule_is_refused() -> None:
-    found = RuleSet("toys")
-    found.law("a", neg(neg(X)), X, before=("nobody",))
+    toys = RuleSet("toys")
+    toys.law("a", neg(neg(X)), X, before=("nobody",))
     with pytest.raises(RuleDefinitionError, match=r"'a'.* is ordered by 'nobody', which is no rule"):
-        PhasedDatabase([found])
+        PhasedDatabase([toys])
 
 
 def test_same_query_gives_the_same_rewriter() -> None:

@@ -159,7 +159,7 @@ def test_new_nodes_take_the_line_and_the_name_of_what_they_replace() -> None:
     assert "the user's line" in line.text
 
 
-def test_report_tells_rule_op_and_line() -> None:
+def test_report_names_rule_op_and_line() -> None:
     rules = toys()
     rules.law("negative_of_negative", neg(neg(X)), X, phase=Phase.CANONICALIZE)
     a = number("a")
@@ -204,8 +204,8 @@ def test_replacement_may_use_what_it_replaces() -> None:
         if done:
             return None
         done.append(node)
-        made: Variable = neg(neg(node.outputs[0]))
-        return made
+        wrapped: Variable = neg(neg(node.outputs[0]))
+        return wrapped
 
     a = number("a")
     fg = graph([a], inc(a))
@@ -322,10 +322,10 @@ def test_rules_may_change_what_a_node_was_expanded_into() -> None:
     @rules.rule(Phase.CANONICALIZE, inc)
     def expanded(node: Apply) -> Variable:
         """inc(x) -> many negatives."""
-        (made,) = node.inputs
+        (result,) = node.inputs
         for _ in range(300):
-            made = neg(made)
-        return made
+            result = neg(result)
+        return result
 
     rules.law("squares", neg(X), mul(X, X), phase=Phase.CANONICALIZE)
     a = number("a")

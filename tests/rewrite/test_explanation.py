@@ -84,8 +84,8 @@ def test_rules_for_an_op_are_listed_with_laws_phases_tags_and_places() -> None:
 def test_op_may_be_given_as_class_node_variable_or_name() -> None:
     base = database()
     names = ["picky"]
-    for given in (mul, mul(number("a"), 3), mul(number("a"), 3).owner, "mul", "MUL"):
-        assert [card.name for card in rules_for(given, database=base)] == names
+    for subject in (mul, mul(number("a"), 3), mul(number("a"), 3).owner, "mul", "MUL"):
+        assert [card.name for card in rules_for(subject, database=base)] == names
     assert {card.name for card in rules_for(type(mul), database=base)} == {"picky", "early"}
     assert {card.name for card in rules_for("Binary", database=base)} == {"picky", "early"}
     assert [card.name for card in rules_for(tag="odd", database=base)] == ["picky"]
@@ -141,7 +141,7 @@ def test_rule_that_applies_is_said_to() -> None:
     assert told("twice", neg(neg(number("a")))).endswith("in phase canonicalize")
 
 
-def test_first_failing_condition_is_told() -> None:
+def test_first_failing_condition_is_named() -> None:
     a = number("a")
     assert "it looks at neg, and the node is inc" in told("twice", inc(a))
     assert "the pattern's part neg(x) meets a, which no op computes" in told("twice", neg(a))
@@ -151,7 +151,7 @@ def test_first_failing_condition_is_told() -> None:
     assert "picky applied" in told("picky", mul(number("special"), 3))
 
 
-def test_rule_left_out_by_the_query_is_told_with_the_tag() -> None:
+def test_rule_left_out_by_the_query_is_named_with_the_tag() -> None:
     var = neg(neg(number("a")))
     without = RewriteDatabaseQuery(["fast_run"], exclude=["twice"])
     assert "the query excludes twice, carried by twice" in told("twice", var, without)
@@ -161,7 +161,7 @@ def test_rule_left_out_by_the_query_is_told_with_the_tag() -> None:
     assert "the query includes odd, and it carries" in told("twice", var, "odd")
 
 
-def test_failing_rule_is_told() -> None:
+def test_failing_rule_is_reported() -> None:
     from treadle.config import config
 
     with config.change_flags(on_opt_error="ignore"):
@@ -231,7 +231,7 @@ def test_unknown_rule_and_wrong_node_are_refused() -> None:
         told("twice", number("a"))
 
 
-def test_rule_registered_by_hand_beside_those_of_a_set_hinders_no_explanation() -> None:
+def test_rule_registered_by_hand_beside_those_of_a_set_leaves_explanations_working() -> None:
     base = database()
 
     @node_rewriter(None)

@@ -1,4 +1,4 @@
-"""Patterns and nodes of other numbers of operands and outputs: no match, and never a foreign exception."""
+"""Patterns and nodes that differ in numbers of operands and outputs: no match, and never an error of Python's own."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def test_one_variable_replaces_no_node_of_several_outputs_without_a_default_one(
 @pytest.mark.parametrize("right", ["x", (neg, "x"), lambda fgraph, node, match: match["x"]])  # noqa: ARG005 - its form
 def test_default_output_that_is_not_the_first_is_what_is_replaced(right: Any) -> None:
     node = second_of_pair.make_node(number("a"))
-    made = rewritten(PatternNodeRewriter((second_of_pair, "x"), right), *node.outputs)
-    assert made[0] == "second_of_pair(a).0"
-    assert made[1] in {"a", "neg(a)"}
+    texts = rewritten(PatternNodeRewriter((second_of_pair, "x"), right), *node.outputs)
+    assert texts[0] == "second_of_pair(a).0"
+    assert texts[1] in {"a", "neg(a)"}
 
 
 def test_constraint_on_the_whole_sees_the_default_output() -> None:
@@ -126,7 +126,7 @@ def test_other_output_than_the_default_one_may_be_built() -> None:
     assert rewritten(PatternNodeRewriter((neg, "x"), right), neg(number("a"))) == ["inc(second_of_pair(a).0)"]
 
 
-def test_right_side_that_builds_on_several_outputs_is_told() -> None:
+def test_right_side_that_builds_on_several_outputs_is_reported() -> None:
     a = number("a")
     node = neg.make_node(a)
     fg = graph([a], *node.outputs)
@@ -143,7 +143,7 @@ def test_class_of_ops_on_the_right_and_positions_below_zero_are_refused() -> Non
         split(P("x")).output(-1)
 
 
-# A net: random nodes against random patterns, compared with a matcher written from the documentation.
+# Random nodes against random patterns, compared with a matcher written from the documentation.
 
 _OPS = [Many(f"f{outputs}{default}", outputs, default) for outputs in (1, 2, 3) for default in (None, 0, outputs - 1)]
 
@@ -173,15 +173,15 @@ def _expected(left: Any, right: Any, node: Apply) -> dict[int, str]:
     if not _node_matches(left, node, match):
         return {}
     if isinstance(right, str):
-        made = [text(match[right])]
+        texts = [text(match[right])]
     else:
         new = right[0].make_node(*[match[name] for name in right[1:]])
         one = _standing(new)
-        made = [text(v) for v in (new.outputs if one is None else [one])]
-    if len(made) == 1:
+        texts = [text(v) for v in (new.outputs if one is None else [one])]
+    if len(texts) == 1:
         old = _standing(node)
-        return {} if old is None else {old.index: made[0]}  # type: ignore[dict-item]  # an output has an index
-    return dict(enumerate(made)) if len(made) == len(node.outputs) else {}
+        return {} if old is None else {old.index: texts[0]}  # type: ignore[dict-item]  # an output has an index
+    return dict(enumerate(texts)) if len(texts) == len(node.outputs) else {}
 
 
 def _random_variable(rng: random.Random, leaves: Sequence[Variable], depth: int) -> Variable:
@@ -221,10 +221,10 @@ def _check_one(rng: random.Random) -> bool:
         right = (rng.choice(_OPS), *[rng.choice(holes) for _ in range(rng.randrange(3)) if holes])
     expected = _expected(left, right, node)
     rewriter = PatternNodeRewriter(left, right, allow_multiple_clients=True)
-    made = rewriter.transform(graph(leaves, *node.outputs), node)
-    pairs, _ = ([], ()) if made is None else replacements("net", node, made)
-    found = {old.index: text(new) for old, new in pairs}
-    assert found == expected, (left, right, str(node))
+    answer = rewriter.transform(graph(leaves, *node.outputs), node)
+    pairs, _ = ([], ()) if answer is None else replacements("net", node, answer)
+    actual = {old.index: text(new) for old, new in pairs}
+    assert actual == expected, (left, right, str(node))
     return bool(expected)
 
 
@@ -233,11 +233,11 @@ def _substitution(rng: random.Random) -> None:
     leaves = [number(name) for name in "abcd"]
     old, new = rng.choice(_OPS), rng.choice(_OPS)
     node = old.make_node(*rng.choices(leaves, k=rng.randrange(5)))
-    made = SubstitutionNodeRewriter(old, new).transform(graph(leaves, *node.outputs), node)
-    assert made is not None
-    assert len(made) == new.outputs
-    assert made[0].owner is not None
-    assert made[0].owner.inputs == node.inputs
+    outputs = SubstitutionNodeRewriter(old, new).transform(graph(leaves, *node.outputs), node)
+    assert outputs is not None
+    assert len(outputs) == new.outputs
+    assert outputs[0].owner is not None
+    assert outputs[0].owner.inputs == node.inputs
 
 
 def _run_net(seed: int, count: int) -> None:

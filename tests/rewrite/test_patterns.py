@@ -38,8 +38,8 @@ def law(lhs: Any, rhs: Any, when: Any = None) -> Law:
 
 def applied(rule: Law, var: Variable) -> str | None:
     assert var.owner is not None
-    made = rule(var.owner)
-    return None if made is None else text(made)
+    result = rule(var.owner)
+    return None if result is None else text(result)
 
 
 def test_nested_pattern_matches_and_builds() -> None:
@@ -114,8 +114,8 @@ def test_condition_sees_the_node_and_what_was_matched() -> None:
 
 def test_right_side_may_be_a_function() -> None:
     def flipped(node: Apply, match: Mapping[str, Variable]) -> Variable:
-        made: Variable = node.op(match["y"], match["x"])
-        return made
+        result: Variable = node.op(match["y"], match["x"])
+        return result
 
     assert applied(law(div(X, Y), flipped), div(number("a"), number("b"))) == "div(b, a)"
 
@@ -203,8 +203,8 @@ def test_certain_output_of_an_op_may_be_meant() -> None:
 def test_law_may_give_several_results() -> None:
     both = law(split(X), (inc(X), None))
     node = split(number("a"))[0].owner
-    made = both(node)
-    assert (text(made[0]), made[1]) == ("inc(a)", None)
+    results = both(node)
+    assert (text(results[0]), results[1]) == ("inc(a)", None)
     assert str(both).endswith("-> inc(x), None")
     wrong = law(split(X), (inc(X),))
     assert wrong(node) is None
@@ -247,6 +247,6 @@ def test_mismatch_names_the_part_that_fails_in_the_nearest_order() -> None:
     assert wider == "the right side makes nothing that keeps or refines the type here"
 
 
-def test_type_of_toys_orders_bounds() -> None:
+def test_number_type_without_a_bound_covers_one_with_a_bound() -> None:
     assert Number().is_super(Number(3))
     assert not Number(3).is_super(Number())

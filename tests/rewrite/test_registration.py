@@ -1,4 +1,4 @@
-"""Registering in databases of every kind, and what queries of each return."""
+"""Registering in databases of every kind, and the results of queries of each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def rule(name: str, old: Any = neg, new: Any = inc) -> Any:
-    """Return a rewriter of nodes that puts one op in the place of another."""
+    """Return a rewriter of nodes that replaces one op by another."""
 
     @node_rewriter([old], depth=1)
     def swap(_fgraph: FunctionGraph, node: Apply) -> list[Variable]:
@@ -56,7 +56,7 @@ def rule(name: str, old: Any = neg, new: Any = inc) -> Any:
 
 
 def whole(seen: list[str], name: str) -> Any:
-    """Return a rewriter of whole graphs that notes that it ran."""
+    """Return a rewriter of whole graphs that records that it ran."""
 
     @graph_rewriter
     def note(_fgraph: FunctionGraph) -> None:
@@ -108,7 +108,7 @@ def test_member_without_the_name_and_an_ambiguous_tag_are_errors() -> None:
         database["both"]
 
 
-def test_what_is_no_rewriter_is_refused() -> None:
+def test_object_that_is_not_a_rewriter_is_refused() -> None:
     with pytest.raises(RewriterTypeError, match="a rewriter or a database is needed, got 3"):
         EquilibriumDB().register("three", 3)  # type: ignore[arg-type]  # what is tested
     with pytest.raises(TypeError, match="a name is a string, got 5"):
@@ -127,7 +127,7 @@ def test_tags_can_be_added_and_removed() -> None:
         database.select("old")
 
 
-# Refusals leave everything as it was
+# Refused registrations leave everything as it was
 
 
 def state(database: RewriteDatabase) -> Any:
@@ -290,11 +290,11 @@ def test_local_group_takes_the_first_that_changes_something() -> None:
     database = LocalGroupDB()
     database.register("first", rule("first", inc, neg), "run")
     database.register("second", rule("second"), "run")
-    made = database.query("run")
-    assert isinstance(made, SequentialNodeRewriter)
+    rewriter = database.query("run")
+    assert isinstance(rewriter, SequentialNodeRewriter)
     a = number("a")
     fg = graph([a], neg(a))
-    in2out(made, ignore_newtrees=True).rewrite(fg)
+    in2out(rewriter, ignore_newtrees=True).rewrite(fg)
     assert text(fg.outputs[0]) == "inc(a)"
     with pytest.raises(RewriterTypeError, match="rewrite nodes"):
         database.register("whole", whole([], "x"))
@@ -313,9 +313,9 @@ def test_local_group_may_go_on_with_what_it_made() -> None:
 def test_topo_database_walks_over_the_graph() -> None:
     database = TopoDB(LocalGroupDB(), order="out_to_in", ignore_newtrees=True)
     database.register("swap", rule("swap"), "run")
-    made = database.query("run")
-    assert isinstance(made, WalkingGraphRewriter)
-    assert (made.order, "swap" in database, database["swap"].name) == ("out_to_in", True, "swap")
+    rewriter = database.query("run")
+    assert isinstance(rewriter, WalkingGraphRewriter)
+    assert (rewriter.order, "swap" in database, database["swap"].name) == ("out_to_in", True, "swap")
     outer = SequenceDB()
     outer.register("topo", database, "run", position=1)
     a = number("a")
@@ -328,9 +328,9 @@ def test_proxy_answers_as_the_database_it_stands_for() -> None:
     outer = SequenceDB()
     outer.register("inner", inner, "run", position=0)
     outer.register("again", ProxyDB(inner), "run", position=1)
-    made = outer.query("run")
-    assert isinstance(made, SequentialGraphRewriter)
-    assert len(made) == 2
+    rewriter = outer.query("run")
+    assert isinstance(rewriter, SequentialGraphRewriter)
+    assert len(rewriter) == 2
     inner.register("more", rule("more", inc, lambda x: mul(x, 2)), "run")
     assert run(outer, "run") == "mul(a, 2)"
     with pytest.raises(RewriterTypeError, match="a database to stand for"):
@@ -382,7 +382,7 @@ def test_extra_rewrites_run_at_their_position() -> None:
         RewriteDatabaseQuery(["all"], extra_rewrites=[rule("x")])
 
 
-def test_unknown_tag_is_refused_and_not_made() -> None:
+def test_unknown_tag_is_refused_and_not_created() -> None:
     database = nested()
     for query in (("nosuch",), ("all", "-nosuch"), ("all", "&nosuch")):
         with pytest.raises(UnknownTagError, match="no rule carries the tag 'nosuch'"):

@@ -1,4 +1,4 @@
-"""Rewriters of nodes and of whole graphs, by themselves: what each does, and what it refuses."""
+"""Rewriters of nodes and of whole graphs: what each does, and what it refuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.rewrite.toys import Word, add, div, graph, inc, mul, neg, number, text
+from tests.rewrite.toys import Word, add, div, graph, graph_of, inc, mul, neg, number, rewritten_text, text
 from treadle.config import config
 from treadle.graph import DestroyHandler, Feature, FunctionGraph, NodeFinder, Op, explicit_graph_inputs
 from treadle.rewrite import (
@@ -37,19 +37,7 @@ from treadle.surface.rewriters import (
 )
 
 if TYPE_CHECKING:
-    from treadle.graph import Apply, Variable
-
-
-def given(var: Variable) -> FunctionGraph:
-    return graph(list(explicit_graph_inputs([var])), var)
-
-
-def made_by(rewriter: Any, var: Variable) -> str:
-    """Return what a rewriter of nodes makes of a variable, tried everywhere until nothing changes."""
-    fg = given(var)
-    EquilibriumGraphRewriter([rewriter]).rewrite(fg)
-    fg.check_integrity()
-    return text(fg.outputs[0])
+    from treadle.graph import Apply
 
 
 # Decorators
@@ -65,9 +53,9 @@ def test_decorated_function_becomes_a_rewriter_of_nodes() -> None:
     assert (swap.name, swap.tracks(), swap.__doc__) == ("swap", (neg,), "neg(x) -> inc(x).")
     node = neg(number("a")).owner
     assert node is not None
-    replacement: Any = swap.transform(given(node.outputs[0]), node)
+    replacement: Any = swap.transform(graph_of(node.outputs[0]), node)
     assert text(replacement[0]) == "inc(a)"
-    assert made_by(swap, neg(neg(number("a")))) == "inc(inc(a))"
+    assert rewritten_text(swap, neg(neg(number("a")))) == "inc(inc(a))"
 
 
 @pytest.mark.parametrize("tracks", [[], 3, neg, [3], ["neg"], type(neg), "neg"])
@@ -92,7 +80,7 @@ def test_rewriter_that_tracks_nothing_sees_every_node_and_false_means_no_change(
         seen.append(str(node.op))
         return False
 
-    assert made_by(watch, neg(inc(number("a")))) == "neg(inc(a))"
+    assert rewritten_text(watch, neg(inc(number("a")))) == "neg(inc(a))"
     assert sorted(seen) == ["inc", "neg"]
 
 
@@ -104,13 +92,13 @@ def test_requirements_are_attached_and_stay() -> None:
         """Nothing -> nothing."""
         assert fgraph.get_nodes(neg) == [node]
 
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     EquilibriumGraphRewriter([swap]).rewrite(fg)
     assert [type(f) for f in fg.features] == [NodeFinder]
     assert called == [fg]
 
 
-def test_in_place_rewriters_have_a_destroy_handler_watch_the_graph() -> None:
+def test_in_place_rewriters_attach_a_destroy_handler_to_the_graph() -> None:
     @node_rewriter([neg], inplace=True)
     def nothing(fgraph: FunctionGraph, node: Apply) -> Any:
         """Nothing -> nothing."""
@@ -120,7 +108,7 @@ def test_in_place_rewriters_have_a_destroy_handler_watch_the_graph() -> None:
         """Nothing -> nothing."""
 
     for rewriter in (EquilibriumGraphRewriter([nothing]), whole):
-        fg = given(neg(number("a")))
+        fg = graph_of(neg(number("a")))
         rewriter.rewrite(fg)
         assert [type(f) for f in fg.features] == [DestroyHandler]
 
@@ -133,7 +121,7 @@ def test_subclass_of_graph_rewriter_takes_part_and_counts() -> None:
                 fgraph.replace(node.outputs[0], inc(*node.inputs), "Swap")
             return len(nodes)
 
-    fg = given(neg(neg(number("a"))))
+    fg = graph_of(neg(neg(number("a"))))
     report = Swap()(fg)
     assert text(fg.outputs[0]) == "inc(inc(a))"
     assert report.rules["Swap"].hits == 2
@@ -152,7 +140,7 @@ def test_mapping_may_replace_other_variables_and_demand_removal() -> None:
         return {below: neg(below.owner.inputs[0]), "remove": [below]}
 
     a = number("a")
-    assert made_by(up, neg(inc(a))) == "neg(neg(a))"
+    assert rewritten_text(up, neg(inc(a))) == "neg(neg(a))"
 
     @node_rewriter([neg])
     def wrong(_fgraph: FunctionGraph, node: Apply) -> Any:
@@ -194,10 +182,10 @@ def _note(seen: list[int], i: int, _fgraph: FunctionGraph) -> None:
 def test_sequence_of_graph_rewriters_runs_in_order() -> None:
     seen: list[int] = []
     steps = [FromFunctionGraphRewriter(partial(_note, seen, i)) for i in range(3)]
-    made = SequentialGraphRewriter(*steps)
-    made.rewrite(given(neg(number("a"))))
+    rewriter = SequentialGraphRewriter(*steps)
+    rewriter.rewrite(graph_of(neg(number("a"))))
     assert seen == [0, 1, 2]
-    assert (len(made), list(made), made[1]) == (3, steps, steps[1])
+    assert (len(rewriter), list(rewriter), rewriter[1]) == (3, steps, steps[1])
 
 
 # Walks
@@ -212,17 +200,17 @@ def test_walk_goes_over_every_node_once_in_its_direction() -> None:
         seen.append(str(node.op))
 
     for walk in (in2out, out2in):
-        walk(watch).rewrite(given(neg(inc(number("a")))))
+        walk(watch).rewrite(graph_of(neg(inc(number("a")))))
     assert seen == ["inc", "neg", "neg", "inc"]
 
 
 def test_walk_looks_at_new_nodes_unless_told_not_to() -> None:
     grown = swapping(neg, lambda x: inc(inc(x)), "grown")
     shrunk = swapping(inc, lambda x: mul(x, 2), "shrunk")
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     in2out(grown, shrunk).rewrite(fg)
     assert text(fg.outputs[0]) == "mul(mul(a, 2), 2)"
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     in2out(grown, shrunk, ignore_newtrees=True).rewrite(fg)
     assert text(fg.outputs[0]) == "inc(inc(a))"
 
@@ -236,7 +224,7 @@ def test_walk_does_not_come_back_to_clients() -> None:
         seen.append(str(node.op))
         return [mul(node.inputs[0], 2)] if node.op == inc else None
 
-    out2in(step).rewrite(given(neg(inc(number("a")))))
+    out2in(step).rewrite(graph_of(neg(inc(number("a")))))
     assert seen == ["neg", "inc"]
 
 
@@ -263,11 +251,11 @@ def failing(error: Exception) -> NodeRewriter:
 def test_failure_callback_takes_the_place_of_the_option() -> None:
     told: list[tuple[Exception, str]] = []
     error = KeyError("no")
-    for made in (
+    for rewriter in (
         EquilibriumGraphRewriter([failing(error)], lambda e, _run, node: told.append((e, str(node.op)))),
         in2out(failing(error), failure_callback=lambda e, _run, node: told.append((e, str(node.op)))),
     ):
-        report = made.rewrite(given(neg(number("a"))))
+        report = rewriter.rewrite(graph_of(neg(number("a"))))
         assert [name for name, _ in report.failures] == ["fails"]
     assert told == [(error, "neg")] * 2
 
@@ -289,7 +277,7 @@ def test_rewriter_of_unknown_depth_is_tried_again_after_a_change_far_below() -> 
     var = inc(number("a"))
     for _ in range(6):
         var = neg(var)
-    fg = given(mul(var, 2))
+    fg = graph_of(mul(var, 2))
     # Declared so that it runs after the walk has passed the product.
     EquilibriumGraphRewriter([far, swapping(inc, lambda x: div(x, 3), "late")]).rewrite(fg)
     assert text(fg.outputs[0]) == "neg(neg(neg(neg(neg(neg(div(a, 3)))))))"
@@ -304,13 +292,13 @@ def test_whole_and_local_rewriters_alternate_until_nothing_changes() -> None:
             fgraph.replace(out, inc(*out.owner.inputs))
 
     dropping = swapping(inc, lambda x: x, "dropping")
-    fg = given(neg(neg(neg(number("a")))))
+    fg = graph_of(neg(neg(neg(number("a")))))
     report = EquilibriumGraphRewriter([outermost, dropping]).rewrite(fg)
     assert text(fg.outputs[0]) == "a"
     assert report.rules["outermost"].tries == 4
 
 
-def test_whole_rewriter_that_never_rests_is_stopped_and_named() -> None:
+def test_whole_rewriter_that_never_settles_is_stopped_and_named() -> None:
     @graph_rewriter
     def restless(fgraph: FunctionGraph) -> None:
         """X -> x anew."""
@@ -319,9 +307,9 @@ def test_whole_rewriter_that_never_rests_is_stopped_and_named() -> None:
         fgraph.replace(out, out.owner.op(*out.owner.inputs))
 
     with pytest.raises(RewriteError, match="rules restless: changed the graph in each of 100 rounds"):
-        EquilibriumGraphRewriter([restless]).rewrite(given(neg(number("a"))))
+        EquilibriumGraphRewriter([restless]).rewrite(graph_of(neg(number("a"))))
     with config.change_flags(on_opt_error="warn"), pytest.warns(RewriteWarning, match="did not come to an end"):
-        report = EquilibriumGraphRewriter([restless]).rewrite(given(neg(number("a"))))
+        report = EquilibriumGraphRewriter([restless]).rewrite(graph_of(neg(number("a"))))
     assert report.looping == ["restless"]
 
 
@@ -333,10 +321,10 @@ def test_use_ratio_bounds_the_changes_of_one_rule(ratio: float) -> None:
         return [neg(*node.inputs)]
 
     with config.change_flags(on_opt_error="ignore"):
-        report = EquilibriumGraphRewriter([anew], max_use_ratio=ratio).rewrite(given(neg(number("a"))))
+        report = EquilibriumGraphRewriter([anew], max_use_ratio=ratio).rewrite(graph_of(neg(number("a"))))
         assert report.rules["anew"].hits == int(ratio * 25) + 1
         with config.change_flags(optdb__max_use_ratio=ratio):
-            again = EquilibriumGraphRewriter([anew]).rewrite(given(neg(number("a"))))
+            again = EquilibriumGraphRewriter([anew]).rewrite(graph_of(neg(number("a"))))
     assert again.rules["anew"].hits == report.rules["anew"].hits
 
 
@@ -347,18 +335,18 @@ def test_substitution_keeps_inputs_and_tags() -> None:
     swap = SubstitutionNodeRewriter(neg, inc)
     var = neg(number("a"))
     var.tag.colour = "red"
-    fg = given(var)
+    fg = graph_of(var)
     EquilibriumGraphRewriter([swap]).rewrite(fg)
     assert text(fg.outputs[0]) == "inc(a)"
     assert fg.outputs[0].tag.colour == "red"
-    assert made_by(SubstitutionNodeRewriter(neg, inc, transfer_tags=False), inc(number("a"))) == "inc(a)"
+    assert rewritten_text(SubstitutionNodeRewriter(neg, inc, transfer_tags=False), inc(number("a"))) == "inc(a)"
     with pytest.raises(TypeError, match="an op to replace"):
         SubstitutionNodeRewriter(neg, 3)  # type: ignore[arg-type]  # what is tested
 
 
 def test_removal_gives_back_inputs() -> None:
-    assert made_by(RemovalNodeRewriter(neg), inc(neg(neg(number("a"))))) == "inc(a)"
-    assert made_by(RemovalNodeRewriter(add), add(number("a"), number("b"))) == "add(a, b)"
+    assert rewritten_text(RemovalNodeRewriter(neg), inc(neg(neg(number("a"))))) == "inc(a)"
+    assert rewritten_text(RemovalNodeRewriter(add), add(number("a"), number("b"))) == "add(a, b)"
     with pytest.raises(RewriterTypeError, match="an op to remove"):
         RemovalNodeRewriter("neg")  # type: ignore[arg-type]  # what is tested
 
@@ -426,7 +414,7 @@ class NoMul(Feature):
 
 
 def test_refused_change_is_undone_and_counted() -> None:
-    fg = given(neg(inc(number("a"))))
+    fg = graph_of(neg(inc(number("a"))))
     fg.attach_feature(NoMul())
     rules = [swapping(neg, lambda x: mul(x, 2), "product"), swapping(inc, neg, "fine")]
     report = EquilibriumGraphRewriter(rules).rewrite(fg)
@@ -437,7 +425,7 @@ def test_refused_change_is_undone_and_counted() -> None:
 
 
 def test_fast_cycle_detection_checks_once_and_undoes_the_stage() -> None:
-    fg = given(neg(inc(number("a"))))
+    fg = graph_of(neg(inc(number("a"))))
     fg.attach_feature(NoMul())
     rules = [swapping(neg, lambda x: mul(x, 2), "product"), swapping(inc, neg, "fine")]
     with config.change_flags(cycle_detection="fast", on_opt_error="ignore"):
@@ -457,7 +445,7 @@ def test_failing_pass_leaves_the_graph_as_it_was() -> None:
         msg = "half done"
         raise OSError(msg)
 
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     with pytest.raises(RewriteError, match=r"rule 'half': failed \(OSError: half done\)"):
         half.rewrite(fg)
     assert text(fg.outputs[0]) == "neg(a)"
@@ -477,7 +465,7 @@ def test_pass_that_a_feature_refuses_is_undone() -> None:
         assert out.owner is not None
         fgraph.replace(out, mul(out.owner.inputs[0], 2))
 
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     fg.attach_feature(NoMul())
     with config.change_flags(on_opt_error="ignore"):
         product.rewrite(fg)
@@ -493,4 +481,4 @@ def test_replacement_by_another_type_is_refused() -> None:
         return [word]
 
     with pytest.raises(RewriteError, match="neither equals nor refines"):
-        EquilibriumGraphRewriter([wrong]).rewrite(given(neg(number("a"))))
+        EquilibriumGraphRewriter([wrong]).rewrite(graph_of(neg(number("a"))))

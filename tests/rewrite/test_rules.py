@@ -1,4 +1,4 @@
-"""Declaring rules: ids, laws, tags, and what is refused."""
+"""Declaring rules: ids, laws, tags, and refusals."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_law_with_unknown_variable_on_the_right_is_refused() -> None:
         RuleSet("toys").law("unbound", neg(neg(P("x"))), P("y"))
 
 
-def test_law_whose_left_side_is_no_op_is_refused() -> None:
+def test_law_whose_left_side_is_not_an_op_is_refused() -> None:
     with pytest.raises(RuleDefinitionError, match="left side is an op applied to patterns"):
         RuleSet("toys").law("bare", P("x"), P("x"))
 

@@ -1,4 +1,4 @@
-"""What a run says, keeps, checks and counts: options, reports, checks on sample values."""
+"""What a run reports, keeps, checks and counts: options, reports, checks on sample values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.rewrite.toys import Number, P, Unary, add, graph, inc, is_commutative, mul, neg, number, text, value_of
+from tests.rewrite.toys import (
+    Number,
+    P,
+    Unary,
+    add,
+    graph,
+    graph_of,
+    inc,
+    is_commutative,
+    mul,
+    neg,
+    number,
+    text,
+    value_of,
+)
 from treadle.config import config
 from treadle.graph import (
     Apply,
     FunctionGraph,
     Op,
     UserLine,
-    explicit_graph_inputs,
     shared,
 )
 from treadle.rewrite import (
@@ -64,10 +77,6 @@ def sampled(name: str) -> Variable:
     return Sampled().make_variable(name)
 
 
-def given(*outputs: Variable) -> FunctionGraph:
-    return graph(list(explicit_graph_inputs(list(outputs))), *outputs)
-
-
 def swapping(name: str, old: Op, new: Any) -> Any:
     @node_rewriter([old], depth=1)
     def swap(_fgraph: FunctionGraph, node: Apply) -> Any:
@@ -83,14 +92,14 @@ def swapping(name: str, old: Op, new: Any) -> Any:
 
 def test_checks_pass_where_values_stay() -> None:
     double = swapping("double", neg, lambda x: neg(neg(neg(x))))
-    fg = given(neg(inc(sampled("a"))))
+    fg = graph_of(neg(inc(sampled("a"))))
     report = in2out(double, ignore_newtrees=True).rewrite(fg, checks=True)
     assert (report.checked, report.unchecked) == (1, 0)
     assert text(fg.outputs[0]) == "neg(neg(neg(inc(a))))"
 
 
 def test_checks_name_rule_node_line_and_values() -> None:
-    fg = given(neg(inc(sampled("a"))))  # the line at fault
+    fg = graph_of(neg(inc(sampled("a"))))  # the line at fault
     with pytest.raises(
         RuleFaultError,
         match=r"'wrong': changed the value from -4 to 5, on neg, built at .*the line at fault.*with inc\.out = 4",
@@ -113,11 +122,11 @@ def test_checks_see_results_of_another_kind_and_failing_ones() -> None:
 
     for name, message in (("float", "made a value that is none of type Number"), ("raises", "cannot be computed")):
         with pytest.raises(RuleFaultError, match=message):
-            in2out(swapping("wrong", neg, Bad(name))).rewrite(given(neg(sampled("a"))), checks=True)
+            in2out(swapping("wrong", neg, Bad(name))).rewrite(graph_of(neg(sampled("a"))), checks=True)
 
 
 def test_change_without_samples_is_counted_as_unchecked() -> None:
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     report = in2out(swapping("wrong", neg, inc)).rewrite(fg, checks=True)
     assert (report.checked, report.unchecked) == (0, 1)
 
@@ -148,8 +157,8 @@ def test_rewrite_graph_takes_checks() -> None:
 # Reports
 
 
-def test_report_tells_order_lines_and_new_nodes() -> None:
-    fg = given(neg(inc(number("a"))))  # where it is built
+def test_report_holds_order_lines_and_new_nodes() -> None:
+    fg = graph_of(neg(inc(number("a"))))  # where it is built
     report = EquilibriumGraphRewriter([swapping("grown", neg, lambda x: inc(inc(x)))], name="stage").rewrite(fg)
     (firing,) = report.firings
     assert (firing.rule, firing.phase, firing.added) == ("grown", "stage", 2)
@@ -162,7 +171,7 @@ def test_report_tells_order_lines_and_new_nodes() -> None:
 
 
 def test_report_keeps_nodes_when_asked_and_yields_changes() -> None:
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     node = fg.toposort()[0]
 
     @graph_rewriter
@@ -182,7 +191,7 @@ def test_report_keeps_nodes_when_asked_and_yields_changes() -> None:
 
 def test_profile_is_printed_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
     with config.change_flags(profile_optimizer=True):
-        in2out(swapping("swap", neg, inc)).rewrite(given(neg(number("a"))))
+        in2out(swapping("swap", neg, inc)).rewrite(graph_of(neg(number("a"))))
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["rule", "ms", "tries", "hits", "refused", "nodes", "checks", "ms"]
     assert lines[2].split()[0] == "swap"
@@ -192,7 +201,7 @@ def test_profile_is_printed_when_asked(capsys: pytest.CaptureFixture[str]) -> No
 def test_changes_are_printed_except_those_to_be_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     rules = [swapping("first", neg, inc), swapping("second", inc, lambda x: mul(x, 2))]
     with config.change_flags(optimizer_verbose=True, optimizer_verbose_ignore="other, first"):
-        EquilibriumGraphRewriter(rules, name="stage").rewrite(given(neg(number("a"))))
+        EquilibriumGraphRewriter(rules, name="stage").rewrite(graph_of(neg(number("a"))))
     assert [line.split(" on ")[0] for line in capsys.readouterr().out.splitlines()] == ["stage: second"]
 
 
@@ -200,7 +209,7 @@ def test_changes_are_printed_except_those_to_be_ignored(capsys: pytest.CaptureFi
 
 
 def test_nodes_of_rules_come_from_the_line_of_what_they_replace() -> None:
-    fg = given(neg(number("a")))  # the line
+    fg = graph_of(neg(number("a")))  # the line
     line = fg.toposort()[0].user_line
     with config.change_flags(check_stack_trace="raise"):
         in2out(swapping("grown", neg, lambda x: inc(mul(x, 2)))).rewrite(fg)
@@ -208,7 +217,7 @@ def test_nodes_of_rules_come_from_the_line_of_what_they_replace() -> None:
 
 
 def nameless() -> FunctionGraph:
-    fg = given(neg(number("a")))
+    fg = graph_of(neg(number("a")))
     fg.toposort()[0].user_line = None
     return fg
 
@@ -236,7 +245,7 @@ def test_traces_are_copied_and_checked() -> None:
     old.owner.user_line = line
     old.tag.trace = ["one"]
     new.owner.user_line = None
-    fg = given(new)
+    fg = graph_of(new)
     assert check_stack_trace(fg, bug_print="ignore") is False
     with pytest.raises(MissingTraceError, match="inc: the node does not know"):
         check_stack_trace(fg)
@@ -269,7 +278,7 @@ def test_test_values_are_computed_during_rewriting_as_the_option_says() -> None:
         a = number("a")
         var = neg(a)
         with config.change_flags(compute_test_value=outside, compute_test_value_opt=inside):
-            in2out(watch).rewrite(given(var))
+            in2out(watch).rewrite(graph_of(var))
             assert config.compute_test_value == outside
     assert seen == ["ignore", "off"]
 
@@ -283,11 +292,11 @@ def test_rules_that_undo_each_other_are_named_together() -> None:
     rules.law("there", add(x, y), mul(x, y), phase=Phase.CANONICALIZE)
     rules.law("back", mul(x, y), add(x, y), phase=Phase.CANONICALIZE)
     rules.law("innocent", neg(x), inc(x), phase=Phase.CANONICALIZE)
-    fg = given(neg(add(number("a"), number("b"))))
+    fg = graph_of(neg(add(number("a"), number("b"))))
     with pytest.raises(RewriteError, match=r"'there': changed.*\('there' and 'back' undo each other\)"):
         PhasedDatabase([rules]).query("fast_run").rewrite(fg)
     with config.change_flags(on_opt_error="ignore"):
-        report = PhasedDatabase([rules]).query("fast_run").rewrite(given(neg(add(number("a"), number("b")))))
+        report = PhasedDatabase([rules]).query("fast_run").rewrite(graph_of(neg(add(number("a"), number("b")))))
     assert report.loops[0] == ("there", "back")
     assert "there was stopped: it did not come to an end (there and back undo each other)" in str(report)
 
@@ -309,7 +318,7 @@ def test_loop_is_the_shortest_period_at_the_end(names: str, loop: tuple[str, ...
 # Choosing by time
 
 
-def test_meta_rewriter_takes_the_fastest_and_tells(capsys: pytest.CaptureFixture[str]) -> None:
+def test_meta_rewriter_takes_the_fastest_and_reports_it(capsys: pytest.CaptureFixture[str]) -> None:
     import time
 
     class Slow(Unary):
@@ -324,13 +333,13 @@ def test_meta_rewriter_takes_the_fastest_and_tells(capsys: pytest.CaptureFixture
     meta = MetaNodeRewriter(
         [slow], [swapping("quick", slow, neg), swapping("slower", slow, lambda x: neg(slow(slow(x))))]
     )
-    fg = given(slow(sampled("a")))
+    fg = graph_of(slow(sampled("a")))
     with config.change_flags(metaopt__verbose=2):
         in2out(meta).rewrite(fg)
     assert text(fg.outputs[0]) == "neg(a)"
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["meta"] * 3
     with config.change_flags(metaopt__verbose=1):
-        fg = given(slow(number("a")))
+        fg = graph_of(slow(number("a")))
         in2out(meta).rewrite(fg)
     assert "without test value or sample" in capsys.readouterr().out
     assert text(fg.outputs[0]) == "slow(a)"
@@ -374,7 +383,7 @@ def test_one_rewriter_serves_threads_at_once() -> None:
         var = number("a")
         for _ in range(2001):
             var = neg(var)
-        fg = given(var)
+        fg = graph_of(var)
         barrier.wait()
         report = rewriter.rewrite(fg)
         results.append((report.rules["twice"].hits, text(fg.outputs[0])))
@@ -448,7 +457,7 @@ def test_wide_nodes_and_hubs_cost_no_more_per_node() -> None:
     for n in (300, 9_000):
         a = number("a")
         var = Many("many").make_node(*[neg(neg(mul(a, i))) for i in range(n)]).outputs[0]
-        fg = given(var)
+        fg = graph_of(var)
         size = len(fg)
         report = PhasedDatabase([CORE, rules]).query("fast_run").rewrite(fg)
         assert report.rules["twice"].hits == n
@@ -496,7 +505,7 @@ def test_nodes_that_overwrite_are_not_merged() -> None:
 
 def test_many_ops_of_one_class_on_one_input_are_told_apart() -> None:
     a = number("a")
-    made = [Unary(f"f{i % 50}")(a) for i in range(200)]
-    fg = graph([a], *made)
+    results = [Unary(f"f{i % 50}")(a) for i in range(200)]
+    fg = graph([a], *results)
     PhasedDatabase([CORE]).query("merge").rewrite(fg)
     assert len(fg) == 50

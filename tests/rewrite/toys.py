@@ -1,11 +1,11 @@
-"""A tiny type and tiny ops, so that the engine is tested without tensors."""
+"""A tiny type and tiny ops, to test the engine without tensors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.graph import Apply, FunctionGraph, Op, Type, Variable, static_op
-from treadle.rewrite import Pattern
+from treadle.graph import Apply, FunctionGraph, Op, Type, Variable, explicit_graph_inputs, static_op
+from treadle.rewrite import EquilibriumGraphRewriter, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Number(Type):
 
 
 class Word(Type):
-    """Strings: a type that no number can take the place of."""
+    """Strings: a type that no number can replace."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
 
@@ -153,3 +153,16 @@ def text(var: Variable) -> str:
 
 def graph(inputs: Sequence[Variable], *outputs: Variable) -> FunctionGraph:
     return FunctionGraph(list(inputs), list(outputs), clone=False)
+
+
+def graph_of(*outputs: Variable) -> FunctionGraph:
+    """Return the graph of expressions, whose inputs are found."""
+    return graph(list(explicit_graph_inputs(list(outputs))), *outputs)
+
+
+def rewritten_text(rewriter: Any, var: Variable) -> str:
+    """Return an expression as text, after a rewriter of nodes was tried everywhere until nothing changed."""
+    fg = graph_of(var)
+    EquilibriumGraphRewriter([rewriter]).rewrite(fg)
+    fg.check_integrity()
+    return text(fg.outputs[0])
