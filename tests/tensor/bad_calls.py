@@ -29,7 +29,7 @@ class Hostile:
 
 
 class Kind(Type):
-    """A type of values that are no arrays."""
+    """A type of values that are not arrays."""
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         del strict, allow_downcast
@@ -41,7 +41,7 @@ NESTED.append(NESTED)
 
 
 def values() -> list[Any]:
-    """Return what arguments are drawn from."""
+    """Return the values that arguments are drawn from."""
     x, m = tt.dvector("x"), tt.dmatrix("m")
     return [
         *(None, True, False, np.True_, 0, 1, 2, -1, 3, 2**31, 2**63, 2**70, -(2**70)),
@@ -116,15 +116,15 @@ def values() -> list[Any]:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is called: its name and how to get at it anew."""
+    """A callable: its name and a function that looks it up again."""
 
     name: str
     target: Callable[..., Any]
 
 
-# What is no business of arguments: it prints, waits for a debugger, or is told what to do by files.
+# Functions without arguments to check: they print, wait for a debugger, or read files.
 SKIPPED = frozenset(("dprint", "eval", "clone", "reducer"))
-# What backends read and libraries are wrapped with, which no user makes, and what rules read indices with.
+# What backends read and libraries are wrapped with, which users do not make, and what rules read indices with.
 RECORDS = frozenset(
     (
         "SpecifyAssumptions",
@@ -261,7 +261,7 @@ BINDING = re.compile(r"unexpected keyword argument 'unknown'|missing \d required
 
 
 def fault(error: Exception) -> str | None:
-    """Return what is wrong with an error that a call ended in; None if it is as it should be."""
+    """Return what is wrong with the error of a call; None if nothing is."""
     frames = traceback.extract_tb(error.__traceback__)[1:]
     if isinstance(error, TreadleError):
         named = re.match(r"\S.*?(: | must be )", str(error))
@@ -276,7 +276,7 @@ def fault(error: Exception) -> str | None:
 
 
 def faults(seed: int, count: int) -> Iterator[tuple[str, str]]:
-    """Make calls; yield each that ended in an error which is none of treadle's, and what is wrong with it."""
+    """Make calls; yield each that ended in an error that is not treadle's, and what is wrong with it."""
     rng = random.Random(seed)
     pool = values()
     constructors = {f"tensor.{name}" for name in tt.constructors.__all__}

@@ -1,4 +1,4 @@
-"""Random index expressions: reads and writes, as NumPy takes them and as treadle builds them."""
+"""Random index expressions: reads and writes, in NumPy and in treadle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LENGTHS = (0, 1, 1, 2, 3, 4)
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "bool")
 POSITIONS = ("int64", "int32", "int8", "uint8", "int64")
-# Beyond what int64 holds, and beyond what fits into 32 bits.
+# Positions that int64 does not hold, and that 32 bits do not hold.
 FAR = (2**31, -(2**31) - 1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**64 + 1)
 
 
@@ -60,7 +60,7 @@ class Case:
         return f"{self.kind} {x} at {self.items!r}{self.then!r} values {self.y!r}"
 
     def expected(self) -> Any:
-        """Return what NumPy makes of it, or None where it refuses."""
+        """Return NumPy's result, or None where NumPy refuses."""
         index = tuple(_filled(item, lambda s: s.value) for item in self.items)
         result = self.x.copy()
         try:
@@ -128,11 +128,11 @@ class Maker:
         self.rng = rng
 
     def chance(self, p: float) -> bool:
-        """Return True as often as that."""
+        """Return True with this probability."""
         return bool(self.rng.random() < p)
 
     def one_of(self, items: Sequence[Any]) -> Any:
-        """Return one of them."""
+        """Return one of the items."""
         return items[int(self.rng.integers(len(items)))]
 
     def case(self) -> Case:
@@ -154,7 +154,7 @@ class Maker:
         return np.asarray(self.rng.integers(low, 10, shape)).astype(dtype)
 
     def values(self, case: Case) -> Any:
-        """Return values to write; one for all where a position is written twice."""
+        """Return values to write; a single one where a position is written twice."""
         index = tuple(_filled(item, lambda s: s.value) for item in case.items)
         hits = np.zeros(case.x.shape, int)
         shape: tuple[int, ...] = ()

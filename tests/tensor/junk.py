@@ -28,7 +28,7 @@ from treadle.config import TreadleError
 from treadle.graph import FunctionGraph, Op
 from treadle.testing.records import SAMPLES
 
-# What is called is wrong on purpose: what types say of it is not asked.
+# The calls are wrong on purpose and are not type checked.
 tt: Any = treadle.tensor
 
 PLACES = {
@@ -43,14 +43,14 @@ PLACES = {
 }
 SECONDS = 6.0
 
-# Of what the answers of a call may be.
+# The kinds of answers of a call.
 NAMED, OTHERWISE, SIGNATURE, FOREIGN, TAKEN, SLOW = "named", "another subject", "signature", "foreign", "taken", "slow"
 # The error of a function that was passed on, which its caller knows best.
 CALLBACK = "of a callback"
 
 
 class TooSlowError(BaseException):
-    """A call did not end in time: no error that anything could handle by mistake."""
+    """A call did not end in time. Not an Exception, so that nothing handles it by mistake."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call with junk ended in."""
+    """The outcome of a call with junk."""
 
     kind: str
     call: str
@@ -83,7 +83,7 @@ PLAIN = """
 
 
 def junk() -> dict[str, Any]:
-    """Return what is put in an argument's place, by how it is written; none of it is a right value of most."""
+    """Return the values that replace arguments, by how they are written; few functions accept any of them."""
     x = tt.dvector("x")
     plain: dict[str, Any] = {shown: eval(shown, {"np": np, "tt": tt, "x": x}) for shown in PLAIN.split()}
     kind = Kind()
@@ -91,7 +91,7 @@ def junk() -> dict[str, Any]:
     return {**plain, **dict(others), "graph": FunctionGraph([x], [x + 1]), "Join(0)": tt.Join(0)}
 
 
-# What can be no right argument of anything.
+# Values that are valid for no argument of anything.
 SENSELESS = ("{'a':1}", "object()", "NotImplemented", "['a']", "np.array([None])", "b'x'", "Ellipsis")
 
 
@@ -108,7 +108,7 @@ def public() -> dict[str, Callable[..., Any]]:
 
 
 def bases(records: bool = True) -> list[Base]:
-    """Return one call of each public function: a record's, where there is one and it is asked for."""
+    """Return one call of each public function: that of its record, where there is one and it is asked for."""
     functions = public()
     recorded = dict(_recorded()) if records else {}
     calls = []
@@ -119,7 +119,7 @@ def bases(records: bool = True) -> list[Base]:
 
 
 def _key(function: object) -> object:
-    """Return what tells a function by a frame of it: its code, or the op that it is."""
+    """Return what identifies a function by its frame: its code, or the op."""
     whole = inspect.unwrap(function) if isinstance(function, FunctionType) else function
     return whole.__code__ if isinstance(whole, FunctionType) else id(whole)
 
@@ -192,7 +192,7 @@ def _limited() -> Iterator[None]:
 
 
 def answers(chosen: list[Base], values: dict[str, Any], count: int, seed: int = 0) -> Iterator[Answer]:
-    """Yield what each base answers, with some of the values in the place of each argument in turn."""
+    """Yield the answers of each base, with some of the values in place of each argument in turn."""
     rng = random.Random(seed)
     for base in chosen:
         for place in [*range(len(base.args)), *base.named]:
@@ -228,7 +228,7 @@ def _answer(base: Base, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[s
 
 
 def _of_python(name: str, error: Exception) -> tuple[str, str]:
-    """Return of what kind an error is that is none of treadle's."""
+    """Return the kind of an error that is not treadle's."""
     frames = traceback.extract_tb(error.__traceback__)
     text = f"{type(error).__name__}: {error}"
     if "/testing/records/" in frames[-1].filename or frames[-1].filename.startswith("<"):
@@ -240,7 +240,7 @@ def _of_python(name: str, error: Exception) -> tuple[str, str]:
 
 
 def main(count: int = 10, limit: int = 20) -> None:
-    """Print the counts, and the first answers of each kind that should not be."""
+    """Print the counts, and the first answers of each kind that is wrong."""
     counts: Counter[str] = Counter()
     shown: dict[str, list[str]] = {}
     senseless = 0

@@ -1,4 +1,4 @@
-"""What types of tensors tell about values: sizes, differences, agreement, buffers."""
+"""What types of tensors report about values: sizes, differences, agreement, buffers."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from treadle.tensor import TensorType
         ("float32", [], False),
     ],
 )
-def test_big_numbers_are_told(dtype: str, values: list[Any], expected: bool) -> None:
+def test_numbers_beyond_a_bound_are_detected(dtype: str, values: list[Any], expected: bool) -> None:
     assert TensorType(dtype, (None,)).exceeds(np.array(values, dtype), 1e10) is expected
 
 
@@ -56,7 +56,7 @@ def test_only_finite_values_count_where_that_is_asked_for() -> None:
     assert not agree(np.array([1.0]), np.array([np.nan]), where_finite=True)
 
 
-def test_difference_is_told_by_size_and_place() -> None:
+def test_difference_is_described_by_size_and_place() -> None:
     tell = TensorType.describe_difference
     a, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 2.5], [3.0, 3.0]])
     assert tell(a, b) == (

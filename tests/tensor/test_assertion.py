@@ -1,4 +1,4 @@
-"""Assertions: what is raised, and what is left of them in gradients, batches and rewritten graphs."""
+"""Assertions: the errors, and what remains of them in gradients, batches and rewritten graphs."""
 
 import pickle
 
@@ -22,7 +22,7 @@ def checked(x: tt.TensorVariable) -> tt.TensorVariable:
 
 
 @pytest.mark.parametrize("mode", ["VM", "C"])
-def test_error_is_of_the_class_that_was_named_and_tells_message_and_line(mode: str) -> None:
+def test_error_is_of_the_class_that_was_named_and_holds_message_and_line(mode: str) -> None:
     x = tt.dvector("x")
     f = function([x], tt.exp(checked(x)), mode=mode)
     assert f([0.0 + 1e-9]).shape == (1,)
@@ -82,7 +82,7 @@ def test_assertions_are_dropped_where_that_is_asked_for(options: dict[str, str])
     assert f([-1.0]).tolist() == [-2.0]
 
 
-def test_what_is_no_error_or_value_is_refused() -> None:
+def test_object_that_is_not_an_error_or_value_is_refused() -> None:
     with pytest.raises(GraphTypeError, match="class of exceptions"):
         CheckAndRaise("ValueError")  # type: ignore[arg-type]  # the error that is tested
     with pytest.raises(GraphValueError, match="a value and conditions"):

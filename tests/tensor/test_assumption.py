@@ -1,4 +1,4 @@
-"""Facts that are said of tensors."""
+"""Facts that users assume of tensors."""
 
 from importlib import import_module
 from typing import Any
@@ -22,7 +22,7 @@ def ops_of(out: Variable) -> list[str]:
     return [str(node.op) for node in graph.toposort()]
 
 
-def test_rules_use_what_is_said_and_leave_it_out() -> None:
+def test_rules_use_assumptions_and_leave_them_out() -> None:
     x = tt.dvector("x")
     assert ops_of(abs(tt.assume(x, nonnegative=True))) == []
     assert ops_of(abs(tt.assume(x, nonnegative=False))) == ["Abs"]
@@ -47,17 +47,17 @@ def test_values_and_gradients_are_those_of_the_tensor(mode: str) -> None:
     assert slope.tolist() == (2 * np.eye(2)).tolist()
 
 
-def test_a_batch_keeps_what_is_said_of_its_matrices() -> None:
+def test_a_batch_keeps_the_assumptions_about_its_matrices() -> None:
     x, batch = tt.dmatrix("x"), tt.dtensor3("batch")
     assert holds("symmetric", vectorize_graph(tt.assume(x, symmetric=True), {x: batch}))
 
 
-def test_nothing_said_is_the_tensor_itself() -> None:
+def test_no_assumption_gives_the_tensor_itself() -> None:
     x = tt.dmatrix("x")
     assert tt.assume(x) is x
 
 
-def test_what_contradicts_itself_or_is_unknown_is_refused() -> None:
+def test_contradictory_and_unknown_assumptions_are_refused() -> None:
     x = tt.dmatrix("x")
     with pytest.raises(TypeError, match="what is permutation is square"):
         tt.assume(x, permutation=True, square=False)

@@ -9,7 +9,7 @@ import pytest
 import treadle.tensor
 from treadle.tensor import AxisError
 
-# Ops and functions are given what their types do not say.
+# Ops and functions get arguments that their types do not allow.
 tt: Any = treadle.tensor
 X: Any = tt.dmatrix("X")
 T: Any = tt.dtensor3("T")
@@ -52,7 +52,7 @@ def test_every_kind_of_integer_is_an_axis(use: Callable[[Any], Any], axis: Any) 
     "axis", [True, np.True_, np.array(True), 1.0, "1", None, [[0, 1]], {1}, 5, -4, 2**70], ids=repr
 )
 @pytest.mark.parametrize("use", [lambda n: tt.stack([X, X], axis=n), lambda n: tt.swapaxes(X, n, 0)])
-def test_what_is_no_axis_is_refused(use: Callable[[Any], Any], axis: Any) -> None:
+def test_value_that_is_not_an_axis_is_refused(use: Callable[[Any], Any], axis: Any) -> None:
     with pytest.raises(AxisError, match=r"^(stack|swapaxes): (an )?axis "):
         use(axis)
 
@@ -111,7 +111,7 @@ def test_transposing_needs_every_axis() -> None:
 
 
 @pytest.mark.parametrize("flag", ["no", 2, None, 1.0, np.ones(2)], ids=repr)
-def test_what_is_no_flag_is_refused(flag: Any) -> None:
+def test_value_that_is_not_a_flag_is_refused(flag: Any) -> None:
     for reduce in (tt.sum, tt.argmax, tt.logsumexp):
         with pytest.raises(TypeError, match=r"keepdims must be True or False, got"):
             reduce(X, axis=0, keepdims=flag)
@@ -136,7 +136,7 @@ def test_flags_are_truth_values_and_0_or_1(flag: Any) -> None:
         (tt.DimShuffle([np.int64(1), "x", 0], np.int64(2)), tt.DimShuffle((1, "x", 0), 2)),
     ],
 )  # fmt: skip
-def test_spelling_of_a_parameter_does_not_tell_ops_apart(op: Any, same: Any) -> None:
+def test_spelling_of_a_parameter_does_not_make_ops_different(op: Any, same: Any) -> None:
     assert op == same
     assert hash(op) == hash(same)
     assert str(op) == str(same)

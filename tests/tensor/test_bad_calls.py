@@ -25,7 +25,7 @@ def test_many_random_bad_calls_are_refused_by_name() -> None:
     assert list(faults(SEED, COUNT)) == []
 
 
-# The calls are wrong on purpose: what types say of them is not asked.
+# The calls are wrong on purpose and are not type checked.
 tt: Any = treadle.tensor
 X = tt.dmatrix("X")
 

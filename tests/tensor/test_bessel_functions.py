@@ -1,4 +1,4 @@
-"""Bessel functions: the integrals that they are on some backends, and derivatives by argument and order."""
+"""Bessel functions: the integrals that some backends compute, and derivatives by argument and order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -128,7 +128,7 @@ def test_second_derivative_of_order_1_is_accurate_near_0(name: str, third: float
     np.testing.assert_allclose(function([x], slope, mode="VM")(points), third * points, rtol=1e-7)
 
 
-def test_order_that_is_no_float_has_no_derivative() -> None:
+def test_order_that_is_not_a_float_has_no_derivative() -> None:
     x = tt.dvector("x")
     slopes = function([x], tt.grad(tt.jv(1, x).sum(), x), mode="VM")([0.0, 2.0])
     np.testing.assert_allclose(slopes, [0.5, special.jvp(1, 2.0)])

@@ -103,7 +103,7 @@ def test_lengths_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.parametrize("op", ["Product", Blockwise(Product())])
-def test_what_is_no_core_op_is_refused(op: object) -> None:
+def test_object_that_is_not_a_core_op_is_refused(op: object) -> None:
     with pytest.raises(GraphTypeError, match="core_op must be an op"):
         Blockwise(op)  # type: ignore[arg-type]  # the error that is tested
 
@@ -114,7 +114,7 @@ def test_op_without_a_signature_needs_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "(n)", "n->n", "(n)->", "(n),(m->n)", "(n)->(m", 3])
-def test_what_is_no_signature_is_refused(text: str) -> None:
+def test_text_that_is_not_a_signature_is_refused(text: str) -> None:
     if text == "(n)->":
         assert parse_gufunc_signature(text) == ([("n",)], [])
         return
@@ -170,7 +170,7 @@ def test_sums_and_products_of_any_number_of_tensors() -> None:
 
 
 class _Doubled(Op):
-    """A vector with as many zeros behind it, whose length infer_shape tells; its gradient does not depend on values."""
+    """A vector followed by as many zeros, with an infer_shape; its gradient does not depend on values."""
 
     __props__ = ()
 
@@ -198,14 +198,14 @@ def test_a_core_gradient_that_does_not_depend_on_the_batch_is_the_same_for_all_o
         np.testing.assert_array_equal(function([x], slope, mode="VM")(np.ones((5, 2))), np.zeros((5, 2)))
 
 
-def test_shapes_are_told_by_the_infer_shape_of_the_core_op() -> None:
+def test_shapes_come_from_the_infer_shape_of_the_core_op() -> None:
     x = tt.matrix("x")
     shape = function([x], Blockwise(_Doubled(), "(a)->(b)")(x).shape, mode="VM")
     np.testing.assert_array_equal(shape(np.ones((5, 3))), [5, 6])
 
 
 class _Pair(_Doubled):
-    """A matrix of two rows for a number."""
+    """A matrix of two rows from a number."""
 
     def make_node(self, *inputs: object) -> Apply:
         (x,) = map(tt.as_tensor, inputs)  # type: ignore[arg-type]  # tensors

@@ -146,7 +146,7 @@ def test_a_complex_cost_is_refused_with_what_to_take() -> None:
         lambda: tt.softmax(Z),
     ],
 )
-def test_complex_numbers_are_never_made_real_without_a_word(convert: Any) -> None:
+def test_complex_numbers_never_become_real_silently(convert: Any) -> None:
     with pytest.raises(DtypeError, match=r"real\(\), imag\(\), angle\(\) or abs\(\)"):
         convert()
 

@@ -46,7 +46,7 @@ def test_unknown_numbers_are_refused_or_returned() -> None:
         tt.get_scalar_constant_value(tt.full((2,), 1.0))
 
 
-def test_lengths_and_ranks_are_told() -> None:
+def test_lengths_and_ranks_can_be_asked_for() -> None:
     assert tt.get_vector_length(X.shape) == 2
     assert tt.get_vector_length([1, 2, X[0, 0]]) == 3
     with pytest.raises(TypeError, match="get_vector_length: a vector of known length is needed"):

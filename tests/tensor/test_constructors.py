@@ -88,7 +88,7 @@ def test_several_variables_take_a_list_of_names() -> None:
 
 
 @pytest.mark.parametrize("names", ["x y", "x1", "", -1, 10**9, True, 2.0, ["x", 3]], ids=repr)
-def test_what_names_no_variables_is_refused(names: Any) -> None:
+def test_value_that_does_not_name_variables_is_refused(names: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"^(scalars|Variable): .*, got "):
         tt.scalars(names)
 
@@ -115,13 +115,13 @@ def test_rank_ends_where_that_of_arrays_does(make: Callable[[int], Any]) -> None
 
 
 @pytest.mark.parametrize("shape", ["ab", {2, 3}, {2: 3}, (2.0,), (-1,), (2**63,), ("a",), 2.5, object], ids=repr)
-def test_what_is_no_shape_is_refused(shape: Any) -> None:
+def test_value_that_is_not_a_shape_is_refused(shape: Any) -> None:
     with pytest.raises(TensorTypeError, match=r"^TensorType: (the shape|each dimension) must be .*, got "):
         TensorType("float64", shape)
 
 
 @pytest.mark.parametrize("dtype", [None, 0, "", "object", "<U3", "M8[s]", object, tt.vector(), [1]], ids=repr)
-def test_what_is_no_dtype_is_refused(dtype: Any) -> None:
+def test_value_that_is_not_a_dtype_is_refused(dtype: Any) -> None:
     with pytest.raises(TensorTypeError, match=r"^TensorType: the dtype must be one of .*, got "):
         TensorType(dtype, ())
 
@@ -144,7 +144,7 @@ def test_wrong_argument_is_refused(arguments: dict[str, Any], said: str) -> None
         tt.tensor(**arguments)
 
 
-def test_name_that_is_no_text_is_refused() -> None:
+def test_name_that_is_not_text_is_refused() -> None:
     with pytest.raises(TypeError, match="name must be a string, got 3"):
         tt.tensor(3, ndim=1)  # type: ignore[arg-type]  # that is the point
 

@@ -58,7 +58,7 @@ def test_list_with_variables_is_stacked_before_anything_else_was_asked_for() -> 
 
 
 @pytest.mark.parametrize("value", ["text", [[1], [1, 2]], object(), None, {}])
-def test_what_is_no_number_is_refused(value: Any) -> None:
+def test_value_that_is_not_a_number_is_refused(value: Any) -> None:
     with pytest.raises(TensorTypeError, match=r"constant|dtype"):
         as_tensor(value)
 
@@ -153,7 +153,7 @@ NESTED.append(NESTED)
 @pytest.mark.parametrize(
     "value", [Hostile(), [Hostile()], NESTED, [[1], [2, 3]], object(), {1: 2}, "text", b"2", None, np.array(["a"])]
 )
-def test_what_is_no_array_of_numbers_is_refused(value: Any) -> None:
+def test_value_that_is_not_an_array_of_numbers_is_refused(value: Any) -> None:
     for convert in (constant, as_tensor, lambda v: tt.vector() + v, tt.exp, tt.vector().type.filter):
         with pytest.raises(
             TensorTypeError,
@@ -186,7 +186,7 @@ def test_masked_array_is_refused_wherever_values_are_taken(value: Any) -> None:
 
 
 @pytest.mark.parametrize("ndim", [-1, 65, 1.5, "2", True], ids=repr)
-def test_what_is_no_rank_is_refused(ndim: Any) -> None:
+def test_value_that_is_not_a_rank_is_refused(ndim: Any) -> None:
     for value in (1.0, tt.scalar()):
         with pytest.raises(
             (TypeError, ValueError), match=r"ndim must be an integer of 0 or more|64 dimensions at most"

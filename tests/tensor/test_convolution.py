@@ -141,7 +141,7 @@ def test_given_shapes_are_checked_when_the_program_runs_if_asked_to() -> None:
 
 
 def _windows(n: int, k: int, s: int, p: int, ceil: bool) -> list[tuple[int, int, int, int]]:
-    """Return of each window its bounds in the tensor, and with the padding, as PyTorch has them."""
+    """Return the bounds of each window in the tensor, and with the padding, as in PyTorch."""
     count = (n + 2 * p - k + (s - 1 if ceil else 0)) // s + 1
     if ceil and (count - 1) * s >= n + p:
         count -= 1

@@ -1,4 +1,4 @@
-"""Functions with derivatives of the user's."""
+"""Functions with derivatives that the user defines."""
 
 import pickle
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def test_second_derivatives_and_forward_mode_take_it_too() -> None:
     x, y = tt.dscalars("x", "y")
     slope = tt.grad(scaled(x, y), x)
     ahead = tt.pushforward(scaled(x, y), x, tt.constant(1.0))
-    # Of 3 cos(x) y, whose own gradient is the usual one.
+    # The function is 3 cos(x) y, whose own gradient is the usual one.
     derivatives = function([x, y], [tt.grad(slope, x), tt.grad(slope, y), ahead])(0.5, 2.0)
     assert [float(v) for v in derivatives] == pytest.approx([-6 * np.sin(0.5), 3 * np.cos(0.5), 6 * np.cos(0.5)])
 
@@ -131,7 +131,7 @@ def test_trees_and_arguments_without_derivative() -> None:
     assert [float(v) for v in gradients] == [6.0, 1.0, 0.0]
 
 
-def test_bad_rules_are_told() -> None:
+def test_bad_rules_are_refused_with_the_reason() -> None:
     x, y = tt.dscalars("x", "y")
     with pytest.raises(NotImplementedError, match=r"no derivative is given. Call <lambda>.defvjp"):
         tt.custom_vjp(lambda x: x)(x)
@@ -155,7 +155,7 @@ def test_gradient_that_is_the_same_for_each_part_of_a_batch_has_the_batch() -> N
 
 
 WEIGHTS = shared(np.arange(3.0))
-# What functions of a vector are written with beside it.
+# Values of other kinds that functions of a vector use.
 BODIES: dict[str, Callable[[Any], Any]] = {
     "number": lambda q: 2 * q,
     "power": lambda q: q**2,

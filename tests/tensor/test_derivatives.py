@@ -46,7 +46,7 @@ def test_jacobian_by_several_variables_comes_in_their_form() -> None:
     assert value(by_y, (x, X), (y, 2.0)) == pytest.approx(X)
 
 
-def test_jacobian_by_what_does_not_matter_is_refused_or_zero() -> None:
+def test_jacobian_by_an_unrelated_variable_is_refused_or_zero() -> None:
     x, y = tt.dvectors("x", "y")
     with pytest.raises(DisconnectedInputError):
         tt.jacobian(x**2, y)

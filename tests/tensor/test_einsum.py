@@ -1,4 +1,4 @@
-"""Einstein summation and the products beside it, against NumPy."""
+"""Einstein summation and related products, against NumPy."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_whole_vectors_of_any_lengths_are_compared(x: np.ndarray, y: np.ndarray)
     assert _value(tt.array_equiv, x, y) == np.array_equiv(x, y)
 
 
-def test_shapes_known_to_differ_are_no_equal_tensors() -> None:
+def test_tensors_of_shapes_known_to_differ_are_not_equal() -> None:
     assert not tt.array_equal(np.ones(2), np.ones(3)).eval()
     assert not tt.array_equiv(np.ones(2), np.ones(3)).eval()
 

@@ -1,4 +1,4 @@
-"""Error functions and the normal distribution far out in the tails, by exact values of mpmath."""
+"""Error functions and the normal distribution far out in the tails, against mpmath."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -87,7 +87,7 @@ def test_derivatives_hold_at_the_ends_of_the_range() -> None:
 
 @np.errstate(all="ignore")
 def test_bodies_agree_with_scipy() -> None:
-    """What JAX and PyTorch compute by bodies."""
+    """The bodies that JAX and PyTorch compute."""
     from scipy import special
 
     points = np.concatenate([np.linspace(-30, 30, 61), [-1e3, 1e3, -np.inf, np.inf, np.nan]])

@@ -46,7 +46,7 @@ def backward(result: Any, ct: Any, gradients: dict[int, Any]) -> None:
             backward(parent, pull(ct), gradients)
 
 
-# All that treadle has to know of it.
+# What treadle has to know of the library.
 
 
 class TapeOp(tt.ExternalOp[Any]):
@@ -128,7 +128,7 @@ class Anything(Type):
         return data
 
 
-def test_batch_of_what_is_no_tensor_is_refused() -> None:
+def test_batch_of_values_that_are_not_tensors_is_refused() -> None:
     kind = Anything()
     op = tt.wrap_py([tt.dvector, kind], [tt.dvector])(lambda x, _: x)
     with pytest.raises(VectorizeError, match="a value that is no tensor has no batch"):

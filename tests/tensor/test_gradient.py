@@ -1,4 +1,4 @@
-"""grad: what it returns, and what it refuses. Its numbers are checked by the contract."""
+"""grad: what it returns and refuses. Its numbers are checked by the contract."""
 
 import numpy as np
 import pytest
@@ -60,17 +60,17 @@ def test_known_gradients_start_the_accumulation() -> None:
     np.testing.assert_array_equal(gradient, [1, 1])
 
 
-def test_cost_that_is_no_scalar_is_refused() -> None:
+def test_cost_that_is_not_a_scalar_is_refused() -> None:
     with pytest.raises(ShapeError, match="must be a scalar"):
         grad(X, X)
 
 
-def test_cost_that_is_no_float_is_refused() -> None:
+def test_cost_that_is_not_a_float_is_refused() -> None:
     with pytest.raises(DtypeError, match="must be of a float dtype"):
         grad(tt.sum(tt.lvector()), X)
 
 
-def test_what_is_no_variable_is_refused() -> None:
+def test_value_that_is_not_a_variable_is_refused() -> None:
     with pytest.raises(GraphTypeError, match=r"got 3\.0"):
         grad(tt.sum(X), [3.0])
 

@@ -58,7 +58,7 @@ class Linear(Op):
 
 
 def value_of(var: Variable, values: Mapping[Any, Any]) -> Any:
-    """Return what a variable is, given what some are, by `perform` alone."""
+    """Return the value of a variable, given those of some, by `perform` alone."""
     known: dict[Variable, Any] = {var: np.asarray(value) for var, value in values.items()}
     for node in toposort([var], list(values)):
         inputs = [known[x] if x in known else np.asarray(x.data) for x in node.inputs]  # type: ignore[attr-defined]  # a constant
@@ -135,7 +135,7 @@ def test_known_gradients_may_be_plain_values_of_the_right_rank() -> None:
 
 
 class Failing(Op):
-    """An op whose gradient is whatever it is given."""
+    """An op whose gradient is passed to it."""
 
     def __init__(self, terms: Any) -> None:
         self.terms = terms
@@ -157,7 +157,7 @@ class Failing(Op):
 
 
 @pytest.mark.parametrize("terms", [None, tt.dscalar("g"), [], 3])
-def test_gradient_that_is_no_list_of_terms_is_refused(terms: Any) -> None:
+def test_gradient_that_is_not_a_list_of_terms_is_refused(terms: Any) -> None:
     x = tt.dscalar("x")
     out = Failing(terms)(x)
     with pytest.raises(GraphTypeError, match="Failing: the gradient must be a list with one term for each of 1 inputs"):
@@ -210,7 +210,7 @@ def test_documented_grad_takes_plain_numbers() -> None:
     assert [t.ndim for t in gradients] == [2, 2]
 
 
-# A net: random graphs, compared with the sum over all paths.
+# Random graphs, compared with the sum over all paths.
 
 
 def _graph(rng: random.Random) -> tuple[list[Variable], list[Apply], Variable]:

@@ -72,6 +72,6 @@ def test_they_take_a_batch() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(2.0, 1.0), (float("nan"), 1.0), ("low", 1.0), (0.0, tt.dscalar())])
-def test_bounds_that_are_none_are_refused(bounds: tuple[object, object]) -> None:
+def test_invalid_bounds_are_refused(bounds: tuple[object, object]) -> None:
     with pytest.raises(TypeError, match=r"grad_clip: the (lower|upper) bound"):
         tt.grad_clip(tt.dvector(), *bounds)  # type: ignore[arg-type]  # what is refused

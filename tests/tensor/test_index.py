@@ -87,7 +87,7 @@ def test_wrong_index_is_refused(index: Any, said: str) -> None:
         CUBE[index]
 
 
-def test_text_is_no_index() -> None:
+def test_text_is_not_an_index() -> None:
     with pytest.raises((IndexingError, tt.TensorTypeError)):
         CUBE["a"]
 
@@ -99,7 +99,7 @@ def test_plan_puts_picked_dimensions_where_numpy_does(index: Any, place: int) ->
     assert gather_plan(parse(CUBE, index).entries, [1, 1]).place == place
 
 
-def test_bound_of_a_slice_that_is_no_integer_is_a_type_error() -> None:
+def test_bound_of_a_slice_that_is_not_an_integer_is_a_type_error() -> None:
     with pytest.raises(tt.TensorTypeError, match="the stop of a slice must be an integer"):
         CUBE[: tt.dscalar()]
 

@@ -1,4 +1,4 @@
-"""Random index expressions against NumPy: values, shapes, dtypes, and which of them are refused."""
+"""Random index expressions against NumPy: values, shapes, dtypes, and refusals."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_many_expressions_in_one_compiled_function_are_numpys() -> None:
 
 
 def check_together(mode: str, seeds: range) -> None:
-    """Compile what NumPy accepts among some cases into one function."""
+    """Compile the cases that NumPy accepts into one function."""
     cases = [(case, want) for case in map(case_of, seeds) if (want := case.expected()) is not None]
     built = [case.built() for case, _ in cases]
     inputs = [x for b in built for x in b.inputs]

@@ -1,4 +1,4 @@
-"""Interpolation, against NumPy's and SciPy's."""
+"""Interpolation, compared with NumPy's and SciPy's."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def test_points_that_do_not_fit_are_refused(xp: Any, fp: Any, said: str) -> None
         interp(1.0, xp, fp)
 
 
-def test_what_is_no_method_or_period_is_refused() -> None:
+def test_value_that_is_not_a_method_or_period_is_refused() -> None:
     with pytest.raises(ValueError, match="must be one of linear, nearest"):
         interpolate1d(XP, FP, "cubic")  # type: ignore[arg-type]  # the error that is tested
     with pytest.raises(ShapeError, match="non-zero"):

@@ -14,7 +14,7 @@ from treadle.config import TreadleError
 
 tt: Any = treadle.tensor
 
-# How much of all answers may be other than it should: what is known and told on the page.
+# How many of all answers may be wrong: those that are known and listed on the page.
 MOST_OTHERWISE = 0.02
 MOST_FOREIGN = 0.002
 
@@ -27,7 +27,7 @@ def test_a_sample_of_the_functions_answers_in_its_own_name() -> None:
 
 
 X = tt.dvector("x")
-# What the fuzz found taken, or answered by errors of others or in another name.
+# Calls that the fuzz found accepted, or refused by an error of another library or in another name.
 REFUSED: dict[str, Callable[[], Any]] = {
     "as_tensor: a name": lambda: tt.as_tensor(X, name={"a": 1}),
     "as_tensor: a dtype": lambda: tt.as_tensor(X, dtype=object()),

@@ -1,4 +1,4 @@
-"""Lengths given as expressions that are known when the graph is built, and operands that are no lengths."""
+"""Lengths given as expressions that are known when the graph is built, and operands that are not lengths."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_long_expressions_are_not_looked_into() -> None:
 
 @pytest.mark.parametrize("length", [[12], 2.5, np.array([1, 2])])
 @pytest.mark.parametrize("op", [tt.Reshape(1), tt.Alloc(), tt.SumTo()])
-def test_operand_that_is_no_length_is_refused_when_the_node_is_built(op: Any, length: Any) -> None:
+def test_operand_that_is_not_a_length_is_refused_when_the_node_is_built(op: Any, length: Any) -> None:
     with pytest.raises(tt.TensorTypeError, match="a length must be an integer scalar"):
         op(X[0] if isinstance(op, tt.Alloc) else X, length)
 

@@ -1,4 +1,4 @@
-"""The tables of names that load late say what their modules hold, and `dir` shows them."""
+"""The tables of names that load late agree with their modules, and `dir` shows them."""
 
 import subprocess
 import sys

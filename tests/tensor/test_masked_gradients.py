@@ -21,7 +21,7 @@ def positive(x: Any) -> Any:
 
 
 CASES: dict[str, tuple[Callable[..., Any], Sequence[Any], Callable[..., Any]]] = {
-    # The function of inputs, their values, and the same where nothing is masked out.
+    # The function of inputs, their values, and the same function where nothing is masked out.
     "sqrt": (lambda x: tt.switch(x > 0, tt.sqrt(x), 0), [X], lambda x: tt.switch(x > 0, tt.sqrt(positive(x)), 0)),
     "log": (lambda x: tt.where(x <= 0, x, tt.log(x)), [X], lambda x: tt.where(x <= 0, x, tt.log(positive(x)))),
     "quotient": (

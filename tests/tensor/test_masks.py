@@ -61,7 +61,7 @@ def test_writes_by_masks_are_batched() -> None:
     np.testing.assert_array_equal(run(both), np.where(both > 0, 9.0, both))
 
 
-def test_numbers_of_no_choice_and_positions_out_of_bounds_are_errors() -> None:
+def test_choices_and_positions_out_of_bounds_are_errors() -> None:
     k = tt.lvector("k")
     with pytest.raises(ValueError, match="no choice"):
         function([k], tt.choose(k, [1, 2]), mode="VM")(np.array([0, -1]))

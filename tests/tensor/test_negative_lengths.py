@@ -38,7 +38,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 def test_a_negative_length_is_refused_when_it_is_given(mode: str) -> None:
     for name, build in REFUSED.items():
         computed = function([N, X], build(N), mode=mode, on_unused_input="ignore")
-        if name[:7] != "reshape":  # to which -1 is no negative length
+        if name[:7] != "reshape":  # for these -1 is not a negative length
             computed(3, np.ones(4))
         with pytest.raises(ValueError, match=r"negative|cannot reshape|1 or more"):
             computed(-1, np.ones(4))
@@ -50,7 +50,7 @@ def test_a_negative_length_that_is_known_is_refused_at_once(name: str) -> None:
         REFUSED[name](-5)
 
 
-# What needs no element, or not those that a rewrite leaves out.
+# Uses that need no element, or not those that a rewrite leaves out.
 USES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: x.shape,
     "size": lambda x: x.size,
@@ -79,7 +79,7 @@ MADE: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_is_used_of_it_does_not_take_the_error_away(name: str) -> None:
+def test_error_stays_whatever_is_used_of_the_result(name: str) -> None:
     tensor = MADE[name](N)
     for of in USES.values():
         computed = function([N, X], of(tensor), mode=Mode("vm", "fast_run"), on_unused_input="ignore")

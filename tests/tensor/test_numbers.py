@@ -1,4 +1,4 @@
-"""Python numbers, complex numbers and short dtypes where NumPy has an answer, or an error, of its own."""
+"""Python numbers, complex numbers and short dtypes where NumPy has a result or an error of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPARISONS = (
 
 
 def computed(out: Any, value: Any) -> Any:
-    """Return the value of a comparison of an input and a number, which is spread over the input's dimension."""
+    """Return the value of a comparison of an input and a number, broadcast over the input's dimension."""
     node = out.owner
     inputs = [value if x.owner is None else np.reshape(x.owner.inputs[0].data, 1) for x in node.inputs]
     cells: list[list[Any]] = [[None]]

@@ -12,7 +12,7 @@ from treadle.tensor import NumpyFunctionError
 NP: Any = np
 VECTOR, MATRIX = np.array([1.0, 2.5, 3.0]), np.arange(6.0).reshape(2, 3)
 
-# Written once, computed with arrays and with tensors.
+# Written once, evaluated with arrays and with tensors.
 TAKEN = [
     "np.exp(x)",
     "np.add(x, 1)",

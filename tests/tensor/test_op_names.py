@@ -151,7 +151,7 @@ def test_elementwise_op_keeps_its_name_and_place_as_documented() -> None:
 
 
 @pytest.mark.parametrize("pattern", [{0: 2}, {1: 0}, [0], {0: [0]}])
-def test_place_that_is_no_input_is_refused(pattern: Any) -> None:
+def test_place_that_is_not_an_input_is_refused(pattern: Any) -> None:
     with pytest.raises(TypeError, match=r"Elemwise: inplace_pattern must give for outputs.* Pass a dictionary"):
         tt.Elemwise(scalar.add, pattern)
 

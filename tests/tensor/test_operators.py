@@ -1,4 +1,4 @@
-"""Python's operators, with operands of somebody else's classes."""
+"""Python's operators, with operands of other libraries' classes."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ x = tt.lvector("x")
 
 
 class Covariance:
-    """A function that NumPy can make nothing of, with operators of its own; it says which one was asked."""
+    """A function that NumPy cannot convert, with operators of its own, which report their names."""
 
 
 class Undecided:
-    """An object whose operators take nothing."""
+    """An object whose operators refuse everything."""
 
 
 for _name in REFLECTED.values():
@@ -86,13 +86,13 @@ def test_operand_that_nobody_takes_is_a_type_error(name: str) -> None:
     "wrong", [None, "text", b"bytes", object(), [None], ("a",), {}, {1}, ...], ids=lambda wrong: type(wrong).__name__
 )
 @pytest.mark.parametrize("name", REFLECTED)
-def test_wrong_data_are_told_as_such(name: str, wrong: Any) -> None:
+def test_wrong_data_are_reported_as_such(name: str, wrong: Any) -> None:
     operation = BINARY.get(name) or getattr(operator, name)
     with pytest.raises(TensorTypeError, match="Pass numbers"):
         operation(x, wrong)
 
 
-def test_fault_of_an_operation_is_told_though_the_operand_has_operators() -> None:
+def test_fault_of_an_operation_is_reported_though_the_operand_has_operators() -> None:
     with pytest.raises(DtypeError, match="and: the function does not take"):
         x & np.ones(3)
     with pytest.raises(DtypeError, match="and: the function does not take"):
@@ -100,7 +100,7 @@ def test_fault_of_an_operation_is_told_though_the_operand_has_operators() -> Non
 
 
 class Series:
-    """A stand-in for a series: an array that leaves its operators to whom has a higher priority, as pandas does."""
+    """A stand-in for a series: an array that leaves operators to operands of a higher priority, as pandas does."""
 
     __pandas_priority__ = 3000
 

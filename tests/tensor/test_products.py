@@ -47,7 +47,7 @@ def permanent(matrix: Any) -> float:
 
 @pytest.fixture(scope="module")
 def slopes() -> list[Any]:
-    """The gradients of the derivatives in more and more directions, compiled."""
+    """The gradients of derivatives in more and more directions, compiled."""
     outputs, cost = [], tt.prod(X)
     for direction in DIRECTIONS:
         outputs.append(tt.grad(cost, X, disconnected_inputs="ignore"))

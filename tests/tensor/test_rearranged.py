@@ -1,4 +1,4 @@
-"""Functions that make, cut, repeat, pad and rearrange tensors give what NumPy's give, dtypes included."""
+"""Functions that create, cut, repeat, pad and rearrange tensors agree with NumPy's, dtypes included."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from treadle.tensor import ShapeError, TensorTypeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # Takes a library, treadle's functions or NumPy, and operands.
+    # Takes a library (treadle's functions or NumPy) and operands.
     Case = Callable[[Any, "Operands"], Any]
 
-# What is given to both: NumPy's types know nothing of tensors.
+# The operands of both: NumPy's types do not know tensors.
 tt: Any = treadle_tensor
 RNG = np.random.default_rng(7)
 MATRIX, CUBE, VECTOR, NUMBER = RNG.normal(size=(3, 4)), RNG.normal(size=(2, 3, 4)), RNG.normal(size=5), np.int64(3)

@@ -14,7 +14,7 @@ from treadle.testing import SAMPLES, Sample, linked
 from treadle.testing.parts import as_tuple
 
 SHAPES = ("plain", "broadcast", "long", "empty")
-# What errors say where what is built for some shapes refuses others.
+# Messages of errors where an expression that was built for some shapes refuses others.
 REFUSALS = ("SpecifyShape", "must be of type", "has other rows than")
 
 
@@ -47,7 +47,7 @@ def built(sample: Sample, inputs: Sequence[Any]) -> list[Any]:
 
 
 def outcome(run: Any, arrays: Sequence[Any]) -> Any:
-    """Return what a program returns, or its error."""
+    """Return the results of a program, or its error."""
     try:
         with np.errstate(all="ignore"):
             return run(*arrays)
@@ -56,7 +56,7 @@ def outcome(run: Any, arrays: Sequence[Any]) -> Any:
 
 
 def difference(result: Any, expected: Any) -> str | None:
-    """Return what is wrong with results, where the expression built anew gives others."""
+    """Return what is wrong with results, compared with those of the expression built from scratch."""
     if isinstance(expected, Exception):
         return None if isinstance(result, Exception) else f"no error, where there is one anew: {expected}"
     if isinstance(result, Exception):
@@ -70,7 +70,7 @@ def difference(result: Any, expected: Any) -> str | None:
 
 
 def problems(sample: Sample) -> list[str]:
-    """Return how what is built on one shape and rebuilt on unknown ones differs from what is built on these."""
+    """Return how an expression built on one shape and rebuilt on unknown ones differs from one built on these."""
     shapes = [v for v in SHAPES if v == "plain" or v in sample.variants]
     inputs = inputs_of(sample, None)
     anew = built(sample, inputs)
@@ -103,13 +103,13 @@ FIRST = [max(SAMPLES.of(family), key=lambda s: ("broadcast" in s.variants, len(s
 
 
 @pytest.mark.parametrize("sample", FIRST, ids=str)
-def test_a_rebuilt_expression_equals_one_built_anew(sample: Sample) -> None:
+def test_a_rebuilt_expression_equals_one_built_from_scratch(sample: Sample) -> None:
     assert problems(sample) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_rebuilt_expression_equals_one_built_anew(family: str) -> None:
+def test_every_rebuilt_expression_equals_one_built_from_scratch(family: str) -> None:
     assert {str(s): texts for s in SAMPLES.of(family) if (texts := problems(s))} == {}
 
 

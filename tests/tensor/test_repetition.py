@@ -1,4 +1,4 @@
-"""repeat, and what counts, with numbers at the ends of int64."""
+"""repeat, and functions that count, with numbers at the ends of int64."""
 
 import subprocess
 import sys
@@ -15,14 +15,14 @@ from treadle.tensor import ShapeError
 MODES = [name.upper() for name in BACKENDS if name not in {"jax", "pytorch"}]
 WRAPPING = [[2**62] * 4, [2**63 - 1] * 4, [2**62, 2**62, 0, 0], [0, 2**63 - 1, 1, 0], [2**61] * 4]
 
-# NumPy's own repeat ends the process there: so would a function that calls it.
+# NumPy's own repeat ends the process in these cases: so would a function that calls it.
 PROGRAM = """
 import numpy as np, treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import NodeError
 x, r = tt.dvector("x"), tt.lvector("r")
-for made in (tt.repeat(x, r), tt.repeat(x, r).shape[0], tt.repeat(x[:, None], r, axis=0)):
-    f = function([x, r], made, mode={mode!r}, on_unused_input="ignore")
+for out in (tt.repeat(x, r), tt.repeat(x, r).shape[0], tt.repeat(x[:, None], r, axis=0)):
+    f = function([x, r], out, mode={mode!r}, on_unused_input="ignore")
     for counts in {counts}:
         try:
             f(np.arange(4.0), counts)

@@ -1,4 +1,4 @@
-"""What users forget about loops, and what they are told."""
+"""Common mistakes with loops, and the errors that explain them."""
 
 import copy
 import pickle
@@ -23,7 +23,7 @@ def test_step_that_forgets_to_return_is_refused(loop: Any) -> None:
         loop(lambda *_: None, V, **options)
 
 
-def test_outputs_and_updates_that_were_not_unpacked_are_told() -> None:
+def test_outputs_and_updates_that_were_not_unpacked_are_reported() -> None:
     for outputs in (scan(lambda a: a * 2, V), [scan(lambda a: a * 2, V)]):
         with pytest.raises(FunctionTypeError, match="Write outputs, updates ="):
             function([V], outputs)

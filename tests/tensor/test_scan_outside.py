@@ -1,4 +1,4 @@
-"""Loops that use what was made before their function was called."""
+"""Loops that use values computed before their function was called."""
 
 from collections.abc import Callable
 from typing import Any, Literal

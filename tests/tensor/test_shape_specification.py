@@ -1,4 +1,4 @@
-"""Lengths that are said are known at once, and checked when the program runs."""
+"""Specified lengths are known at once, and checked when the program runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treadle.graph import vectorize_graph
 from treadle.tensor import OpFromGraph, ShapeError, SpecifyShape
 
 
-def test_said_lengths_are_part_of_the_type() -> None:
+def test_specified_lengths_are_part_of_the_type() -> None:
     x, n = tt.dmatrix("x"), tt.lscalar("n")
     assert tt.specify_shape(x, (None, 3)).type.shape == (None, 3)
     assert tt.specify_shape(x, (n, 3)).type.shape == (None, 3)

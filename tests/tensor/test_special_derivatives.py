@@ -84,7 +84,7 @@ def test_betainc_has_exact_derivatives_by_its_shapes() -> None:
 
 
 def slope_of_hyp2f1(case: tuple[float, ...], which: int) -> float:
-    """Return a derivative; at 1 that of Gauss's sum."""
+    """Return a derivative; at 1, that of Gauss's sum."""
     order, h = tuple(int(k == which) for k in range(4)), mpmath.mpf(10) ** -20
 
     def gauss(a: Any, b: Any, c: Any) -> Any:

@@ -63,7 +63,7 @@ def test_trigamma_ends_far_below_zero(dtype: str) -> None:
     np.testing.assert_array_equal(derivatives[[3, 4, 5, 7, 8]], [np.inf, np.inf, np.inf, 0.0, np.nan])
 
 
-def test_derivative_of_exprel_is_no_negative_zero_at_minus_infinity() -> None:
+def test_derivative_of_exprel_is_not_a_negative_zero_at_minus_infinity() -> None:
     x = tt.dvector("x")
     (derivative,) = function([x], tt.grad(tt.sum(tt.exprel(x)), x), mode="VM")([-np.inf])
     assert (derivative, np.signbit(derivative)) == (0.0, False)

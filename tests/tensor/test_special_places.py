@@ -40,7 +40,7 @@ def _scaled(f: Exact, sign: int) -> Exact:
     return lambda v, x: f(v, x) * mpmath.exp(sign * abs(x))
 
 
-# Each function, its exact value, and for each argument the places where it is looked at.
+# Each function, its exact value, and for each argument the points where it is checked.
 FUNCTIONS: dict[str, tuple[Exact, tuple[Sequence[float], ...]]] = {
     "gamma": (mpmath.gamma, (LINE,)),
     "gammaln": (lambda x: mpmath.log(abs(mpmath.gamma(x))), (LINE,)),
@@ -95,7 +95,7 @@ def places(name: str) -> list[tuple[float, ...]]:
 
 
 def exact_slope(f: Exact, at: tuple[float, ...], which: int) -> float:
-    """Return a derivative, from differences that are small beside the distance of any place from the next pole."""
+    """Return a derivative, from differences that are small relative to the distance from the next pole."""
     point = [mpf(x) for x in at]
 
     def moved(t: Any) -> Any:

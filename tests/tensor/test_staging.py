@@ -1,4 +1,4 @@
-"""What decides shapes is known before a graph is traced, or the graph is refused."""
+"""Values that decide shapes are known before a graph is traced, or the graph is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sorting, quantiles, statistics and differences beyond what records say: edges, errors, NumPy's parameters."""
+"""Sorting, quantiles, statistics and differences beyond the records: edge cases, errors, NumPy's parameters."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import treadle.tensor
 from treadle.config import TreadleError, alias
 from treadle.graph import GraphTypeError
 
-# The calls are wrong on purpose: what types say of them is not asked.
+# The calls are wrong on purpose and are not type checked.
 tt: Any = treadle.tensor
 X = tt.dvector("x")
 M = tt.dmatrix("m")

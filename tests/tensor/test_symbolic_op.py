@@ -16,7 +16,7 @@ from treadle.tensor.embedding.symbolic_op import infer_shape
 
 
 class Power(SymbolicOp):
-    """A power and its neighbour."""
+    """A power and the next one."""
 
     __props__ = ("exponent",)
 
@@ -70,7 +70,7 @@ def test_gradient_of_a_subclass_is_kept_in_a_batch() -> None:
     assert function([many], tt.grad((out * out).sum(), many))([1.0, 2.0]).tolist() == [4.0, 8.0]
 
 
-def test_op_without_a_graph_is_told() -> None:
+def test_op_without_a_graph_is_refused_with_advice() -> None:
     with pytest.raises(NotImplementedError, match="Implement build_inner_graph"):
         SymbolicOp()(tt.dvector())
 

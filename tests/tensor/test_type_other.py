@@ -41,7 +41,7 @@ def test_constants_pickle_and_equal_themselves(constant: Constant) -> None:
 
 
 @pytest.mark.parametrize("value", [3, slice(1.5), slice(tt.lscalar())])
-def test_what_is_no_slice_of_integers_is_refused(value: object) -> None:
+def test_value_that_is_not_a_slice_of_integers_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="SliceType"):
         SliceType().filter(value)
 

@@ -1,4 +1,4 @@
-"""TensorType: interning, relations, and what values it takes."""
+"""TensorType: interning, relations, and the values that it accepts."""
 
 import copy
 import pickle
@@ -198,7 +198,7 @@ def test_types_of_one_class_broadcast_alike() -> None:
     assert not kind.in_same_class(TensorType("float32", (2, None)))
 
 
-def test_number_that_equals_a_length_is_none_of_a_type_that_exists() -> None:
+def test_number_that_only_equals_a_length_is_refused() -> None:
     assert TensorType("float64", (2, 1)) is TensorType("float64", (2, True))
     for shape in ((2.0, 1), (np.float64(2), 1), (2, 1 + 0j)):
         with pytest.raises(TensorTypeError, match="must be"):

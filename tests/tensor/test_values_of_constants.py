@@ -1,4 +1,4 @@
-"""Constants where Python and NumPy want numbers, and what other tensors say there."""
+"""Constants where Python and NumPy need numbers, and the errors of other tensors there."""
 
 import operator
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def test_a_constant_gives_its_array() -> None:
     assert np.array(tt.constant([1, 2]), dtype="float32").dtype == "float32"
 
 
-def test_several_elements_are_no_number() -> None:
+def test_several_elements_are_not_a_number() -> None:
     for convert in (int, float, complex, bool, operator.index):
         with pytest.raises(TreadleError, match=r"one element is needed|an integer is needed"):
             convert(tt.constant([1, 2]))
@@ -64,7 +64,7 @@ def test_several_elements_are_no_number() -> None:
     "make",
     [lambda: np.array([X, X]), lambda: np.vectorize(abs)(X), lambda: np.array(X), lambda: np.sum([X, X], axis=0)],
 )
-def test_no_array_of_variables_comes_about(make: Callable[[], Any]) -> None:
+def test_no_array_of_variables_is_created(make: Callable[[], Any]) -> None:
     with pytest.raises(TreadleError, match="has no value yet"):
         make()
 
@@ -86,7 +86,7 @@ def test_values_for_eval_are_a_mapping() -> None:
             (X * 2).eval(values)
 
 
-def test_a_function_is_no_expression() -> None:
+def test_a_function_is_not_an_expression() -> None:
     def loss(x: Any) -> Any:
         return (x**2).sum()
 
@@ -105,7 +105,7 @@ def test_advice_about_precision_can_be_followed() -> None:
     function([x], x * 1, mode="VM", allow_input_downcast=True)(value)
 
 
-def test_complex_data_are_not_told_to_drop_their_imaginary_part() -> None:
+def test_error_for_complex_data_does_not_advise_a_conversion() -> None:
     x = tt.dvector("x")
     with pytest.raises(TypeError, match=r"Take its real\(\), imag\(\) or abs\(\)"):
         function([x], x, mode="VM")(np.array([1j]))

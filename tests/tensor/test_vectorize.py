@@ -13,7 +13,7 @@ from treadle.graph import Variable, VectorizeError, applys_between, variable_dep
 from treadle.testing import SAMPLES, Sample, linked
 from treadle.testing.parts import as_tuple
 
-# What is put together of ops is batched as these are.
+# Composed functions are batched as their ops are.
 OPS = [sample for sample in SAMPLES if not sample.family.startswith("composed.")]
 
 
@@ -22,7 +22,7 @@ def dtype_of(sample: Sample) -> str:
 
 
 def sets_of_inputs(sample: Sample, count: int) -> list[list[Any]]:
-    """Return so many sets of arrays that the sample takes."""
+    """Return this many sets of arrays that the sample takes."""
     rngs = [np.random.default_rng(zlib.crc32(f"{sample} {k}".encode())) for k in range(count)]
     return [[operand.array(rng, dtype_of(sample), "plain") for operand in sample.operands] for rng in rngs]
 
@@ -35,7 +35,7 @@ def declared(sample: Sample, arrays: Sequence[Any]) -> list[Any]:
 
 
 def widened(var: Any, batch: int, name: str) -> Any:
-    """Return a variable with so many batch dimensions."""
+    """Return a variable with this many batch dimensions."""
     return tt.TensorType(var.dtype, (*[None] * batch, *var.type.shape))(name)
 
 
@@ -141,14 +141,14 @@ def test_every_op_has_a_rule() -> None:
     assert len(concrete) > 15
     # SciPy searches for one optimum after the other, as `Blockwise` does with any op.
     without = {"Optimum"}
-    # What is no tensor has no batch dimensions: an op that takes or gives such a value needs no rule.
+    # Values that are not tensors have no batch dimensions: an op that takes or gives one needs no rule.
     for sample in SAMPLES.of("composed.values"):
         inputs = declared(sample, sets_of_inputs(sample, 1)[0])
         for node in applys_between(inputs, built(sample, inputs)):
             if not all(isinstance(x.type, tt.TensorType) for x in (*node.inputs, *node.outputs)):
                 without.add(type(node.op).__name__)
     without |= {k.__name__ for k in concrete if getattr(k, "on_host", False)}
-    # Those of modules that nothing has loaded yet are not there.
+    # Ops of modules that nothing has loaded yet are not listed.
     assert {k.__name__ for k in concrete if VECTORIZERS.find(object.__new__(k)) is None} <= without
     assert "Elemwise" not in without
 

@@ -220,7 +220,7 @@ def test_most_derived_class_decides_whatever_name_it_uses() -> None:
 
 
 class Partly(Polar):
-    """Nothing flows back to y, or something undefined does; how that is said is the parameter."""
+    """Nothing flows back to y, or an undefined gradient does; the parameter says how that is expressed."""
 
     __props__ = ("scale", "inplace", "how")  # type: ignore[assignment]  # a longer tuple
 
@@ -239,7 +239,7 @@ class Partly(Polar):
 
 
 @pytest.mark.parametrize("how", ["none", "type"])
-def test_disconnected_input_is_said_by_none_or_by_type(how: str) -> None:
+def test_disconnected_input_is_marked_by_none_or_by_type(how: str) -> None:
     x, y = dvectors("x", "y")
     cost = Partly(how)(x, y).sum()
     np.testing.assert_array_equal(function([x, y], tt.grad(cost, x), mode="VM")(X, Y), np.ones(3))
@@ -453,7 +453,7 @@ def test_op_may_refuse_constant_folding() -> None:
 
     folded = function([], Polar()(X, Y), mode="VM")
     kept = function([], Kept()(X, Y), mode="VM")
-    # The value itself is not given away.
+    # The value itself is not handed out.
     assert [type(node.op) for node in folded.maker.fgraph.apply_nodes] == [DeepCopyOp]
     assert [type(node.op) for node in kept.maker.fgraph.apply_nodes] == [Kept]
     assert asked
@@ -483,7 +483,7 @@ class Padded(Op):
         output_storage[0][0] = np.zeros(int(inputs[0]))
 
 
-def test_type_that_depends_on_a_value_is_inferred_anew_for_another_value() -> None:
+def test_type_that_depends_on_a_value_is_inferred_again_for_another_value() -> None:
     n: Any = tt.constant(3)
     out: Any = Padded()(n)
     assert out.type.shape == (3,)

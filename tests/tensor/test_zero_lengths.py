@@ -1,4 +1,4 @@
-"""Every record on arrays without elements: rewritten and compiled, an expression gives what it gives as it is."""
+"""Every record on arrays without elements: rewriting and compiling keep the result of an expression."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def without(arrays: Sequence[Any], length: int) -> list[Any]:
-    """Return arrays whose dimensions of a length have none."""
+    """Return arrays in which dimensions of this length have no elements."""
     return [x[tuple(slice(0) if n == length else slice(None) for n in x.shape)] for x in arrays]
 
 
@@ -27,7 +27,7 @@ def emptied(sample: Sample) -> Iterator[tuple[int, list[Any]]]:
 
 
 def problems(sample: Sample, modes: Sequence[str]) -> list[str]:
-    """Return where a sample and its derivatives differ from what they are without rewriting."""
+    """Return where a sample and its derivatives differ from those without rewriting."""
     cases = dict(emptied(sample))
     if not cases:
         return []

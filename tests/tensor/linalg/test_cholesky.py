@@ -104,7 +104,7 @@ def test_first_and_second_derivatives_of_the_log_determinant_are_those_known(dty
         return half(whole + whole.conj().T) - np.diag(whole.diagonal().real)
 
     np.testing.assert_allclose(first, of_triangle(inverse), rtol=1e-11, atol=1e-12)
-    # Summing over a triangle, one of two equal terms is seen of each pair.
+    # A sum over a triangle sees one of two equal terms of each pair.
     seen = np.tril(v) if lower else np.triu(v)
     moved = seen + seen.conj().T - np.diag(seen.diagonal().real)
     np.testing.assert_allclose(second, of_triangle(-inverse @ moved @ inverse), rtol=1e-10, atol=1e-11)

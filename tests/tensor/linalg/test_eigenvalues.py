@@ -27,7 +27,7 @@ def _array(*shape: int, dtype: str = "float64") -> np.ndarray:
 
 
 def _run(build: Callable[[Any], Any], a: np.ndarray, mode: str) -> Any:
-    """Return what a backend computes of an array that it is passed: constants would be folded."""
+    """Return what a backend computes from an array that it is passed: constants would be folded."""
     x = tt.tensor("a", dtype=a.dtype, shape=(None,) * a.ndim)
     with config.change_flags(torch__compile=False):
         return function([x], build(x), mode=mode)(a)
@@ -203,7 +203,7 @@ def test_functions_of_eigenvalues_that_coincide_have_finite_derivatives() -> Non
     first = tt.grad(tt.sum(w**2), x)
     of_values = tt.grad(tt.sum(linalg.eigvalsh(x) ** 2), x)
     second = tt.grad(tt.sum(tt.diagonal(of_values)), x)
-    # On the space of the largest eigenvalue, not on how the others split theirs.
+    # By the space of the largest eigenvalue, not by how the others split theirs.
     largest = tt.grad(tt.sum(tt.outer(v[:, -1], v[:, -1]) * np.arange(9.0).reshape(3, 3)), x)
     compute = vm([x], [first, of_values, second, largest, tt.grad(tt.sum(linalg.eigvals(x) ** 2).real, x)])
     for gradient in compute(np.eye(3))[:2]:

@@ -141,7 +141,7 @@ def test_ranks_are_numpys() -> None:
 @pytest.mark.parametrize("p", [None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc"], ids=str)
 def test_condition_numbers_are_numpys(p: Any) -> None:
     bad = np.full((2, 2), np.nan)
-    # NumPy raises for the sum of the singular values of an inverse that is not there.
+    # NumPy raises for the norm of an inverse that does not exist.
     for a in (drawn((2, 3, 3)), *([np.ones((2, 2)), np.zeros((2, 2))] if p != "nuc" else [])):
         with np.errstate(all="ignore"):
             expected = np.linalg.cond(a, p)

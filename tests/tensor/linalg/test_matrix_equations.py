@@ -1,4 +1,4 @@
-"""Equations for matrices: where they have no solution, at edges, and their derivatives."""
+"""Matrix equations: without a solution, at edge cases, and their derivatives."""
 
 from functools import partial
 

@@ -18,7 +18,7 @@ from treadle.testing import verify_grad
 
 vm = partial(function, mode="VM")
 rng = np.random.default_rng(3)
-# What functions of matrices are hard for: large norms, defective and nilpotent matrices, and ones far from normal.
+# Matrices that are hard for matrix functions: large norms, defective, nilpotent, and far from normal.
 HARD = {
     "of a large norm": rng.normal(size=(4, 4)) * 20,
     "rotating": np.kron(np.eye(2), [[0, 100.0], [-100, 0]]),
@@ -31,7 +31,7 @@ HARD = {
 
 
 def exact(of: Callable[[Any], Any], a: np.ndarray) -> np.ndarray:
-    """Return a function of mpmath's of a matrix, computed with 40 digits."""
+    """Return a matrix function of mpmath's, computed with 40 digits."""
     with mpmath.workdps(40):
         return np.array(of(mpmath.matrix(a.tolist())).tolist(), dtype=complex)
 
@@ -40,7 +40,7 @@ def error(computed: np.ndarray, expected: np.ndarray) -> float:
     return float(np.abs(computed - expected).max() / np.abs(expected).max())
 
 
-# PyTorch scales by the norm alone, which is too much for what is far from normal.
+# PyTorch scales by the norm alone, which is too much for matrices far from normal.
 @pytest.mark.parametrize(
     ("mode", "bound", "far"),
     [("VM", 1e-11, 1e-11), ("C", 1e-12, 1e-12), ("JAX", 1e-12, 1e-12), ("PYTORCH", 1e-12, 1e-10)],
@@ -69,7 +69,7 @@ def test_exponential_takes_what_scipy_does() -> None:
         np.testing.assert_allclose(value.eval(), expected, rtol=1e-3 if expected.dtype == "float32" else 1e-12)
 
 
-def test_exponential_of_what_is_no_square_matrix_is_refused() -> None:
+def test_exponential_of_anything_but_a_square_matrix_is_refused() -> None:
     for x in (tt.dvector(), tt.tensor(shape=(2, 3))):
         with pytest.raises(tt.ShapeError):
             tt.linalg.expm(x)

@@ -1,4 +1,4 @@
-"""QR factors: forms, edges, failure, and derivatives that a record cannot say."""
+"""QR factors: forms, edge cases, failures, and derivatives beyond the records."""
 
 from functools import partial
 from typing import Any

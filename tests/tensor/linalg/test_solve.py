@@ -1,4 +1,4 @@
-"""Linear systems: what is assumed of matrices, failures, edges, and errors of ill-conditioned ones."""
+"""Linear systems: assumptions about matrices, failures, edge cases, and errors of ill-conditioned ones."""
 
 from functools import partial
 from typing import Any
@@ -119,7 +119,7 @@ def test_an_error_names_the_matrix_and_the_line_if_wanted(mode: str, kind: str) 
         f()
 
 
-def test_finiteness_is_looked_at_unless_that_is_switched_off() -> None:
+def test_finiteness_is_checked_unless_that_is_switched_off() -> None:
     a = np.diag([1.0, np.inf])
     assert np.isnan(solve(a, np.ones(2)).eval()).all()
     np.testing.assert_array_equal(solve(a, np.ones(2), check_finite=False).eval(), [1, 0])

@@ -1,4 +1,4 @@
-"""Matrices with a structure: values and dtypes of SciPy's, in stacks, and where lengths are not known."""
+"""Structured matrices: SciPy's values and dtypes, in stacks, and where lengths are unknown."""
 
 from typing import Any
 

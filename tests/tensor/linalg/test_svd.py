@@ -1,4 +1,4 @@
-"""Singular values and vectors, and what is made of them: edges, failure, and derivatives that a record cannot say."""
+"""Singular values and vectors, and functions of them: edge cases, failures, and derivatives beyond the records."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Parameters of every sampler of NumPy's generators, and what a generator itself draws with them."""
+"""Parameters of every sampler of NumPy's generators, and the draws of a generator with them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "(),(),()->()": [(3.0, 2.0, 1.0), (_ROW, _COLUMN, 2.0)],
 }
 CASES.update({name: _NUMBERS[signature] for name, (signature, _) in GENERATOR_SAMPLERS.items() if name not in CASES})
-# Parameters that NumPy refuses, and its words.
+# Parameters that NumPy refuses, and its message.
 REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("normal", (0.0, -1.0), "scale < 0"),
     ("normal", (0.0, -0.0), "scale < 0"),
@@ -92,12 +92,12 @@ class Draw(NamedTuple):
     ndim: int
 
     def size(self, lengths: tuple[int, int]) -> tuple[int, ...]:
-        """Return the size: the lengths given, if the rank is that of two numbers."""
+        """Return the size: the lengths passed, if the rank is that of two numbers."""
         return lengths[: self.ndim] if self.is_free else (3, 4)
 
     @classmethod
     def of(cls, name: str, parameters: tuple[Any, ...]) -> Draw:
-        """Return a draw of many, if the parameters are arrays, or of one."""
+        """Return many draws if the parameters are arrays, else one."""
         one = cls(name, GENERATOR_SAMPLERS[name][1][0], parameters, 0)
         return one if one.is_free else one._replace(ndim=2)
 
@@ -113,7 +113,7 @@ class Draw(NamedTuple):
         return [np.asarray(p, dtype) for p, dtype in zip(self.parameters, dtypes, strict=True)]
 
     def by_numpy(self, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
-        """Return what a generator draws."""
+        """Return the draws of a generator."""
         method, ranks = getattr(rng, self.name), ranks_of(self.name)
         if self.name in {"random", "standard_normal", "standard_exponential", "standard_gamma"}:
             return np.asarray(method(*self.parameters, size=size, dtype=self.dtype))
@@ -185,7 +185,7 @@ class Chain:
     ) -> None:
         """Compare two calls of a compiled chain, one after the other, with NumPy's numbers and states."""
         rng = np.random.Generator(getattr(np.random, kind)(11))
-        # The other half of a 64-bit number waits.
+        # The other half of a 64-bit number is kept for the next draw.
         rng.integers(9, dtype="uint32")
         words = words_of(rng)
         for size in lengths:

@@ -11,7 +11,7 @@ import treadle.tensor as tt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Parameters of draws that reject: small and large ones, and those at which there is nothing to draw.
+# Parameters of draws with rejection: small and large ones, and those that leave nothing to draw.
 _PARAMETERS: dict[str, Sequence[Sequence[float]]] = {
     "integers": [(0, -5, -(2**63), 3, -(2**40)), (10, 2**31, 2**63 - 1, 4, 2**41)],
     "standard_gamma": [(2.5, 0.0, 0.3, 1.0, 1e6)],
@@ -25,7 +25,7 @@ _PARAMETERS: dict[str, Sequence[Sequence[float]]] = {
 
 
 class PortableSamples(NamedTuple):
-    """Draws by all samplers, what they are called, and the inputs with values for them: the state, and a length."""
+    """Draws by all samplers, their names, and the inputs with values for them: the state, and a length."""
 
     names: list[str]
     inputs: list[Any]

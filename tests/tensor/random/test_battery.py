@@ -1,4 +1,4 @@
-"""A small battery of tests of randomness: of one stream, and of streams that only differ in a key.
+"""A small battery of tests of randomness: of one stream, and of streams that differ in a key only.
 
 Seeds are fixed, so that a test fails always or never. A p-value has to lie in [1e-5, 1 - 1e-5]; there are some sixty.
 """

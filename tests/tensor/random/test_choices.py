@@ -1,4 +1,4 @@
-"""Choices between generators: the one that is chosen is drawn from, kept, and carried by loops."""
+"""Choices between generators: the chosen one is drawn from, kept, and carried by loops."""
 
 from __future__ import annotations
 

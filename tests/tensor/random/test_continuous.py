@@ -1,4 +1,4 @@
-"""What records of continuous distributions cannot say."""
+"""Continuous distributions beyond their records."""
 
 from collections.abc import Callable
 from typing import Any
@@ -94,7 +94,7 @@ def test_small_integers_do_not_wrap_around_in_portable_draws() -> None:
         np.testing.assert_array_equal(*function([], draws, mode="VM")())
 
 
-def test_powers_of_gamma_draws_of_tiny_shapes_are_no_zeros() -> None:
+def test_powers_of_gamma_draws_of_tiny_shapes_are_not_zero() -> None:
     drawn = tr.gengamma(0.5, 1e4, 1.0, size=2000, rng=tr.shared_rng(seed=1)).eval()
     # Below 1, the distribution is that of u**(1 / alpha).
     assert stats.kstest(drawn, lambda x: np.minimum(x, 1) ** 0.5).pvalue > 1e-4

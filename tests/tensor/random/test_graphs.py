@@ -1,4 +1,4 @@
-"""Graphs that hold random variables: derivatives, composites, conditions, replacements, and the modes that check."""
+"""Graphs with random variables: derivatives, composites, conditions, replacements, and the modes that check."""
 
 from __future__ import annotations
 

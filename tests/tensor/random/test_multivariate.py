@@ -39,7 +39,7 @@ def test_singular_covariances_need_eigh_or_svd() -> None:
             assert np.ptp(compute() - MEAN, axis=-1).max() < 1e-7
 
 
-def test_covariances_that_are_none_are_refused_by_every_method() -> None:
+def test_invalid_covariances_are_refused_by_every_method() -> None:
     bad = tt.shared(np.array([[1.0, 2.0], [2.0, 1.0]]))
     for method in METHODS:
         draw = tr.multivariate_normal([0.0, 0.0], bad, method=method, rng=tr.shared_rng(seed=3))

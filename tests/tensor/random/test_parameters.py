@@ -1,4 +1,4 @@
-"""Functions about the parameters of random variables, and random variables of one's own."""
+"""Functions about the parameters of random variables, and random variables of the user's own."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ class ScipyLomax(tr.ScipyRandomVariable):
         return stats.lomax.rvs(c, size=size, random_state=rng)
 
 
-def test_scipy_draws_random_variables_of_ones_own() -> None:
+def test_scipy_draws_random_variables_of_the_users() -> None:
     held = shared(np.random.default_rng(1))
     following, x = ScipyLomax()(2.0, size=3, rng=held, return_next_rng=True)
     f = function([], x, updates={held: following})

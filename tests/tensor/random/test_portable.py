@@ -1,4 +1,4 @@
-"""PortableGenerator: seeds, states, streams, and its methods beside those that distributions test."""
+"""PortableGenerator: seeds, states, streams, and the methods that no distribution tests."""
 
 import copy
 import pickle

@@ -179,7 +179,7 @@ GIVEN: dict[str, list[tuple[Any, ...]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["C", "NUMBA"])
 def test_compiled_draws_are_those_of_the_definition(mode: str) -> None:
-    # No constants: draws from these are computed when the graph is rewritten.
+    # Not constants: draws from those are computed when the graph is rewritten.
     state = shared(np.array([*PortableGenerator(5).state[:2], -3]), shape=(3,))
     variables = []
     for name, sampler in SAMPLERS.items():

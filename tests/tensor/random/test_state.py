@@ -1,4 +1,4 @@
-"""What becomes of the state of generators: updates, copies of functions, failed calls, threads, processes."""
+"""The state of generators under updates, copies of functions, failed calls, threads, processes."""
 
 import copy
 import multiprocessing
@@ -34,7 +34,7 @@ same = np.testing.assert_array_equal
 
 
 def is_after(held: Any, kind: str, draws: int) -> bool:
-    """Whether a shared generator of seed 1 is where it is after some draws of three normals."""
+    """Whether a shared generator of seed 1 has made this many draws of three normals."""
     expected = MAKERS[kind](1)
     for _ in range(draws):
         expected.normal(size=3)

@@ -131,7 +131,7 @@ def test_a_call_draws_from_all_generators_before_they_are_seeded_or_from_all_aft
         set_value(self, *args, **kwargs)
         if other.ident is None:
             other.start()
-            # The call has time to draw here, if anything lets it.
+            # The call has time to draw here, if nothing prevents it.
             other.join(0.2)
 
     monkeypatch.setattr(kind, "set_value", slow)

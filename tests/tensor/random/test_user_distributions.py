@@ -112,7 +112,7 @@ def test_parameters_of_users_distributions_are_vectorised() -> None:
 
 
 class Doubled(RNGConsumerOp):
-    """An op of its own that draws."""
+    """An op of the user's own that draws."""
 
     __props__ = ()
 
@@ -128,7 +128,7 @@ class Doubled(RNGConsumerOp):
         output_storage[0][0] = rng
 
 
-def test_ops_that_draw_are_no_constants_and_move_the_generator() -> None:
+def test_ops_that_draw_are_not_constants_and_move_the_generator() -> None:
     r = tr.shared_rng(seed=3)
     following, x = Doubled()(r, return_list=True)
     draw = function([], x, updates={r: following}, mode="VM")
@@ -155,7 +155,7 @@ def test_ranks_can_be_read_of_a_class() -> None:
 
 
 class SumOfUniformsRV(RandomVariable):
-    """Given by a definition alone."""
+    """A distribution that is only a definition."""
 
     name = "sum_of_uniforms"
     signature = "(),()->()"

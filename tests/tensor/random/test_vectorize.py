@@ -1,4 +1,4 @@
-"""Random variables with batches of parameters by vectorize_graph."""
+"""Random variables with batches of parameters, by vectorize_graph."""
 
 from __future__ import annotations
 
