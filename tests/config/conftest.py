@@ -1,4 +1,4 @@
-"""Config objects that see nothing of this machine, and options to try them with."""
+"""Config objects that ignore this machine's settings, and options to try them with."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -27,14 +27,14 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_entry_points_come_in_name_order_with_their_distribution(path: Path) -> None:
     install(path, "zeta_pack", "[demo.group]\nb = os.path:join\n# note\n[other]\nc = os\n")
     install(path, "alpha", "[demo.group]\nc=os : sep [extra]\na = os\n")
-    found = discover("demo.group")
-    assert [(ref.name, ref.distribution) for ref in found.values()] == [
+    references = discover("demo.group")
+    assert [(ref.name, ref.distribution) for ref in references.values()] == [
         ("a", "alpha"),
         ("b", "zeta-pack"),
         ("c", "alpha"),
     ]
-    assert found["b"].load() is os.path.join
-    assert found["a"].load() is os
+    assert references["b"].load() is os.path.join
+    assert references["a"].load() is os
 
 
 def test_second_claim_to_a_name_names_both_distributions(path: Path) -> None:
@@ -128,7 +128,7 @@ def test_package_whose_options_cannot_be_imported_costs_a_warning(path: Path) ->
         assert settings.compile__wait == 5
 
 
-def test_declarations_that_are_no_tuple_of_options_are_refused(path: Path) -> None:
+def test_declarations_that_are_not_a_tuple_of_options_are_refused(path: Path) -> None:
     declare(path, "acme_one", "OPTIONS = [3]\n")
     with pytest.raises(OptionDefinitionError, match="not a tuple of Option"):
         Config({}).options()

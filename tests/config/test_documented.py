@@ -14,7 +14,7 @@ from treadle.config.owners import OWNERS
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = object()
 
-# Name: default, values it takes, values it refuses.
+# Name: default, accepted values, refused values.
 Documented = Mapping[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]]
 FLAG = ((True, False, "1", "0", "true", "False"), ("yes", 2, None))
 POSITIVE = ((1, "7"), (0, -1, "x", 1.5, True))
@@ -150,7 +150,7 @@ def declared(name: str) -> Option[object]:
 
 
 def fresh() -> Config:
-    """Return a config object with the installed options, which sees no settings of this machine."""
+    """Return a config object with the installed options that ignores the settings of this machine."""
     return Config({"TREADLERC": ""})
 
 
@@ -211,22 +211,22 @@ def test_option_without_meaning_is_taken_and_warns_once(name: str) -> None:
 
 def names_read(package: Path) -> set[str]:
     """List the attributes of `config` that a package's code reads, and the strings that it holds."""
-    found: set[str] = set()
+    names: set[str] = set()
     for path in package.rglob("*.py"):
         if path.name == "options.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "config":
-                found.add(node.attr)
+                names.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
-    return found
+                names.add(node.value)
+    return names
 
 
 @pytest.mark.parametrize("owner", sorted(set(OWNERS.values())))
 def test_every_option_with_a_meaning_is_read_by_its_owner(owner: str) -> None:
     read = names_read(ROOT / "packages" / owner / "src")
-    # The default of compiledir is made of these two, in the module that declares all three.
+    # The default of compiledir is built from these two, in the module that declares all three.
     read |= {"base_compiledir", "compiledir_format"} if owner == "compile-cache" else set()
     mine = [option for option in config.options() if option.owner == owner]
     assert mine

@@ -35,7 +35,7 @@ from treadle.config.owners import OWNERS
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "kept"),
+    ("kind", "setting", "kept"),
     [
         (BOOL, "False", False),
         (BOOL, "true", True),
@@ -57,13 +57,13 @@ from treadle.config.owners import OWNERS
         (OPTIONAL_BOOL, "1", True),
     ],
 )
-def test_kind_keeps_values_and_parses_texts(kind: Kind[Any], given: object, kept: object) -> None:
-    value = Option("n", kept, "", kind).accept(given)
+def test_kind_keeps_values_and_parses_texts(kind: Kind[Any], setting: object, kept: object) -> None:
+    value = Option("n", kept, "", kind).accept(setting)
     assert (value, type(value)) == (kept, type(kept))
 
 
 @pytest.mark.parametrize(
-    ("kind", "given"),
+    ("kind", "value"),
     [
         (BOOL, "yes"),
         (BOOL, 2),
@@ -84,11 +84,11 @@ def test_kind_keeps_values_and_parses_texts(kind: Kind[Any], given: object, kept
         (INT.where("an integer > 0", lambda value: value > 0), 0),
     ],
 )
-def test_kind_refuses_other_values_and_says_what_it_takes(kind: Kind[Any], given: object) -> None:
+def test_kind_refuses_other_values_and_says_what_it_takes(kind: Kind[Any], value: object) -> None:
     option: Option[object] = Option("n", lambda: None, "", kind)
     with pytest.raises(OptionValueError) as caught:
-        option.accept(given)
-    assert f"cannot be {given!r}" in str(caught.value)
+        option.accept(value)
+    assert f"cannot be {value!r}" in str(caught.value)
     assert str(caught.value).endswith(f"Give {kind.allowed}.")
 
 
@@ -310,14 +310,14 @@ def test_threads_read_while_another_assigns(make_config: MakeConfig) -> None:
     stop = threading.Event()
 
     def read() -> None:
-        found: set[int] = set()
+        values: set[int] = set()
         try:
             while not stop.is_set():
-                found.add(settings.compile__wait)
-                found.add(settings.snapshot()["compile__wait"])
+                values.add(settings.compile__wait)
+                values.add(settings.snapshot()["compile__wait"])
         except BaseException as error:  # noqa: BLE001 - shown by the test itself
             errors.append(error)
-        seen.append(found)
+        seen.append(values)
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:

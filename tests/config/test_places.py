@@ -1,4 +1,4 @@
-"""Whose code a module or a file is."""
+"""Which code belongs to treadle, to Python, or to the user."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ def test_file_is_known_through_links(tmp_path: Path) -> None:
     assert is_own_file(str(tmp_path / "link" / "op.py"))
 
 
-def test_library_is_pythons_own_alone() -> None:
+def test_only_files_of_python_itself_are_library_files() -> None:
     assert is_library_file(subprocess.__file__)
     assert not is_library_file(pytest.__file__)
     assert not is_library_file(f"{Path(subprocess.__file__).parent}-more/model.py")
@@ -61,8 +61,8 @@ def test_library_is_pythons_own_alone() -> None:
 
 def test_namespace_without_a_name_reads_and_sets_options() -> None:
     space: dict[str, object] = {"config": Config(environ={})}
-    exec("with config.change_flags(floatX='float32'):\n    found = config.floatX", space)
-    assert space["found"] == "float32"
+    exec("with config.change_flags(floatX='float32'):\n    floatx = config.floatX", space)
+    assert space["floatx"] == "float32"
     assert "__name__" not in space
 
 

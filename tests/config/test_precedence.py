@@ -72,7 +72,7 @@ def test_home_rc_file_is_read_by_default(tmp_path: Path) -> None:
     assert config.n == 3
 
 
-def test_missing_rc_file_is_no_error(tmp_path: Path) -> None:
+def test_missing_rc_file_is_not_an_error(tmp_path: Path) -> None:
     config = Config({"TREADLERC": str(tmp_path / "none")}, installed=False)
     config.add(Option.integer("n", default=1, doc=""))
     assert config.n == 1

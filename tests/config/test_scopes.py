@@ -130,8 +130,8 @@ def test_block_lasts_across_awaits_and_is_handed_to_tasks_started_inside(make_co
             task = asyncio.create_task(child())
             await asyncio.sleep(0)
             before = config.floatX, config.loud
-            found = await task
-            return [before, found, (config.floatX, config.loud)]
+            of_task = await task
+            return [before, of_task, (config.floatX, config.loud)]
 
     assert asyncio.run(main()) == [("float32", False), (True, "float16"), ("float32", False)]
     assert (config.floatX, config.loud) == ("float64", False)

@@ -1,4 +1,4 @@
-"""Where a value comes from, and what bad settings from outside cost."""
+"""Where a value comes from, and how bad settings from outside are reported."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ def run(program: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_assignment_tells_the_line_that_assigned(make_config: MakeConfig) -> None:
+def test_assignment_names_the_line_that_assigned(make_config: MakeConfig) -> None:
     config = make_config()
     config.loud = True  # assigned here
     assert config.source("loud") == f"assignment at {__file__}:{line_of('assigned here')}"
@@ -49,7 +49,7 @@ def test_assignment_tells_the_line_that_assigned(make_config: MakeConfig) -> Non
     assert config.source("compile__wait") == f"assignment at {__file__}:{line_of('assigned in a section')}"
 
 
-def test_block_tells_the_line_that_entered_it(make_config: MakeConfig) -> None:
+def test_block_names_the_line_that_entered_it(make_config: MakeConfig) -> None:
     config = make_config()
     block = config.change_flags(loud=True)
     with block:  # entered here
@@ -57,7 +57,7 @@ def test_block_tells_the_line_that_entered_it(make_config: MakeConfig) -> None:
         assert config.source("floatX") == "default"
 
 
-def test_block_entered_through_contextlib_tells_the_users_line(make_config: MakeConfig) -> None:
+def test_block_entered_through_contextlib_names_the_users_line(make_config: MakeConfig) -> None:
     config = make_config()
 
     @contextlib.contextmanager
@@ -72,15 +72,15 @@ def test_block_entered_through_contextlib_tells_the_users_line(make_config: Make
         assert config.source("loud") == f"change_flags at {__file__}:{line_of('in a generator')}"
 
 
-def test_decorated_function_tells_the_line_that_called_it(make_config: MakeConfig) -> None:
+def test_decorated_function_names_the_line_that_called_it(make_config: MakeConfig) -> None:
     config = make_config()
 
     @config.change_flags(loud=True)
     def source() -> str:
         return config.source("loud")
 
-    found = source()  # called here
-    assert found == f"change_flags at {__file__}:{line_of('called here')}"
+    text = source()  # called here
+    assert text == f"change_flags at {__file__}:{line_of('called here')}"
 
 
 def test_inner_block_hides_the_source_of_the_outer(make_config: MakeConfig) -> None:
@@ -91,7 +91,7 @@ def test_inner_block_hides_the_source_of_the_outer(make_config: MakeConfig) -> N
     assert config.source("loud") == "TREADLE_FLAGS 'loud=1'"
 
 
-def test_refused_assignment_tells_where_the_block_was_entered(make_config: MakeConfig) -> None:
+def test_refused_assignment_says_where_the_block_was_entered(make_config: MakeConfig) -> None:
     config = make_config()
     place = rf"entered at \S*test_sources\.py:{line_of('the block')}"
     with config.change_flags(loud=True), pytest.raises(OptionScopeError, match=place):  # the block
@@ -167,7 +167,7 @@ def test_values_of_a_block_are_given_as_mapping_pairs_or_keywords(make_config: M
         assert (config.compile.wait, config.dnn.conv.algo) == (2, "x")
 
 
-def test_all_bad_settings_are_told_at_once(make_config: MakeConfig) -> None:
+def test_all_bad_settings_are_reported_at_once(make_config: MakeConfig) -> None:
     config = make_config(
         "flotX=float32,loud=yes,floatX",
         "floatX = float32\n[global]\nnonsense\nfloatX = float31\n[compile]\nwait = 0\nwaits = 3\n",
@@ -192,13 +192,13 @@ def test_all_bad_settings_are_told_at_once(make_config: MakeConfig) -> None:
 
 
 @pytest.mark.parametrize("use", ["str(config)", "config.floatX", "config.floatX = 'float32'", "config.snapshot()"])
-def test_bad_settings_are_told_by_every_use(make_config: MakeConfig, use: str) -> None:
+def test_bad_settings_are_reported_by_every_use(make_config: MakeConfig, use: str) -> None:
     config = make_config("floatX=float31")
     with pytest.raises(OptionValueError, match="float31"):
         exec(use, {"config": config})
 
 
-def test_bad_settings_do_not_hinder_imports() -> None:
+def test_bad_settings_do_not_prevent_imports() -> None:
     program = (
         "import treadle.config, treadle.cache, treadle.graph, treadle.link.vm, treadle.rewrite, treadle.tensor\n"
         "import treadle.compile, treadle.link.c, treadle.link.numba, treadle.link.jax, treadle.link.torch\n"
@@ -211,7 +211,7 @@ def test_bad_settings_do_not_hinder_imports() -> None:
     assert "'loud' is not of the form key=value" in done.stderr
 
 
-def test_unreadable_and_malformed_files_are_told_together(tmp_path: Path) -> None:
+def test_unreadable_and_malformed_files_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "rc").write_bytes(b"[global]\nx = \xff\n")
     config = Config({"TREADLERC": f"{tmp_path}{os.pathsep}{tmp_path / 'rc'}"}, installed=False)
     with pytest.raises(OptionSettingsError) as caught:
@@ -246,8 +246,8 @@ def test_windows_separates_files_by_semicolons_and_knows_the_text_ending() -> No
 def test_backslash_is_an_ordinary_character_of_flags_on_windows() -> None:
     text = 'compiledir=C:\\new\\table,cxx="C:\\Program Files\\gcc,x"'
     problems: list[OptionSourceError] = []
-    found = {setting.name: setting.text for setting in parse_flags(text, problems, windows=True)}
-    assert (found, problems) == ({"compiledir": "C:\\new\\table", "cxx": "C:\\Program Files\\gcc,x"}, [])
+    texts = {setting.name: setting.text for setting in parse_flags(text, problems, windows=True)}
+    assert (texts, problems) == ({"compiledir": "C:\\new\\table", "cxx": "C:\\Program Files\\gcc,x"}, [])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Spans of compilations: told by those who do them, kept where somebody asks."""
+"""Spans of compilations: reported by the code that does the work, kept where somebody asks."""
 
 import threading
 

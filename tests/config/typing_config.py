@@ -1,4 +1,4 @@
-"""What type checkers infer of the public interface: mypy reads this file, nothing runs it."""
+"""What type checkers infer for the public interface. Checked by mypy; nothing here is run."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

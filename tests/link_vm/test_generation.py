@@ -19,16 +19,16 @@ from treadle.surface.thunks import PerformLinker, VMLinker
 
 
 def program(inputs: list[Variable], outputs: list[Variable], allow_gc: bool | None = True) -> VMProgram:
-    made = VMLinker(allow_gc).link(FunctionGraph(inputs, outputs, clone=False))
-    assert isinstance(made, VMProgram)
-    return made
+    linked = VMLinker(allow_gc).link(FunctionGraph(inputs, outputs, clone=False))
+    assert isinstance(linked, VMProgram)
+    return linked
 
 
 def test_graph_becomes_straight_lines_that_free_what_is_dead() -> None:
     x, y = number("x"), number("y")
     product = mul(x, y)
-    made = program([x, y], [add(inverse(product), 2.0)])
-    assert made.source == (
+    run = program([x, y], [add(inverse(product), 2.0)])
+    assert run.source == (
         "def run(a0, a1):\n"
         "    v0 = f0(a0, a1)\n"
         "    v1 = f1(v0)\n"
@@ -37,7 +37,7 @@ def test_graph_becomes_straight_lines_that_free_what_is_dead() -> None:
         "    del v1\n"
         "    return (v2,)\n"
     )
-    assert made(2.0, 4.0) == (2.125,)
+    assert run(2.0, 4.0) == (2.125,)
 
 
 class Counting(Op):
@@ -46,7 +46,7 @@ class Counting(Op):
     __props__ = ()
 
     def __init__(self) -> None:
-        self.found: list[bool] = []
+        self.cell_was_kept: list[bool] = []
 
     def make_node(self, *inputs: Any) -> Apply:
         return Apply(self, list(inputs), [inputs[0].type()])
@@ -54,7 +54,7 @@ class Counting(Op):
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         del node
         cell = output_storage[0]
-        self.found.append(cell[0] is not None)
+        self.cell_was_kept.append(cell[0] is not None)
         if cell[0] is None or cell[0].shape != inputs[0].shape:
             cell[0] = np.empty_like(inputs[0])
         np.add(inputs[0], 1.0, out=cell[0])
@@ -64,21 +64,21 @@ class Counting(Op):
 def test_perform_finds_the_values_of_the_last_call_where_they_are_kept(kind: Any) -> None:
     op = Counting()
     x = tt.dvector("x")
-    made = kind(allow_gc=False).link(FunctionGraph([x], [op(op(x))], clone=False))
-    first, second = made(np.zeros(3))[0], made(np.ones(3))[0]
-    assert (first.tolist(), second.tolist(), made(np.zeros(2))[0].tolist()) == ([2.0] * 3, [3.0] * 3, [2.0] * 2)
+    run = kind(allow_gc=False).link(FunctionGraph([x], [op(op(x))], clone=False))
+    first, second = run(np.zeros(3))[0], run(np.ones(3))[0]
+    assert (first.tolist(), second.tolist(), run(np.zeros(2))[0].tolist()) == ([2.0] * 3, [3.0] * 3, [2.0] * 2)
     # The inner value's memory is used again; that of an output is the caller's.
-    assert op.found == [False, False, True, False, True, False]
-    made.free()
-    assert made(np.zeros(2))[0].tolist() == [2.0] * 2
-    assert op.found[-2:] == [False, False]
+    assert op.cell_was_kept == [False, False, True, False, True, False]
+    run.free()
+    assert run(np.zeros(2))[0].tolist() == [2.0] * 2
+    assert op.cell_was_kept[-2:] == [False, False]
 
 
 def test_memory_that_an_output_views_is_not_used_again() -> None:
     op = Counting()
     x = tt.dvector("x")
-    made = VMLinker(allow_gc=False).link(FunctionGraph([x], [op(x)[:2]], clone=False))
-    first, second = made(np.zeros(3))[0], made(np.ones(3))[0]
+    run = VMLinker(allow_gc=False).link(FunctionGraph([x], [op(x)[:2]], clone=False))
+    first, second = run(np.zeros(3))[0], run(np.ones(3))[0]
     assert (first.tolist(), second.tolist()) == ([1.0] * 2, [2.0] * 2)
 
 
@@ -89,25 +89,25 @@ def test_call_within_a_call_uses_other_memory() -> None:
     class Calling(Counting):
         def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
             if inputs[0][0] < 5.0:
-                made(inputs[0] + 10.0)
+                run(inputs[0] + 10.0)
             super().perform(node, inputs, output_storage)
 
-    made = VMLinker(allow_gc=False).link(FunctionGraph([x], [Calling()(op(x)) * 1.0], clone=False))
+    run = VMLinker(allow_gc=False).link(FunctionGraph([x], [Calling()(op(x)) * 1.0], clone=False))
     for _ in range(3):
-        assert made(np.zeros(2))[0].tolist() == [2.0, 2.0]
+        assert run(np.zeros(2))[0].tolist() == [2.0, 2.0]
 
 
 def test_option_says_whether_memory_is_kept() -> None:
     op = Counting()
     x = tt.dvector("x")
     graph = FunctionGraph([x], [op(op(x))], clone=False)
-    for allow_gc, found in ((True, [False] * 4), (False, [False, False, True, False])):
-        op.found.clear()
+    for allow_gc, seen in ((True, [False] * 4), (False, [False, False, True, False])):
+        op.cell_was_kept.clear()
         with config.change_flags(allow_gc=allow_gc):
-            made = VMLinker().link(graph)
-        made(np.zeros(3))
-        made(np.zeros(3))
-        assert op.found == found
+            run = VMLinker().link(graph)
+        run(np.zeros(3))
+        run(np.zeros(3))
+        assert op.cell_was_kept == seen
 
 
 def test_stored_program_keeps_memory_too() -> None:
@@ -117,18 +117,18 @@ def test_stored_program_keeps_memory_too() -> None:
     graph = FunctionGraph([x], [op(op(x))], clone=False)
     program_graph: Any = graph
     loaded = linker.load(linker.dump(linker.link(graph)), program_graph)
-    op.found.clear()
+    op.cell_was_kept.clear()
     loaded(np.zeros(3))
     assert loaded(np.ones(3))[0].tolist() == [3.0] * 3
-    assert op.found == [False, False, True, False]
+    assert op.cell_was_kept == [False, False, True, False]
 
 
 def test_several_outputs_of_a_node_are_unpacked() -> None:
     x = number("x")
     quotient, rest = div_mod(x, 2.0)
-    made = program([x], [quotient, rest])
-    assert "    v0, v1 = f0(a0, c0)\n" in made.source
-    assert made(7.0) == (3.0, 1.0)
+    run = program([x], [quotient, rest])
+    assert "    v0, v1 = f0(a0, c0)\n" in run.source
+    assert run(7.0) == (3.0, 1.0)
 
 
 def test_output_that_nobody_needs_is_freed() -> None:
@@ -144,10 +144,10 @@ def test_graph_without_nodes_or_outputs_runs() -> None:
 
 def test_long_program_is_cut_into_functions_with_explicit_arguments() -> None:
     x = number("x")
-    made = program([x], [chain(x, 1000)])
-    functions = re.findall(r"^def (\w+)\((.*)\):$", made.source, re.MULTILINE)
+    run = program([x], [chain(x, 1000)])
+    functions = re.findall(r"^def (\w+)\((.*)\):$", run.source, re.MULTILINE)
     assert functions == [("chunk0", "a0"), ("chunk1", "v399, a0"), ("chunk2", "v799, a0"), ("run", "a0")]
-    assert made.source.endswith(
+    assert run.source.endswith(
         "def run(a0):\n"
         "    v399, = chunk0(a0)\n"
         "    v799, = chunk1(v399, a0)\n"
@@ -156,7 +156,7 @@ def test_long_program_is_cut_into_functions_with_explicit_arguments() -> None:
         "    del v799\n"
         "    return (v999,)\n"
     )
-    assert made(1.0) == (1001.0,)
+    assert run(1.0) == (1001.0,)
 
 
 def test_value_used_across_functions_is_kept_until_its_last_use() -> None:
@@ -181,10 +181,10 @@ def test_outputs_share_no_memory_with_inputs_constants_or_each_other(count: int)
     y = tt.exp(x)
     outputs = [x, x, y, y, y[::-1], constant, constant[::-1], tt.as_tensor_variable(x)[::-1]]
     for chosen in itertools.combinations(outputs, count):
-        given = np.ones(3)
-        results = VMLinker().link(FunctionGraph([x], list(chosen)))(given)
-        for a, b in itertools.combinations([*results, given, constant.data], 2):
-            assert not np.shares_memory(a, b) or (a is given and b is constant.data)
+        argument = np.ones(3)
+        results = VMLinker().link(FunctionGraph([x], list(chosen)))(argument)
+        for a, b in itertools.combinations([*results, argument, constant.data], 2):
+            assert not np.shares_memory(a, b) or (a is argument and b is constant.data)
         for result in results:
             result[:] = 7.0  # the caller owns it
     np.testing.assert_array_equal(constant.data, np.arange(3.0))
@@ -197,7 +197,7 @@ def test_view_of_a_view_is_followed_to_its_memory() -> None:
 
 
 def kept_bytes(function: Any, *values: Any) -> tuple[int, int]:
-    """Return how much more is in use after a call, and how much the next one allocates at most."""
+    """Return how much more memory is in use after a call, and how much the next one allocates at most."""
     tracemalloc.start()
     try:
         function(*values)

@@ -68,12 +68,12 @@ class Documented(Linker):
             for thunk in thunks:
                 thunk()
 
-        made = zip(self.fgraph.inputs, ins, strict=True), zip(self.fgraph.outputs, outs, strict=True)
-        return run, *([Container(var, cell) for var, cell in pairs] for pairs in made)
+        variables_and_cells = zip(self.fgraph.inputs, ins, strict=True), zip(self.fgraph.outputs, outs, strict=True)
+        return run, *([Container(var, cell) for var, cell in pairs] for pairs in variables_and_cells)
 
 
 class Local(LocalLinker):
-    """A linker that has make_all, with what `streamline` and `gc_helper` are for."""
+    """A linker that has make_all, for which `streamline` and `gc_helper` exist."""
 
     def make_all(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None, **_: Any) -> Any:
         fgraph = self.fgraph
@@ -131,12 +131,12 @@ def test_linker_makes_functions(make: Callable[[], ProgramLinker]) -> None:
 def test_results_are_the_callers_own(make: Callable[[], ProgramLinker]) -> None:
     x = tt.dmatrix("x")
     f = function([x], [x.T, x + 1, (x + 1).T, x], mode=Mode(make(), None))
-    given = np.ones((2, 3))
-    results = f(given)
+    argument = np.ones((2, 3))
+    results = f(argument)
     for result in results:
         result[...] = -1.0
-    assert given.tolist() == [[1.0] * 3] * 2
-    again = f(given)
+    assert argument.tolist() == [[1.0] * 3] * 2
+    again = f(argument)
     assert [float(r.sum()) for r in again] == [6.0, 12.0, 12.0, 6.0]
     assert [float(r.sum()) for r in results] == [-6.0] * 4
 
@@ -177,13 +177,13 @@ def test_calls_from_many_threads_have_cells_of_their_own() -> None:
 
     x = tt.dscalar("x")
     f = function([x], Meeting()(x * 2), mode=Mode(Documented(), None))
-    found: dict[int, float] = {}
-    threads = [threading.Thread(target=lambda i=i: found.update({i: float(f(float(i)))})) for i in range(4)]
+    results: dict[int, float] = {}
+    threads = [threading.Thread(target=lambda i=i: results.update({i: float(f(float(i)))})) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {0: 1.0, 1: 3.0, 2: 5.0, 3: 7.0}
+    assert results == {0: 1.0, 1: 3.0, 2: 5.0, 3: 7.0}
 
 
 def test_function_may_be_called_while_it_runs() -> None:
@@ -214,7 +214,7 @@ def test_linker_that_implements_nothing_says_what_it_needs() -> None:
         function([x], x + 1, mode=Mode(EmptyLocal()))
 
 
-def test_thunk_that_is_no_triple_is_refused() -> None:
+def test_thunk_that_is_not_a_triple_is_refused() -> None:
     class Wrong(Linker):
         answer: Any = None
 
@@ -234,9 +234,9 @@ def test_subclass_that_changes_thunks_of_a_linker_is_run_through_them() -> None:
 
     class Counting(PerformLinker):
         def make_all(self, *args: Any, **kwargs: Any) -> Any:
-            made = super().make_all(*args, **kwargs)
-            seen.append(len(made[3]))
-            return made
+            thunks = super().make_all(*args, **kwargs)
+            seen.append(len(thunks[3]))
+            return thunks
 
     x = tt.dscalar("x")
     f = function([x], x * 2 + 1, mode=Mode(Counting(), None))
@@ -549,8 +549,8 @@ def test_linker_of_whole_graphs_is_written_as_documented() -> None:
     f = function([x], [tt.exp(x) * 2 + state, x], updates={state: state + x}, mode=Mode(Compiled()))
     assert [out.tolist() for out in f(np.zeros(2))] == [[2.0, 2.0], [0.0, 0.0]]
     assert f(np.zeros(2))[0].tolist() == [2.0, 2.0]
-    made = Compiled().accept(FunctionGraph([x], [x + 1])).make_all()
-    assert (len(made[3]), "def fgraph_to_python(" in made[0].jit_fn.__source__) == (1, True)
+    thunks = Compiled().accept(FunctionGraph([x], [x + 1])).make_all()
+    assert (len(thunks[3]), "def fgraph_to_python(" in thunks[0].jit_fn.__source__) == (1, True)
 
     class Half(JITLinker):
         pass

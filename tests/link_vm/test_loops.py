@@ -1,4 +1,4 @@
-"""Loops as generated functions: the same as their plain definition, memory of their own, errors with step and line."""
+"""Loops as generated functions: values of their plain definition, memory of their own, errors with step and line."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ RANDOM = np.random.default_rng(4)
 
 
 def check(loop: Any, *calls: Sequence[Any]) -> None:
-    """Compare a loop of inputs, computed by a program, with what its op computes by definition."""
+    """Compare the results of a loop's program with those that its op computes by definition."""
     node = loop.owner
     inputs = list(dict.fromkeys(x for x in node.inputs if x.owner is None and not hasattr(x, "data")))
     program = PythonLinker().link(FunctionGraph(inputs, node.outputs))
     for values in calls:
-        given = dict(zip(inputs, [np.asarray(v, x.dtype) for v, x in zip(values, inputs, strict=True)], strict=True))
+        arguments = dict(
+            zip(inputs, [np.asarray(v, x.dtype) for v, x in zip(values, inputs, strict=True)], strict=True)
+        )
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, [given[x].copy() if x in given else x.data for x in node.inputs], cells)
-        found = program(*given.values())
-        for k, (value, (wanted,)) in enumerate(zip(found, cells, strict=True)):
+        node.op.perform(node, [arguments[x].copy() if x in arguments else x.data for x in node.inputs], cells)
+        results = program(*arguments.values())
+        for k, (value, (wanted,)) in enumerate(zip(results, cells, strict=True)):
             assert (value.dtype, value.shape) == (wanted.dtype, wanted.shape)
             np.testing.assert_array_equal(value, wanted)
-            assert not any(np.shares_memory(value, other) for other in (*given.values(), *found[:k]))
+            assert not any(np.shares_memory(value, other) for other in (*arguments.values(), *results[:k]))
 
 
 def test_loops_compute_what_their_op_defines_for_any_number_of_steps() -> None:

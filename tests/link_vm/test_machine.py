@@ -34,8 +34,8 @@ def run(inputs: list[Variable], outputs: list[Variable], *values: Any) -> Sequen
 
 def test_program_keeps_no_state_between_calls() -> None:
     x = number("x")
-    made = PythonLinker().link(FunctionGraph([x], [inverse(x)]))
-    assert [made(2.0), made(4.0), made(2.0)] == [(0.5,), (0.25,), (0.5,)]
+    run = PythonLinker().link(FunctionGraph([x], [inverse(x)]))
+    assert [run(2.0), run(4.0), run(2.0)] == [(0.5,), (0.25,), (0.5,)]
 
 
 class DoubledInPlace(Arithmetic):
@@ -55,7 +55,7 @@ def test_perform_may_assign_to_its_list_of_inputs() -> None:
 
 
 class Fail(Arithmetic):
-    """Raises what it is given."""
+    """Raises the error that it was constructed with."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -115,7 +115,7 @@ def test_op_may_name_a_better_culprit() -> None:
         run([x], [Fused(ValueError("bad"))(x)], 1.0)
 
 
-def test_shared_variable_that_is_no_input_is_read_when_linked() -> None:
+def test_shared_variable_that_is_not_an_input_is_read_when_linked() -> None:
     state = SharedVariable(NUMBER, 2.0)
     assert run([], [inverse(state)]) == (0.5,)
 
@@ -156,13 +156,13 @@ class Counting(Arithmetic):
 def test_op_with_its_own_thunk_runs_in_one_thread_at_a_time() -> None:
     x = number("x")
     op = Counting()
-    made = PythonLinker().link(FunctionGraph([x], [op(x)], clone=False))
+    run = PythonLinker().link(FunctionGraph([x], [op(x)], clone=False))
     barrier = threading.Barrier(8)
     results: list[float] = []
 
     def call(value: float) -> None:
         barrier.wait()
-        results.extend(made(value)[0] - value for _ in range(5))
+        results.extend(run(value)[0] - value for _ in range(5))
 
     threads = [threading.Thread(target=call, args=(float(i),)) for i in range(8)]
     for thread in threads:
@@ -174,7 +174,7 @@ def test_op_with_its_own_thunk_runs_in_one_thread_at_a_time() -> None:
 
 
 class OtherNames(Arithmetic):
-    """An op whose thunk is its own, made under other names of the parameters."""
+    """An op with a thunk of its own, made with other parameter names."""
 
     __props__ = ()
 
@@ -188,7 +188,7 @@ class OtherNames(Arithmetic):
         return thunk
 
 
-def test_own_thunk_may_name_its_parameters_otherwise() -> None:
+def test_own_thunk_may_name_its_parameters_differently() -> None:
     x = number("x")
     assert run([x], [OtherNames()(x, x)], 2.0) == (4.0,)
     with config.change_flags(compute_test_value="raise"):
@@ -202,7 +202,7 @@ def test_own_thunk_of_a_wide_node_is_linked_in_linear_time(width: int) -> None:
 
 def test_program_gives_right_answers_from_many_threads_at_once() -> None:
     x = tt.dvector("x")
-    made = PythonLinker().link(FunctionGraph([x], [tt.exp(x * 2.0) + x]))
+    run = PythonLinker().link(FunctionGraph([x], [tt.exp(x * 2.0) + x]))
     barrier = threading.Barrier(8)
     wrong: list[int] = []
 
@@ -210,7 +210,7 @@ def test_program_gives_right_answers_from_many_threads_at_once() -> None:
         value = np.random.default_rng(seed).normal(size=50)
         expected = np.exp(value * 2.0) + value
         barrier.wait()
-        wrong.extend(seed for _ in range(200) if not np.array_equal(made(value)[0], expected))
+        wrong.extend(seed for _ in range(200) if not np.array_equal(run(value)[0], expected))
 
     threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
     for thread in threads:
@@ -243,8 +243,8 @@ def test_rule_of_the_table_takes_the_place_of_perform() -> None:
 def test_replay_explains_another_backends_failure() -> None:
     x = number("x")
     graph = FunctionGraph([x], [inverse(x)])
-    found = replay(graph, [0.0], RuntimeError("unclear"))
-    assert isinstance(found, NodeArithmeticError)
+    explained = replay(graph, [0.0], RuntimeError("unclear"))
+    assert isinstance(explained, NodeArithmeticError)
     unclear = RuntimeError("unclear")
     assert replay(graph, [1.0], unclear) is unclear
 
@@ -277,9 +277,9 @@ def test_program_interface_fetches_native_values_through_the_type() -> None:
 
 def test_scope_of_the_table_surrounds_programs() -> None:
     x = tt.dscalar("x")
-    made = PythonLinker().link(FunctionGraph([x], [tt.log(x)]))
+    run = PythonLinker().link(FunctionGraph([x], [tt.log(x)]))
     with np.errstate(all="raise"):
-        assert np.isneginf(made(np.array(0.0))[0])
+        assert np.isneginf(run(np.array(0.0))[0])
 
 
 def test_table_of_another_backend_is_empty() -> None:

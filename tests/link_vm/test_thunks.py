@@ -1,4 +1,4 @@
-"""The tools that documented linkers are made of: containers, streamlined thunks, source text."""
+"""The tools for writing documented linkers: containers, streamlined thunks, source text."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -96,9 +96,9 @@ def test_dependencies_of_what_overwrites_are_results_of_readers() -> None:
     read, over = add(y, y), Overwriting()(y)
     fgraph = FunctionGraph([x], [over, read], clone=False)
     fgraph.attach_feature(DestroyHandler())
-    found = get_destroy_dependencies(fgraph)
-    assert found[over.owner] == [read]
-    assert found[read.owner] == []
+    dependencies = get_destroy_dependencies(fgraph)
+    assert dependencies[over.owner] == [read]
+    assert dependencies[read.owner] == []
 
 
 def test_error_is_raised_again_with_the_node() -> None:
@@ -115,13 +115,13 @@ def test_error_is_raised_again_with_the_node() -> None:
 def test_graph_becomes_a_function_of_other_functions() -> None:
     x, y = number("x"), number("class")
     fgraph = FunctionGraph([x, y], [add(inverse(x), y), x], clone=False)
-    made = fgraph_to_python(
+    run = fgraph_to_python(
         fgraph,
         lambda op, **_: (lambda v: 1 / v) if str(op).startswith("Inverse") else (lambda a, b: a + b),
         fgraph_name="computed",
     )
-    assert made(4.0, 1.0) == (1.25, 4.0)
-    assert made.__name__ == "computed"
+    assert run(4.0, 1.0) == (1.25, 4.0)
+    assert run.__name__ == "computed"
     single = fgraph_to_python(
         FunctionGraph([x], [add(x, 2.0)], clone=False),
         lambda _op, **_: lambda a, b: a + b,

@@ -1,4 +1,4 @@
-"""How ops' own make_thunk and prepare_node are called, and what is told where they fail."""
+"""How ops' own make_thunk and prepare_node are called, and the errors where they fail."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_impl_is_passed_to_a_make_thunk_that_takes_it(op: Op, mode: str) -> None
 @pytest.mark.parametrize("op", [WithImpl(), WithoutImpl()])
 def test_impl_is_passed_where_thunks_run_one_by_one(op: Op, linker: Callable[..., Any]) -> None:
     x = tt.dvector("x")
-    run, (given,), (result,), *_ = linker().accept(FunctionGraph([x], [op(x)])).make_all()
-    given.value = np.ones(2)
+    run, (argument,), (result,), *_ = linker().accept(FunctionGraph([x], [op(x)])).make_all()
+    argument.value = np.ones(2)
     run()
     np.testing.assert_array_equal(result.value, [2, 2])
 
@@ -74,7 +74,7 @@ def test_impl_is_passed_for_test_values(op: Op) -> None:
 
 
 class Own(Exception):  # noqa: N818 - a user's
-    """An error of a user's own."""
+    """An error class of the user's own."""
 
 
 class FailingThunk(AddOne):
