@@ -28,7 +28,7 @@ CONDITIONS = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-    # JAX keeps what it compiled in a directory only if it is told to, and how quick a compilation is worth that.
+    # JAX keeps compiled programs in a directory only if it is told to, and how long a compilation must take for that.
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
@@ -100,7 +100,7 @@ def measure(section: str, name: str, system: str, directory: str) -> dict[str, A
     env |= {"JAX_COMPILATION_CACHE_DIR": f"{directory}/jax", "TORCHINDUCTOR_CACHE_DIR": f"{directory}/torch"}
     env["PYTENSOR_FLAGS"] = f"base_compiledir={directory}/pytensor"
     if section == "rewrite":
-        # PyTensor folds constants with compiled code where it finds a compiler, which is no rewriting.
+        # PyTensor folds constants with compiled code where it finds a compiler; that is not rewriting.
         env["PYTENSOR_FLAGS"] = "cxx="
     command = [sys.executable, "-m", "benchmarks.worker", section, name, system, directory]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
@@ -114,8 +114,8 @@ def measure(section: str, name: str, system: str, directory: str) -> dict[str, A
 
 def median_of(answers: list[dict[str, Any]], key: str) -> float:
     """Return the median of one figure, NaN where no run gave it."""
-    found = [a[key] for a in answers if key in a]
-    return statistics.median(found) if found else math.nan
+    values = [a[key] for a in answers if key in a]
+    return statistics.median(values) if values else math.nan
 
 
 def show(value: float, scale: float, digits: int) -> str:
@@ -139,7 +139,7 @@ def in_turns(section: str, name: str, columns: list[str], directory: str, rounds
         for system in columns:
             plain = system.removesuffix(TRUSTED)
             limited = plain == LIMIT and not SECTIONS[section][name].limit
-            # One that failed once is not asked again.
+            # A system that failed once is not run again.
             if plain in left_out or limited or answers[system] == [{}]:
                 continue
             answers[system].append(measure(section, name, system, directory))
@@ -155,12 +155,12 @@ def run_section(choice: Choice) -> Table:
         for name, model in choice.models("run").items():
             asked = [s for s in columns if s != "numpy" or not model.slopes]
             answers = in_turns("run", name, asked, directory, choice.rounds)
-            found = {s: median_of(a, "seconds") for s, a in answers.items()}
-            peers = [v for s, v in found.items() if not s.startswith("treadle-") and not math.isnan(v)]
-            best = found.get(LIMIT, math.nan)
+            seconds = {s: median_of(a, "seconds") for s, a in answers.items()}
+            peers = [v for s, v in seconds.items() if not s.startswith("treadle-") and not math.isnan(v)]
+            best = seconds.get(LIMIT, math.nan)
             best = best if not math.isnan(best) else min(peers, default=math.nan)
-            cells = [show(found.get(s, math.nan), 1e3, 4) for s in columns]
-            table.rows.append([model.title, *cells, show(found.get("treadle-C", math.nan) / best, 1, 2)])
+            cells = [show(seconds.get(s, math.nan), 1e3, 4) for s in columns]
+            table.rows.append([model.title, *cells, show(seconds.get("treadle-C", math.nan) / best, 1, 2)])
             print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
@@ -173,7 +173,7 @@ def by_rounds(section: str, name: str, systems: list[str], directory: str, round
     answers: dict[str, list[dict[str, Any]]] = {s: [] for s in systems}
     for _ in range(rounds):
         for system, runs in answers.items():
-            # One that failed once is not asked again.
+            # A system that failed once is not run again.
             if runs != [{}]:
                 runs.append(measure(section, name, system, directory))
     check_agreement(name, answers)
@@ -196,9 +196,9 @@ def random_section(choice: Choice) -> Table:
             if choice.cases and name not in choice.cases:
                 continue
             medians = by_rounds("random", name, names, directory, choice.rounds)
-            found = {s: m["seconds"] for s, m in medians.items()}
-            ratio = found.get("numpy", math.nan) / found.get("treadle-C portable", math.nan)
-            table.rows.append([draw.title, *(show(found[s], 1e3, 3) for s in names), show(ratio, 1, 2)])
+            seconds = {s: m["seconds"] for s, m in medians.items()}
+            ratio = seconds.get("numpy", math.nan) / seconds.get("treadle-C portable", math.nan)
+            table.rows.append([draw.title, *(show(seconds[s], 1e3, 3) for s in names), show(ratio, 1, 2)])
             print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
@@ -211,14 +211,14 @@ def loops_section(choice: Choice) -> Table:
         for name, case in loops.CASES.items():
             if choice.cases and name not in choice.cases:
                 continue
-            found = by_rounds("loops", name, names, directory, choice.rounds)
-            peers = [m["seconds"] for s, m in found.items() if not s.startswith("treadle-")]
+            medians = by_rounds("loops", name, names, directory, choice.rounds)
+            peers = [m["seconds"] for s, m in medians.items() if not s.startswith("treadle-")]
             best = min((v for v in peers if not math.isnan(v)), default=math.nan)
             cells = [
                 f"{show(m['seconds'], 1e3, 4)} ({show(m['cold'], 1, 2)} / {show(m['warm'], 1, 2)})"
-                for m in map(found.__getitem__, names)
+                for m in map(medians.__getitem__, names)
             ]
-            ratio = found.get("treadle-C", {}).get("seconds", math.nan) / best
+            ratio = medians.get("treadle-C", {}).get("seconds", math.nan) / best
             table.rows.append([case.title, *cells, show(ratio, 1, 2)])
             print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
@@ -233,9 +233,9 @@ def call_section(choice: Choice) -> Table:
         for name, model in choice.models("call").items():
             asked = [s + end for s in pairs for end in ("", TRUSTED)] + single
             answers = in_turns("call", name, asked, directory, choice.rounds)
-            found = {s: show(median_of(a, "seconds"), 1e6, 2) for s, a in answers.items()}
-            cells = [f"{found[s]} / {found[s + TRUSTED]}" for s in pairs]
-            table.rows.append([model.title, *cells, *(found[s] for s in single)])
+            times = {s: show(median_of(a, "seconds"), 1e6, 2) for s, a in answers.items()}
+            cells = [f"{times[s]} / {times[s + TRUSTED]}" for s in pairs]
+            table.rows.append([model.title, *cells, *(times[s] for s in single)])
     return table
 
 
@@ -337,8 +337,8 @@ def memory_section(choice: Choice) -> Table:
         for name, model in choice.models("memory").items():
             asked = [s for s in columns if s != "numpy" or not model.slopes]
             answers = in_turns("memory", name, asked, directory, choice.rounds)
-            found = {s: median_of(a, "peak_mib") for s, a in answers.items()}
-            table.rows.append([model.title, *(show(max(found.get(s, math.nan), 0.0), 1, 1) for s in columns)])
+            peaks = {s: median_of(a, "peak_mib") for s, a in answers.items()}
+            table.rows.append([model.title, *(show(max(peaks.get(s, math.nan), 0.0), 1, 1) for s in columns)])
     return table
 
 
@@ -401,17 +401,17 @@ def main() -> int:
     parser.add_argument(
         "--systems", default="", help="names of systems, separated by commas; all that are there if none"
     )
-    given = parser.parse_args()
-    unknown = set(given.sections) - set(NAMES)
+    options = parser.parse_args()
+    unknown = set(options.sections) - set(NAMES)
     if unknown:
         parser.error(f"unknown section {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
-    cases, chosen = (tuple(x for x in text.split(",") if x) for text in (given.cases, given.systems))
-    choice = Choice(given.rounds, cases, chosen)
-    made = {t.text().split(":")[0]: t.text() for t in tables(given.sections or list(NAMES), choice)}
+    cases, chosen = (tuple(x for x in text.split(",") if x) for text in (options.cases, options.systems))
+    choice = Choice(options.rounds, cases, chosen)
+    texts = {t.text().split(":")[0]: t.text() for t in tables(options.sections or list(NAMES), choice)}
     if cases or chosen:
         print("Only a part was measured: docs/benchmarks.md stays as it is.")
         return 0
-    PAGE.write_text(page({**kept_sections(), **made}))
+    PAGE.write_text(page({**kept_sections(), **texts}))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What the machine can do: the measured kernels in C, written by hand, compiled with -O3 -ffast-math."""
+"""The limits of the machine: the measured kernels in C, written by hand, compiled with -O3 -ffast-math."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The C library's own entry points for vectors: of the widest kind that the compiler may use here.
+# The C library's own entry points for vectors, of the widest kind that the compiler may use here.
 TEXT = r"""
 #include <math.h>
 #include <stdint.h>
@@ -118,8 +118,8 @@ def limit(name: str, directory: str) -> Callable[..., Any]:
             words = ", ".join(["uintptr_t"] * (1 + len(arrays)))
             call = ffi.cast(f"void(*)(int64_t, int64_t, {words})", getattr(loaded, name))
             kept[key] = (call, out, *lengths, out.ctypes.data, *(a.ctypes.data for a in arrays))
-        call, out, *given = kept[key]
-        call(*given)
+        call, out, *arguments = kept[key]
+        call(*arguments)
         return out
 
     return run

@@ -104,7 +104,7 @@ def _large(*, positive: bool) -> Callable[..., list[Any]]:
 
 
 def _eigen(xp: Any, a: Any) -> Any:
-    """Return what both parts of a decomposition are needed for, whatever the signs of vectors."""
+    """Return an expression that needs both parts of a decomposition, whatever the signs of vectors."""
     values, vectors = xp.linalg.eigh(a)
     return abs(vectors) + values[..., None, :]
 

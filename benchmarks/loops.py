@@ -53,14 +53,14 @@ class Treadle(Library):
 
     def scan(self, body: Body, init: Tree, xs: Tree, length: int) -> tuple[Tree, Tree]:
         """Build the loop."""
-        found: tuple[Tree, Tree] = self.xp.scan_with_carry(body, init, xs, length)
-        return found
+        result: tuple[Tree, Tree] = self.xp.scan_with_carry(body, init, xs, length)
+        return result
 
     def repeat(self, cond: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: Tree, most: int) -> Tree:
         """Build the loop; the condition counts the steps too."""
         del most
-        found: Tree = self.xp.while_loop(cond, body, init)
-        return found
+        result: Tree = self.xp.while_loop(cond, body, init)
+        return result
 
 
 class Jax(Library):
@@ -79,8 +79,8 @@ class Jax(Library):
     def repeat(self, cond: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: Tree, most: int) -> Tree:
         """Build the loop; the condition counts the steps too."""
         del most
-        found: Tree = self.lax.while_loop(cond, body, init)
-        return found
+        result: Tree = self.lax.while_loop(cond, body, init)
+        return result
 
 
 class Pytensor(Library):
@@ -100,32 +100,32 @@ class Pytensor(Library):
         carries, count = [self.xp.as_tensor_variable(x) for x in init], len(xs)
         names: list[int] = []
 
-        def step(*given: Any) -> list[Any]:
-            after, results = body(tuple(given[count:]), tuple(given[:count]))
+        def step(*values: Any) -> list[Any]:
+            after, results = body(tuple(values[count:]), tuple(values[:count]))
             names.append(len(results))
             return [*after, *results]
 
         trial = [x[0] for x in xs]
         extra = len(body(tuple(carries), tuple(trial))[1])
-        found = self._listed(
+        rows = self._listed(
             self._scan(step, sequences=list(xs), outputs_info=[*carries, *[None] * extra], n_steps=length)[0]
         )
-        return tuple(x[-1] for x in found[: len(carries)]), tuple(found[len(carries) :])
+        return tuple(x[-1] for x in rows[: len(carries)]), tuple(rows[len(carries) :])
 
     def repeat(self, cond: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: Tree, most: int) -> Tree:
         """Build a loop that ends after the step whose carry fails the condition."""
         carries = [self.xp.as_tensor_variable(x) for x in init]
 
-        def step(*given: Any) -> tuple[list[Any], Any]:
-            after = body(tuple(given))
+        def step(*carried: Any) -> tuple[list[Any], Any]:
+            after = body(tuple(carried))
             return list(after), self._until(self.xp.invert(cond(after)))
 
-        found = self._listed(self._scan(step, outputs_info=carries, n_steps=most)[0])
-        return tuple(x[-1] for x in found)
+        rows = self._listed(self._scan(step, outputs_info=carries, n_steps=most)[0])
+        return tuple(x[-1] for x in rows)
 
     @staticmethod
-    def _listed(found: Any) -> list[Any]:
-        return list(found) if isinstance(found, list | tuple) else [found]
+    def _listed(results: Any) -> list[Any]:
+        return list(results) if isinstance(results, list | tuple) else [results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +285,14 @@ CASES = {
 
 def columns() -> list[str]:
     """Return what can be measured here."""
-    found = {name: importlib.util.find_spec(name) is not None for name in ("numba", "jax", "pytensor")}
-    names = ["treadle-C", *(["treadle-NUMBA"] if found["numba"] else []), *(["treadle-JAX"] if found["jax"] else [])]
-    names += ["pytensor-C", "pytensor-NUMBA"] if found["pytensor"] else []
-    return [*names, *(["jax"] if found["jax"] else []), *([NUMBA] if found["numba"] else [])]
+    installed = {name: importlib.util.find_spec(name) is not None for name in ("numba", "jax", "pytensor")}
+    names = [
+        "treadle-C",
+        *(["treadle-NUMBA"] if installed["numba"] else []),
+        *(["treadle-JAX"] if installed["jax"] else []),
+    ]
+    names += ["pytensor-C", "pytensor-NUMBA"] if installed["pytensor"] else []
+    return [*names, *(["jax"] if installed["jax"] else []), *([NUMBA] if installed["numba"] else [])]
 
 
 def measure(name: str, system: str) -> dict[str, Any]:
@@ -315,17 +319,17 @@ def _made(case: Case, system: str, values: list[Any]) -> Callable[..., Any]:
     arguments = [lib.xp.tensor(f"x{i}", dtype=x.dtype.name, shape=x.shape) for i, x in enumerate(values)]
     output = case.expression(lib, *arguments)
     outputs = [output, *lib.xp.grad(output, [arguments[i] for i in case.slopes])] if case.slopes else output
-    made: Callable[..., Any]
+    compiled: Callable[..., Any]
     if library == "treadle":
         from treadle.compile import function  # noqa: PLC0415 - as above
 
-        made = function(arguments, outputs, mode=mode)
+        compiled = function(arguments, outputs, mode=mode)
     else:
         import pytensor  # noqa: PLC0415 - as above
         from pytensor.compile.mode import Mode  # noqa: PLC0415 - as above
 
-        made = pytensor.function(arguments, outputs, mode=Mode("cvm", "fast_run") if mode == "C" else mode)
-    return made
+        compiled = pytensor.function(arguments, outputs, mode=Mode("cvm", "fast_run") if mode == "C" else mode)
+    return compiled
 
 
 def _jax(case: Case) -> Callable[..., Any]:

@@ -72,12 +72,12 @@ def garch(theta: Array, r: Array) -> tuple[float, Array]:
 @njit  # type: ignore[untyped-decorator]  # as above
 def filtered(a: Array, x: Array) -> Array:
     """Return the autoregression."""
-    found = np.empty(x.size)
+    result = np.empty(x.size)
     before, last = a[2], a[2]
     for t in range(x.size):
         before, last = last, a[0] * last + a[1] * before + x[t]
-        found[t] = last
-    return found
+        result[t] = last
+    return result
 
 
 @njit  # type: ignore[untyped-decorator]  # as above
@@ -115,7 +115,7 @@ def solved(a: Array, y: Array) -> tuple[float, Array, Array]:
 @njit  # type: ignore[untyped-decorator]  # as above
 def escapes(re: Array, im: Array) -> Array:
     """Return after how many steps each point leaves, each point by itself."""
-    found = np.zeros(re.shape)
+    counts = np.zeros(re.shape)
     for i in range(re.shape[0]):
         for j in range(re.shape[1]):
             x = y = 0.0
@@ -123,19 +123,19 @@ def escapes(re: Array, im: Array) -> Array:
             while count < MOST and x * x + y * y <= ESCAPE:
                 x, y = x * x - y * y + re[i, j], 2 * x * y + im[i, j]
                 count += 1
-            found[i, j] = count
-    return found
+            counts[i, j] = count
+    return counts
 
 
 @njit  # type: ignore[untyped-decorator]  # as above
 def sums(x: Array) -> Array:
     """Return bounded cumulative sums."""
-    found = np.empty(x.size)
+    totals = np.empty(x.size)
     total = x[0]
     for t in range(x.size):
         total = min(total + x[t], 1e3)
-        found[t] = total
-    return found
+        totals[t] = total
+    return totals
 
 
 @njit  # type: ignore[untyped-decorator]  # as above

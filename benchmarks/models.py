@@ -76,8 +76,8 @@ def _max(axis: int) -> Callable[[Any, Any], Any]:
 
 
 def _sorted(xp: Any, x: Any) -> Any:
-    found = xp.sort(x)
-    return found[0] if isinstance(found, tuple) else found
+    result = xp.sort(x)
+    return result[0] if isinstance(result, tuple) else result
 
 
 def _positive(count: int) -> Callable[[np.random.Generator], list[Any]]:

@@ -140,11 +140,11 @@ DRAWS = {
 
 def columns() -> list[str]:
     """Return what can be measured here. Of treadle, first with its own generator, then with NumPy's."""
-    found = {name: importlib.util.find_spec(name) is not None for name in ("numba", "jax", "pytensor")}
+    installed = {name: importlib.util.find_spec(name) is not None for name in ("numba", "jax", "pytensor")}
     names = ["treadle-C portable", "treadle-NUMBA portable", "treadle-C", "treadle-NUMBA", "numpy"]
-    names = [n for n in names if "NUMBA" not in n or found["numba"]]
-    names += ["pytensor-C", "pytensor-NUMBA"] if found["pytensor"] else []
-    return [*names, *(["jax"] if found["jax"] else []), *([NUMBA] if found["numba"] else [])]
+    names = [n for n in names if "NUMBA" not in n or installed["numba"]]
+    names += ["pytensor-C", "pytensor-NUMBA"] if installed["pytensor"] else []
+    return [*names, *(["jax"] if installed["jax"] else []), *([NUMBA] if installed["numba"] else [])]
 
 
 def measure(name: str, system: str) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def _treadle(draw: Draw, mode: str, kind: Literal["numpy", "portable"]) -> Calla
     from treadle.tensor.random import RandomStream  # noqa: PLC0415 - as above
 
     stream = RandomStream(SEED, generator=kind)
-    made: Callable[[], Any] = function([], _of_stream(stream, draw), mode=mode)
-    return made
+    draws: Callable[[], Any] = function([], _of_stream(stream, draw), mode=mode)
+    return draws
 
 
 def _of_stream(stream: Any, draw: Draw) -> Any:
@@ -185,8 +185,8 @@ def _pytensor(draw: Draw, mode: str) -> Callable[[], Any]:
     from pytensor.tensor.random import RandomStream  # noqa: PLC0415 - as above
 
     chosen = Mode("cvm", "fast_run") if mode == "C" else mode
-    made: Callable[[], Any] = pytensor.function([], _of_stream(RandomStream(SEED), draw), mode=chosen)
-    return made
+    draws: Callable[[], Any] = pytensor.function([], _of_stream(RandomStream(SEED), draw), mode=chosen)
+    return draws
 
 
 def _numpy(draw: Draw) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""The graphs whose rewriting is measured: each built alike by treadle and by PyTensor, whose modules are given."""
+"""The graphs whose rewriting is measured: each built alike by treadle and by PyTensor, whose modules are passed."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ MODELS = {
 
 
 def synthetic(tt: Any, gradient: Any, kind: str, nodes: int) -> tuple[list[Any], list[Any]]:
-    """Return inputs and outputs of a graph of about so many nodes: ``elementwise``, or ``gradient`` of a deep one."""
+    """Return inputs and outputs of a graph of about this many nodes: ``elementwise``, or ``gradient`` of a deep one."""
     x, w = tt.dvector("x"), tt.dvector("w")
     total = x
     if kind == "elementwise":

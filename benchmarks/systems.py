@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from benchmarks.model import Model
 
 LIMIT = "C by hand"
-# A system's name may end in this: arguments are used unchecked.
+# Suffix of a system's name: arguments are used unchecked.
 TRUSTED = "!"
 
 
@@ -69,16 +69,16 @@ def _treadle(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
     import treadle.tensor as tt  # noqa: PLC0415 - the import is part of what is measured
     from treadle.compile import function, shared  # noqa: PLC0415 - as above
 
-    made: Any
+    compiled: Any
     if model.title.startswith("counter"):
         count = shared(0.0, name="count")
-        made = function([], [], updates=[(count, count + 1)], mode=mode)
+        compiled = function([], [], updates=[(count, count + 1)], mode=mode)
     else:
         inputs = [tt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(_kinds(model))]
-        made = function(inputs, _symbolic(model, tt, inputs, tt.grad), mode=mode)
-    made.trust_input = trusted
-    found: Callable[..., Any] = made
-    return found
+        compiled = function(inputs, _symbolic(model, tt, inputs, tt.grad), mode=mode)
+    compiled.trust_input = trusted
+    result: Callable[..., Any] = compiled
+    return result
 
 
 def _pytensor(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
@@ -88,16 +88,16 @@ def _pytensor(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
     from pytensor.compile.mode import Mode  # noqa: PLC0415 - as above
 
     chosen = Mode("cvm", "fast_run") if mode == "C" else mode
-    made: Any
+    compiled: Any
     if model.title.startswith("counter"):
         count = pytensor.shared(np.asarray(0.0), name="count")
-        made = pytensor.function([], [], updates=[(count, count + 1)], mode=chosen)
+        compiled = pytensor.function([], [], updates=[(count, count + 1)], mode=chosen)
     else:
         inputs = [pt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(_kinds(model))]
-        made = pytensor.function(inputs, _symbolic(model, pt, inputs, pytensor.grad), mode=chosen)
-    made.trust_input = trusted
-    found: Callable[..., Any] = made
-    return found
+        compiled = pytensor.function(inputs, _symbolic(model, pt, inputs, pytensor.grad), mode=chosen)
+    compiled.trust_input = trusted
+    result: Callable[..., Any] = compiled
+    return result
 
 
 def _jax(model: Model) -> Callable[..., Any]:

@@ -108,7 +108,7 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
 
 
 def settle(system: str) -> None:
-    """Wait until what treadle's C makes in the background is there."""
+    """Wait until the background compilation of treadle's C has ended."""
     if system.startswith("treadle-C") and "plain" not in system:
         from treadle.link.c.support.libraries import SUPPORT  # noqa: PLC0415 - of one system only
 

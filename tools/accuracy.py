@@ -43,7 +43,7 @@ class Range:
     high: float
 
     def draw(self, random: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """Return so many numbers."""
+        """Return this many numbers."""
         even = random.uniform(self.low, self.high, count)
         if self.low <= 0:
             return even
@@ -75,7 +75,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The largest error of a function, and where it was found."""
+    """The largest error of a function, and where it occurs."""
 
     name: str
     dtype: str
@@ -172,7 +172,7 @@ FUNCTIONS: tuple[Function, ...] = (
 
 
 def measure(each: Function, dtype: str, modes: Sequence[str], count: int) -> Iterator[Finding]:
-    """Measure a function on backends, at so many arguments of each part of its domain."""
+    """Measure a function on backends, at this many arguments of each part of its domain."""
     random = np.random.default_rng(0)
     parts = [[r.draw(random, count) for r in domain] for domain in each.domains]
     with np.errstate(all="ignore"):
@@ -198,15 +198,15 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500, help="arguments for each part of a domain")
     parser.add_argument("--backends", nargs="*", default=BACKENDS.names(), help="names of backends")
     parser.add_argument("--functions", nargs="*", default=[each.name for each in FUNCTIONS], help="names of functions")
-    given = parser.parse_args()
+    options = parser.parse_args()
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     if TABLE.exists():
         with TABLE.open(encoding="utf-8", newline="") as file:
             known = {tuple(row[:3]): tuple(row) for row in list(csv.reader(file, delimiter="\t"))[1:]}
     for each in FUNCTIONS:
-        if each.name in given.functions:
+        if each.name in options.functions:
             for dtype in DTYPES:
-                for finding in measure(each, dtype, given.backends, given.count):
+                for finding in measure(each, dtype, options.backends, options.count):
                     known[finding.row()[:3]] = finding.row()
                     print(*finding.row(), flush=True)
     with TABLE.open("w", encoding="utf-8", newline="") as file:

@@ -34,13 +34,13 @@ def _high(descriptor: int) -> int:
 
 
 class BrowserError(RuntimeError):
-    """The browser refused a command, or what was waited for did not come."""
+    """The browser refused a command, or what a call waited for did not happen."""
 
 
 def chromium() -> str | None:
     """Return the path of a Chromium, or None where there is none."""
     named = os.environ.get("CHROMIUM")
-    return named or next((found for found in map(shutil.which, NAMES) if found), None)
+    return named or next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 class Browser:
@@ -138,7 +138,7 @@ class Browser:
         return result
 
     def _read(self, end: float, what: str) -> None:
-        """Take in what the browser wrote: answers by number, and events."""
+        """Read what the browser wrote: answers by number, and events."""
         ready, _, _ = select.select([self._results], [], [], max(0.0, end - time.monotonic()))
         chunk = os.read(self._results, 1 << 20) if ready else b""
         if not chunk:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "api_reference.tsv"
-# Sections and areas of whole parts of the system that do not exist yet, with the reason of each.
+# Sections and areas of parts of the system that do not exist yet, with the reason for each.
 LATER = {
     "clients: xtensor": "no tensors with named dimensions yet",
     "clients: sparse": "no sparse tensors yet",
@@ -66,10 +66,10 @@ def exists(path: str) -> bool:
     while modules < len(parts) and _is_module(".".join(parts[: modules + 1])):
         modules += 1
     for count in range(modules, 0, -1):
-        found: object = import_module(".".join(parts[:count]))
+        value: object = import_module(".".join(parts[:count]))
         try:
             for name in parts[count:]:
-                found = getattr(found, name)
+                value = getattr(value, name)
         except AttributeError:
             continue
         return True
@@ -79,7 +79,7 @@ def exists(path: str) -> bool:
 def _is_module(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except ModuleNotFoundError:  # its parent is no package
+    except ModuleNotFoundError:  # its parent is not a package
         return False
 
 
@@ -105,9 +105,9 @@ def report(every: bool = False) -> str:
     for row in rows():
         by_section[row.section].append(row)
     lines = []
-    for section, found in by_section.items():
-        missing = [row for row in found if row.missing]
-        lines.append(f"{section}: {len(found) - len(missing)} of {len(found)}")
+    for section, rows_of_section in by_section.items():
+        missing = [row for row in rows_of_section if row.missing]
+        lines.append(f"{section}: {len(rows_of_section) - len(missing)} of {len(rows_of_section)}")
         if section in LATER and not every:
             lines += [f"  {LATER[section]}"] if missing else []
             continue

@@ -32,30 +32,30 @@ TOOLS = {
 
 
 def functions() -> dict[str, Any]:
-    """Return what draws, by name: ops of random variables, and functions that apply them."""
+    """Return the drawing functions by name: ops of random variables, and functions that apply them."""
     names = {name for listed in NAMES["treadle.tensor.random"].values() for name in listed.split()}
-    found = {name: getattr(random, name) for name in names - TOOLS}
-    return {name: value for name, value in found.items() if callable(value) and not inspect.isclass(value)}
+    values = {name: getattr(random, name) for name in names - TOOLS}
+    return {name: value for name, value in values.items() if callable(value) and not inspect.isclass(value)}
 
 
 def records() -> dict[str, Distribution]:
     """Return the records by name."""
-    return {record.name: record for found in families().values() for record in found}
+    return {record.name: record for members in families().values() for record in members}
 
 
 def _identity(value: Any) -> object:
-    """Return what is the same for a distribution and its aliases."""
+    """Return an identity that a distribution and its aliases share."""
     return value if isinstance(value, Op) else id(inspect.unwrap(value))
 
 
 def unchecked() -> list[str]:
-    """Return the names of those without a record, other names of the same ones apart."""
+    """Return the names of those without a record, other names of recorded ones left out."""
     known = {_identity(getattr(random, name)) for name in records()}
     return sorted(f"random.{name}" for name, value in functions().items() if _identity(value) not in known)
 
 
 def _parameters(value: Any) -> str:
-    """Return what a distribution is called with."""
+    """Return the parameters of a distribution."""
     names = getattr(value, "parameters", None)
     if names is None:
         listed = inspect.signature(value).parameters.values()
@@ -67,7 +67,7 @@ def _parameters(value: Any) -> str:
 
 
 def _of_numpy(record: Distribution) -> str:
-    """Return how NumPy's generator gives a distribution's numbers: drawn, and compared."""
+    """Return how NumPy's generator gives a distribution's numbers, found by drawing and comparing."""
     if record.numpy is None:
         return ""
     method = getattr(np.random.Generator, record.name, None)
@@ -87,7 +87,7 @@ def _of_numpy(record: Distribution) -> str:
 def lines() -> list[str]:
     """Return the lines of the section."""
     known = records()
-    found = [
+    page_lines = [
         "## Distributions",
         "",
         "In `treadle.tensor.random`; each also takes `rng`, `dtype`, `name` and `return_next_rng`. `NumPy`: with a",
@@ -109,5 +109,5 @@ def lines() -> list[str]:
             names = list(getattr(value, "parameters", None) or inspect.signature(value).parameters)
             smooth = ", ".join(f"`{names[k]}`" for k in record.smooth)
             cells += [_of_numpy(record), smooth, str(len(record.parameters))]
-        found.append(f"| {' | '.join(cells)} |")
-    return [*found, ""]
+        page_lines.append(f"| {' | '.join(cells)} |")
+    return [*page_lines, ""]

@@ -88,7 +88,7 @@ MEMBERS: dict[str, type] = {
     "ProfileStats": profiling.ProfileStats,
     "Linker": basic.Linker,
 }
-# Members that carry a documented behaviour under a special name, or are set on each object.
+# Members that implement a documented behaviour under a special name, or are set on each object.
 FURTHER = {
     "Function": (
         *("__call__", "__contains__", "__copy__", "__deepcopy__", "__eq__", "__getitem__", "__hash__"),
@@ -116,7 +116,7 @@ INTERNAL = {
     | {"measures_memory"},
     "Linker": {"acts_at_nodes", "capabilities", "clone", "dump", "load", "export", "profile", "fgraph"},
 }
-# Options of other packages that decide what functions do.
+# Options of other packages that affect functions.
 OPTIONS = (
     *("allow_gc", "profile_optimizer", "vm__lazy", "cxx", "gcc__cxxflags", "gcc__timeout", "nocleanup"),
     *("cmodule__compilation_warning", "cmodule__debug", "cmodule__remove_gxx_opt", "compiler_verbose"),
@@ -151,17 +151,17 @@ class Entry:
     statement: str
 
 
-def parameters(name: str, made: Any) -> Iterator[str]:
+def parameters(name: str, function: Any) -> Iterator[str]:
     """Yield the names of a callable's parameters."""
-    for parameter in inspect.signature(made).parameters.values():
+    for parameter in inspect.signature(function).parameters.values():
         if parameter.name != "self" and parameter.kind not in {parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL}:
             yield f"{name}.{parameter.name}"
 
 
 def members(name: str, kind: type) -> Iterator[str]:
     """Yield the names of a class's documented members."""
-    found = {member for member in (*vars(kind), *getattr(kind, "__slots__", ())) if not member.startswith("_")}
-    for member in sorted((found - INTERNAL.get(name, set())) | set(FURTHER.get(name, ()))):
+    public = {member for member in (*vars(kind), *getattr(kind, "__slots__", ())) if not member.startswith("_")}
+    for member in sorted((public - INTERNAL.get(name, set())) | set(FURTHER.get(name, ()))):
         yield f"{name}.{member}"
 
 
@@ -179,7 +179,7 @@ def errors() -> Iterator[str]:
 
 
 def public(elsewhere: Iterable[str]) -> Iterator[str]:
-    """Yield the public names of functions, modes and linkers that no other table is about."""
+    """Yield the public names of functions, modes and linkers that are in no other table."""
     told = {name.split(":")[-1] for name in elsewhere} | set(SIGNATURES) | set(MEMBERS)
     for module in (tc, debugmode, profiling, basic):
         yield from sorted(set(module.__all__) - told)
@@ -190,7 +190,9 @@ def public(elsewhere: Iterable[str]) -> Iterator[str]:
 @cache
 def sections() -> tuple[Section, ...]:
     """Return the tables of documented names."""
-    tables = [Section(f"Parameters of {name}", tuple(parameters(name, made))) for name, made in SIGNATURES.items()]
+    tables = [
+        Section(f"Parameters of {name}", tuple(parameters(name, function))) for name, function in SIGNATURES.items()
+    ]
     seen = {name for table in tables for name in table.names}
     for name, kind in MEMBERS.items():
         tables.append(Section(f"Members of {name}", tuple(m for m in members(name, kind) if m not in seen)))
@@ -216,7 +218,7 @@ def entries() -> tuple[Entry, ...]:
 
 @cache
 def documented() -> frozenset[str]:
-    """Return all that a marker may name: the documented names, the callables themselves, the numbers of entries."""
+    """Return all names that a marker may have: documented names, the callables themselves, numbers of entries."""
     names = {name for section in sections() for name in section.names}
     return frozenset(names | set(SIGNATURES) | set(MEMBERS) | {entry.number for entry in entries()})
 
@@ -232,7 +234,7 @@ def _marks(function: ast.FunctionDef) -> Iterator[str]:
 @cache
 def pins() -> dict[str, tuple[str, ...]]:
     """Return for each name that a marker has the tests that carry it, as ``file::test``."""
-    found: dict[str, list[str]] = {}
+    tests_of: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         source = path.read_text(encoding="utf-8")
         if "mark.documents" not in source:
@@ -240,8 +242,8 @@ def pins() -> dict[str, tuple[str, ...]]:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 for name in _marks(node):
-                    found.setdefault(name, []).append(f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}")
-    return {name: tuple(tests) for name, tests in found.items()}
+                    tests_of.setdefault(name, []).append(f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}")
+    return {name: tuple(tests) for name, tests in tests_of.items()}
 
 
 def tests_of(entry: Entry) -> tuple[str, ...]:
@@ -258,7 +260,7 @@ def unpinned() -> list[str]:
 
 
 def unknown() -> list[str]:
-    """Return what markers and the reference list name, and is not documented."""
+    """Return the names in markers and the reference list that are not documented."""
     listed = {name for entry in entries() for name in entry.names}
     return sorted((set(pins()) | listed) - documented())
 

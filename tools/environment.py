@@ -54,7 +54,7 @@ def environment_path() -> dict[str, str]:
 
 
 def run(command: Sequence[str], subject: str) -> None:
-    """Run `command`; on failure raise with all that it said.
+    """Run `command`; on failure raise with all of its output.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _is_whole(path: Path, expected: dict[str, str]) -> bool:
 
 
 def _download(batch: Sequence[Locked], paths: Sequence[Path], expected: dict[str, str]) -> None:
-    """Download one batch beside the wheelhouse and move in the files that are what the digests say."""
+    """Download one batch beside the wheelhouse and move in the files whose digests match."""
     shutil.rmtree(ARRIVING, ignore_errors=True)
     ARRIVING.mkdir(parents=True)
     flags = ("download", "--no-deps", "--only-binary", ":all:", "--dest", str(ARRIVING))
@@ -235,7 +235,7 @@ def install_torch(packages: Sequence[Locked]) -> None:
 
 
 def report_compiler() -> None:
-    """Say so where no C compiler is found."""
+    """Warn where there is no C compiler."""
     if not any(shutil.which(name) for name in (os.environ.get("CC") or "cc", "gcc", "clang")):
         say("No C compiler (cc, gcc or clang) on the PATH: everything but the C backend works.")
 
@@ -257,7 +257,7 @@ def sync(groups: Sequence[str]) -> None:
 
 
 def lock(upgrade: bool) -> None:
-    """Make uv.lock and the digests anew, from wheels that pip fetches for this interpreter.
+    """Write uv.lock and the digests again, from wheels that pip fetches for this interpreter.
 
     Versions already locked stay, unless `upgrade` is true.
 
@@ -301,12 +301,12 @@ def main() -> int:
     syncing.add_argument("--group", action="append", default=[], help="dependency group to install besides")
     locking = commands.add_parser("lock", help="make uv.lock and wheelhouse.sha256 anew")
     locking.add_argument("--upgrade", action="store_true", help="take newer versions where the requirements allow them")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        if given.command == "sync":
-            sync(given.group)
+        if options.command == "sync":
+            sync(options.group)
         else:
-            lock(given.upgrade)
+            lock(options.upgrade)
     except EnvironmentMakingError as problem:
         say(str(problem))
         return 1

@@ -60,7 +60,7 @@ A program for PyTensor changes its imports first:
 
 
 class Difference(NamedTuple):
-    """What is otherwise here: of some documented paths, or of none in particular."""
+    """A difference: of some documented paths, or of none in particular."""
 
     group: str
     names: str
@@ -70,13 +70,13 @@ class Difference(NamedTuple):
 
 @cache
 def differences() -> tuple[Difference, ...]:
-    """Return the differences in what names do."""
+    """Return the differences in the behaviour of names."""
     with (DOCS / "pytensor_differences.tsv").open(encoding="utf-8", newline="") as file:
         return tuple(Difference(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def told() -> frozenset[str]:
-    """Return the paths whose difference is told."""
+    """Return the paths whose difference is listed."""
     apart = {path for difference in differences() for path in difference.names.split()}
     return frozenset(apart | {row.path for row in rows() if row.differs})
 
@@ -84,13 +84,13 @@ def told() -> frozenset[str]:
 @cache
 def _names_of_pytensor() -> dict[str, tuple[str, ...]]:
     with (DOCS / "pytensor_names.tsv").open(encoding="utf-8", newline="") as file:
-        found = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["module"]: tuple(row["names"].split()) for row in found}
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["module"]: tuple(row["names"].split()) for row in rows}
 
 
 @cache
 def absent() -> tuple[tuple[str, int, int, str], ...]:
-    """Return each part of PyTensor that is not here: how many of its public names are missing, of how many, and why."""
+    """Return each part of PyTensor that is missing: how many of its public names are, of how many, and why."""
     with (DOCS / "pytensor_absent.tsv").open(encoding="utf-8", newline="") as file:
         parts = [(row["part"], row["instead"]) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
     counts = []
@@ -134,9 +134,9 @@ def _differences_text() -> str:
         "does, it gives PyTensor's. These are the places where a program that runs on both gives something else.",
         "",
     ]
-    for group, found in groups.items():
+    for group, members in groups.items():
         lines += [f"### {group}", "", "| names | in PyTensor | here |", "|---|---|---|"]
-        lines += [f"| {_listed(d.names.split())} | {d.there} | {d.here} |" for d in found]
+        lines += [f"| {_listed(d.names.split())} | {d.there} | {d.here} |" for d in members]
         lines.append("")
     return "\n".join(lines)
 
@@ -145,19 +145,19 @@ def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _prefix(found: list[Row]) -> str:
-    """Return the module that most names of a section stand in."""
+def _prefix(rows: list[Row]) -> str:
+    """Return the module that most names of a section are in."""
     counts: dict[str, int] = defaultdict(int)
-    for row in found:
+    for row in rows:
         counts[row.path.rpartition(".")[0]] += 1
     return max(counts, key=lambda home: counts[home])
 
 
-def _section(title: str, found: list[Row]) -> list[str]:
-    home = _prefix(found)
+def _section(title: str, rows: list[Row]) -> list[str]:
+    home = _prefix(rows)
     same: list[str] = []
     other: list[str] = []
-    for row in found:
+    for row in rows:
         if row.missing or row.path in told():
             continue
         module, _, name = row.path.rpartition(".")
@@ -167,13 +167,13 @@ def _section(title: str, found: list[Row]) -> list[str]:
         lines += [f"As documented, in `treadle.{home}`: {_listed(same)}.", ""]
     if other:
         lines += [f"As documented, below `treadle`: {_listed(other)}.", ""]
-    apart = [row.path for row in found if row.path in told() and not row.differs and not row.missing]
+    apart = [row.path for row in rows if row.path in told() and not row.differs and not row.missing]
     if apart:
         lines += [f"With a [difference](#differences): {_listed(apart)}.", ""]
-    changed = [row for row in found if row.differs and not row.missing]
+    changed = [row for row in rows if row.differs and not row.missing]
     if changed:
         lines += ["| name | what differs |", "|---|---|", *(f"| `{r.path}` | {r.differs} |" for r in changed), ""]
-    lacking = [row for row in found if row.missing]
+    lacking = [row for row in rows if row.missing]
     if lacking:
         reasons = [f"| `{row.path}` | {row.why} |" for row in lacking]
         lines += ["| not here | why, or what there is |", "|---|---|", *reasons, ""]
@@ -186,18 +186,18 @@ def page() -> str:
     for row in rows():
         if not row.section.startswith("clients: ") and row.section != "rest of numpy":
             sections[row.section].append(row)
-    every = [row for found in sections.values() for row in found]
+    every = [row for rows in sections.values() for row in rows]
     here = [row for row in every if not row.missing]
     differing = sum(row.path in told() for row in here)
     counts = (
         f"\nOf {len(every)} documented names, {len(here)} are here under their own names, {differing} of them with a "
         "difference that is told here.\n"
     )
-    lines = [line for title, found in sections.items() for line in _section(title, found)]
+    lines = [line for title, rows in sections.items() for line in _section(title, rows)]
     head = _HEAD.format(absent=_absent_text())
     return "\n".join([head, _differences_text() + counts, *lines]).rstrip() + "\n"
 
 
 def idle() -> list[str]:
-    """Return what is said to differ about names that do not exist."""
+    """Return the listed differences of names that do not exist."""
     return [row.path for row in rows() if row.path in told() and row.missing]

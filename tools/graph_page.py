@@ -56,12 +56,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--page", type=Path, help="write the page to this file instead")
     parser.add_argument("--output", type=Path, default=PICTURE, help="where to save the picture")
-    given = parser.parse_args()
+    options = parser.parse_args()
     page = html_page(training_step())
-    if given.page:
-        given.page.write_text(page, encoding="utf-8")
+    if options.page:
+        options.page.write_text(page, encoding="utf-8")
     else:
-        photograph(page, given.output)
+        photograph(page, options.output)
     return 0
 
 

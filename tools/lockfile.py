@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# pip's own copy serves before anything is installed. Later on it would do harm: on Python 3.11 a process that has
+# pip's own copy serves before anything is installed. Later it would do harm: on Python 3.11 a process that has
 # imported pip cannot load setuptools any more, which PyTorch's compiler needs.
 _PACKAGING = "packaging" if find_spec("packaging") is not None else "pip._vendor.packaging"
 _TAGS: Any = import_module(f"{_PACKAGING}.tags")

@@ -16,12 +16,12 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "lowerings.md"
 
 def op_classes() -> list[type[Op]]:
     """Return treadle.tensor's op classes, by name."""
-    found = [
+    kinds = [
         kind
         for kind in (getattr(tt, name) for name in tt.__all__)
         if inspect.isclass(kind) and issubclass(kind, Op) and not inspect.isabstract(kind)
     ]
-    return sorted(set(found), key=lambda kind: kind.__name__)
+    return sorted(set(kinds), key=lambda kind: kind.__name__)
 
 
 def table_of(module: str) -> LoweringTable:

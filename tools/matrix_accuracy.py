@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "matrix_accuracy.tsv"
 COLUMNS = ("function", "matrices", "dtype", "backend", "error", "condition", "at")
-# Matrices that are singular to rounding are left out: at most so much may be lost of a result.
+# Matrices that are singular to rounding are left out: a result may lose at most this much.
 MOST_LOST = 0.01
 
 
@@ -48,7 +48,7 @@ def _graded(n: int) -> Matrix:
     return scale[:, None] * (np.eye(n) + 0.1) * scale
 
 
-# Each family, by a number: the length, or how near they are to a singular one.
+# Each family, by a number: the length, or how near the matrices are to a singular one.
 MATRICES: Mapping[str, Mapping[int, Matrix]] = {
     "hilbert": {n: hilbert(n) for n in range(4, 11)},
     "near_singular": {k: _near(k) for k in range(2, 13, 2)},
@@ -110,8 +110,8 @@ def _doubled(a: mpmath.matrix) -> mpmath.matrix:
 
 def _lstsq(x: TensorVariable) -> TensorVariable:
     right = tt.concatenate([_counted(x)] * 2)
-    found = linalg.lstsq(tt.concatenate([x, x]), right)
-    return found[0]
+    solution = linalg.lstsq(tt.concatenate([x, x]), right)
+    return solution[0]
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -142,14 +142,14 @@ def measure(each: Function, family: str, dtype: str, modes: Sequence[str]) -> It
             least = sizes[len(sizes) - 1]
             condition = float(sizes[0] / least) if least else np.inf
             if condition * epsilon < MOST_LOST:
-                found = each.exact(whole)
-                numbers = found.tolist() if isinstance(found, mpmath.matrix) else found
+                solution = each.exact(whole)
+                numbers = solution.tolist() if isinstance(solution, mpmath.matrix) else solution
                 exact = np.array(numbers, dtype=float)
                 cases.append((number, value, exact, condition))
     x = tt.matrix("x", dtype=dtype)
     for mode in modes:
         try:
-            # The kernels are the same whether PyTorch compiles what is between them.
+            # The kernels are the same whether or not PyTorch compiles the code between them.
             with config.change_flags(torch__compile=False):
                 f = function([x], each.build(x), mode=mode.upper())
         except NotImplementedError:
@@ -169,16 +169,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backends", nargs="*", default=BACKENDS.names(), help="names of backends")
     parser.add_argument("--functions", nargs="*", default=[each.name for each in FUNCTIONS], help="names of functions")
-    given = parser.parse_args()
+    options = parser.parse_args()
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     if TABLE.exists():
         with TABLE.open(encoding="utf-8", newline="") as file:
             known = {tuple(row[:4]): tuple(row) for row in list(csv.reader(file, delimiter="\t"))[1:]}
     for each in FUNCTIONS:
-        if each.name in given.functions:
+        if each.name in options.functions:
             for family in MATRICES:
                 for dtype in DTYPES:
-                    for row in measure(each, family, dtype, given.backends):
+                    for row in measure(each, family, dtype, options.backends):
                         known[row[:4]] = row
                         print(*row, flush=True)
     with TABLE.open("w", encoding="utf-8", newline="") as file:

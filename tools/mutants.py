@@ -32,10 +32,10 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "mutants.jsonl"
 PAGE = ROOT / "docs" / "mutation.md"
 TENSOR = "packages/tensor/src/treadle/tensor"
-# A mutant may make a loop endless.
+# A mutant may loop for ever.
 LONGEST = 900
 CONTRACT = "tests/contract/test_contract.py"
-# Elementwise kernels: what one of these families calls, all do.
+# Elementwise kernels: whatever one of these families calls, all call.
 SCALAR = ("arithmetic", "comparison", "exponential", "logic", "rounding", "trigonometric")
 
 
@@ -50,7 +50,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests said of one mutant."""
+    """The result of the tests for one mutant."""
 
     area: str
     module: str
@@ -152,7 +152,7 @@ def _kept() -> list[Outcome]:
 
 
 def _page(outcomes: Sequence[Outcome]) -> str:
-    """Return the page: the score by area, and what no test noticed."""
+    """Return the page: the score by area, and the mutants that no test noticed."""
     lines = [
         "# Mutation testing",
         "",
@@ -185,15 +185,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--area", choices=AREAS, action="append", help="only this area")
     parser.add_argument("--list", action="store_true", help="list the mutants, run nothing")
     parser.add_argument("--page", action="store_true", help="write docs/mutation.md from what has run")
-    given = parser.parse_args(arguments)
-    if given.page:
+    options = parser.parse_args(arguments)
+    if options.page:
         PAGE.write_text(_page(_kept()), encoding="utf-8")
         return 0
     seen = {(outcome.area, outcome.module, outcome.number) for outcome in _kept()}
-    for name in given.area or AREAS:
-        for path, number, line, what in sample(name, given.sample, given.seed):
+    for name in options.area or AREAS:
+        for path, number, line, what in sample(name, options.sample, options.seed):
             place = f"{path.relative_to(ROOT)}:{line}: {what}"
-            if given.list or (name, str(path.relative_to(ROOT)), number) in seen:
+            if options.list or (name, str(path.relative_to(ROOT)), number) in seen:
                 print(f"{name}: {place}")
                 continue
             outcome = _run(name, path, number, line, what)

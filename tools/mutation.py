@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
 VARIABLE = "MUTANT"
-# Parts of modules that mutants can be kept to: functions and arguments of these names.
+# Names of functions and arguments to which mutants can be restricted.
 PARTS = {"derivatives": re.compile(r"(pullback|pushforward|linear)(_|$)"), "": re.compile("")}
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -80,7 +80,7 @@ class _Mutator(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Look at the body alone: decorators, types and the docstring are no behaviour of the function."""
+        """Change the body alone: decorators, types and the docstring are not behaviour of the function."""
         inside = bool(self._names.match(node.name.lstrip("_")))
         self._depth += inside
         node.body = [self.visit(statement) for statement in node.body]
@@ -88,11 +88,11 @@ class _Mutator(ast.NodeTransformer):
         return node
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
-        """Look at the argument's value."""
+        """Change the argument's value alone."""
         return self._inside(node.arg or "", node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Look at the value alone."""
+        """Change the value alone."""
         if node.value is not None:
             node.value = self.visit(node.value)
         return node
@@ -130,7 +130,7 @@ class _Mutator(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Turn each comparison into its neighbour or its opposite."""
+        """Turn each comparison into a related one or its opposite."""
         text = ast.unparse(node)
         for k, op in enumerate(node.ops):
             other = _COMPARISONS[type(op)]
@@ -176,7 +176,7 @@ class _Mutator(ast.NodeTransformer):
 
 
 def mutations(source: str, part: str = "") -> list[Mutation]:
-    """Return what can be changed in a module's text, in order; its numbers are those of `mutant`."""
+    """Return what can be changed in a module's text, in order; the numbers are those of `mutant`."""
     mutator = _Mutator(part)
     mutator.visit(ast.parse(source))
     return mutator.places

@@ -39,19 +39,19 @@ ACCURACY = ROOT / "docs" / "accuracy.tsv"
 # Backends with a table of scalar ops of their own, and the heading of each. The virtual machine runs every op.
 TABLES = {"c": "C", "numba": "Numba", "jax": "JAX", "pytorch": "PyTorch"}
 LIBRARIES = (np, np.linalg, scipy.special, np.fft, scipy.signal)
-# Public functions that are no functions of tensors: what backends, rules and tools use.
+# Public functions that are not functions of tensors: what backends, rules and tools use.
 TOOLS = {
     *("as_op", "as_tensor", "as_tensor_variable", "constant", "constant_difference", "filled_index", "gather_plan"),
     *("grad", "ifelse", "load_families", "range_length", "shared", "stage", "static_positions", "symbolic_count"),
     *("TensorNode", "tensors", "wrap_external", "wrap_py", "none_type_t", "slicetype", "compiled_loop", "assert_op"),
-    # Of whole graphs, and of functions, which tests of their own are about:
+    # Of whole graphs, and of functions, which have tests of their own:
     *("Lop", "Rop", "grad_not_implemented", "grad_undefined", "hessian", "hessian_vector_product", "jacobian"),
     *("pullback", "pushforward", "subgraph_grad", "apply_along_axis", "apply_over_axes", "vectorize"),
     *("as_list_or_tuple", "consider_constant", "construct_nominal_fgraph", "gauss_newton_vector_product"),
     *("mode_not_slow", "pushforward_through_pullback", "scan_checkpoints", "value_and_grad", "verify_grad", "vmap"),
     # Of loops, for linkers:
     *("expand_generators", "shape_values"),
-    # What is known when a graph is built, and the parts of indices:
+    # What is known when a graph is built, and parts of indices:
     *("advanced_subtensor", "as_index_literal", "as_index_variable", "basic_subtensor", "get_canonical_form_slice"),
     *("get_idx_list", "get_scalar_constant_value", "get_scalar_type", "get_slice_elements", "get_vector_length"),
     *("get_underlying_scalar_constant_value", "index_vars_to_types", "indexed_result_shape", "is_flat", "isscalar"),
@@ -66,7 +66,7 @@ TOOLS = {
 
 
 class Checked(NamedTuple):
-    """What the samples of one function say of it: how many, the order of derivatives, the ops, whether refusable."""
+    """What the samples of one function cover: how many, the order of derivatives, the ops, whether refusable."""
 
     samples: int
     order: int
@@ -80,22 +80,22 @@ def functions() -> dict[str, Any]:
         f"{name}.": import_module(f"treadle.tensor.{name}") for name in (*SUBMODULES, *names.rooms()) if name != "random"
     }
     typed = set(tt.constructors.__all__)
-    found = {
+    public = {
         prefix + name: getattr(module, name)
         for prefix, module in modules.items()
         for name in module.__all__
         if name not in typed | TOOLS and not inspect.isclass(getattr(module, name))
     }
-    of_package = {identity(value) for name, value in found.items() if "." not in name}
+    of_package = {identity(value) for name, value in public.items() if "." not in name}
     return {
         name: value
-        for name, value in found.items()
+        for name, value in public.items()
         if callable(value) and ("." not in name or identity(value) not in of_package)
     }
 
 
 def identity(value: Any) -> object:
-    """Return what is the same for a function and its aliases."""
+    """Return an identity that a function and its aliases share."""
     return value if isinstance(value, Op) else id(inspect.unwrap(value) if callable(value) else value)
 
 
@@ -109,7 +109,7 @@ def by_object() -> dict[object, list[str]]:
 
 @cache
 def checked() -> dict[str, Checked]:
-    """Return what the samples say, by name of the function that they call first."""
+    """Return what the samples cover, by the name of the function that they call first."""
     names = by_object()
     plain = ((value, inspect.unwrap(value)) for value in functions().values())
     codes = {function.__code__: identity(value) for value, function in plain if inspect.isfunction(function)}
@@ -123,11 +123,11 @@ def checked() -> dict[str, Checked]:
             frame: FrameType, event: str, _: object, called: set[object] = called, outer: list[Any] = outer
         ) -> None:
             if event == "call" and not outer:
-                made = identity(frame.f_locals.get("self")) if frame.f_code is apply else codes.get(frame.f_code)
-                if made in names:
-                    called.add(made)
-                # What an elementwise op without a public name is made of is built once for all samples.
-                if made in names or frame.f_code is apply:
+                callee = identity(frame.f_locals.get("self")) if frame.f_code is apply else codes.get(frame.f_code)
+                if callee in names:
+                    called.add(callee)
+                # The parts of an elementwise op without a public name are built once for all samples.
+                if callee in names or frame.f_code is apply:
                     outer.append(frame)
             elif event == "return" and outer and frame is outer[-1]:
                 outer.pop()
@@ -139,18 +139,18 @@ def checked() -> dict[str, Checked]:
         finally:
             sys.setprofile(None)
         ops = frozenset(type(node.op) for node in toposort(part.outputs))
-        for made in called:
-            for name in names[made]:
+        for callee in called:
+            for name in names[callee]:
                 samples[name].append((sample, ops))
-    return {name: _summary(found) for name, found in samples.items()}
+    return {name: _summary(recorded) for name, recorded in samples.items()}
 
 
-def _summary(found: list[tuple[Sample, frozenset[type[Op]]]]) -> Checked:
+def _summary(recorded: list[tuple[Sample, frozenset[type[Op]]]]) -> Checked:
     return Checked(
-        len(found),
-        max((min(sample.order, 2) if sample.wrt else 0) for sample, _ in found),
-        frozenset().union(*(ops for _, ops in found)),
-        all(sample.optional for sample, _ in found),
+        len(recorded),
+        max((min(sample.order, 2) if sample.wrt else 0) for sample, _ in recorded),
+        frozenset().union(*(ops for _, ops in recorded)),
+        all(sample.optional for sample, _ in recorded),
     )
 
 
@@ -176,7 +176,7 @@ def equivalent(name: str) -> str:
 
 
 def _slope(scalar_op: ScalarOp) -> str:
-    """Say what the derivative of an elementwise function is."""
+    """Describe the derivative of an elementwise function."""
     if scalar_op.pullback is not None:
         return "exact"
     if scalar_op.body is not None:
@@ -206,8 +206,8 @@ def _errors() -> dict[str, str]:
         known = worst[row["function"]].get(row["dtype"], (-1.0, ""))
         worst[row["function"]][row["dtype"]] = max(known, (error, row["backend"]))
     return {
-        name: "; ".join(f"{dtype}: {error:.3g} ({backend})" for dtype, (error, backend) in sorted(found.items()))
-        for name, found in worst.items()
+        name: "; ".join(f"{dtype}: {error:.3g} ({backend})" for dtype, (error, backend) in sorted(errors.items()))
+        for name, errors in worst.items()
     }
 
 
@@ -221,15 +221,15 @@ def _orders(order: int) -> str:
     return ("no", "first", "first, second")[order]
 
 
-def _runs(found: Checked, tables: dict[str, Any]) -> str:
+def _runs(summary: Checked, tables: dict[str, Any]) -> str:
     """Say where the ops of a function's samples run."""
     steps = [
         heading
         for backend, heading in TABLES.items()
-        if any(lowerings.cell(tables[backend], kind) == "-" and kind is not tt.Elemwise for kind in found.ops)
+        if any(lowerings.cell(tables[backend], kind) == "-" and kind is not tt.Elemwise for kind in summary.ops)
     ]
     text = "all" if not steps else f"a step of Python in {', '.join(steps)}"
-    return text + (", or refused by a backend that must know all shapes" if found.optional else "")
+    return text + (", or refused by a backend that must know all shapes" if summary.optional else "")
 
 
 def unchecked() -> list[str]:
@@ -239,7 +239,7 @@ def unchecked() -> list[str]:
 
 def page() -> str:
     """Return the page's text."""
-    found = functions()
+    public = functions()
     aliases = by_object()
     errors = _errors()
     scalars = {backend: import_module(f"treadle.link.{_package(backend)}").SCALARS for backend in TABLES}
@@ -261,7 +261,7 @@ def page() -> str:
         "|---|---|---|---|---|---|",
     ]
     done: set[object] = set()
-    for name, value in sorted(found.items()):
+    for name, value in sorted(public.items()):
         if not isinstance(value, tt.Elemwise) or identity(value) in done:
             continue
         done.add(identity(value))
@@ -279,7 +279,7 @@ def page() -> str:
         "| function | answers to | derivatives | backends | samples |",
         "|---|---|---|---|---|",
     ]
-    for name, value in sorted(found.items()):
+    for name, value in sorted(public.items()):
         if isinstance(value, tt.Elemwise) or identity(value) in done:
             continue
         done.add(identity(value))

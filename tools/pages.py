@@ -20,13 +20,16 @@ PAGES: Mapping[Path, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write pages, modules at documented paths and tables of names; say what the page of documented names lacks."""
+    """Write pages, modules at documented paths and tables of names; print what the page of documented names lacks."""
     paths.write()
     names.write()
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")
-    for problem, found in (("no test pins", documented.unpinned()), ("not documented", documented.unknown())):
-        for name in found:
+    for problem, names_of_problem in (
+        ("no test pins", documented.unpinned()),
+        ("not documented", documented.unknown()),
+    ):
+        for name in names_of_problem:
             sys.stderr.write(f"{problem}: {name}\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""Write the modules that stand at documented paths and hold names of others: part of what `./dev pages` runs.
+"""Write the modules at documented paths that hold names of other modules: part of what `./dev pages` runs.
 
 tools/paths.tsv has for each path the module that a name comes from, and the documented names, ``name=other`` where it
 is called otherwise there. A name may be listed before it exists: the module finds it when it is asked for. A path whose
@@ -28,11 +28,11 @@ MARK = "Names that stand elsewhere, at the path that the documentation has them 
 @cache
 def table() -> dict[str, dict[str, tuple[str, ...]]]:
     """Return for each path, for each module that names come from, the names as they are written in the table."""
-    found: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    names_of: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            found[row["path"]][row["home"]] = tuple(row["names"].split())
-    return {path: homes for path, homes in found.items() if all(map(_is_module, homes))}
+            names_of[row["path"]][row["home"]] = tuple(row["names"].split())
+    return {path: homes for path, homes in names_of.items() if all(map(_is_module, homes))}
 
 
 def _is_module(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Write docs/rules.md, every rewrite rule and what it answers to.
+"""Write docs/rules.md, every rewrite rule and what corresponds to it.
 
 The second part of the page maps the rules of the system that treadle's interface follows to ours. The mapping is
 docs/rules_reference.tsv, one row for each rule there: its database, name, position and tags; then ``rule`` and the ids
@@ -49,9 +49,9 @@ def rows() -> list[Row]:
         If a row is not mapped, or names a rule that does not exist.
     """
     with REFERENCE.open(encoding="utf-8", newline="") as file:
-        found = [Row(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+        table = [Row(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
     known = frozenset().union(*(rules.names for rules in SETS))
-    for row in found:
+    for row in table:
         if row.kind not in KINDS or not row.answer:
             msg = f"{REFERENCE.name}: {row.name} ({row.database}) is not mapped: kind {row.kind!r}"
             raise SystemExit(msg)
@@ -59,7 +59,7 @@ def rows() -> list[Row]:
         if unknown:
             msg = f"{REFERENCE.name}: {row.name} ({row.database}) names rules that do not exist: {', '.join(unknown)}"
             raise SystemExit(msg)
-    return found
+    return table
 
 
 def ids_of(row: Row) -> list[str]:
@@ -105,7 +105,7 @@ def _ours() -> list[str]:
 
 
 def _marked() -> list[str]:
-    """Return what there is to say about rules that change values at special operands, and the list of them."""
+    """Return the paragraph on rules that change values at special operands, and the list of them."""
     marked = [f"`{item.name}`" for item in _items() if NOT_IEEE in item.tags]
     return [
         f"{len(marked)} rules give another value than the expression as written at some operands of floats: at NaN,",

@@ -80,7 +80,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _growing(function: Callable[[Any], Any], below: Any, odd: bool = False) -> Callable[[Any], Any]:
-    """Bound the argument of a function that leaves the range of floats: the exact value of exp(1e300) is of no use."""
+    """Limit the argument of a function that leaves the range of floats: the exact value of exp(1e300) is useless."""
 
     def bounded(x: Any) -> Any:
         if x > 2000:
@@ -202,7 +202,7 @@ _SPECIAL = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The largest error of a function, with the arguments it was found at; and NumPy's, or None where it has none."""
+    """The largest error of a function, with its arguments; and NumPy's, or None where NumPy lacks the function."""
 
     name: str
     dtype: str
@@ -214,7 +214,7 @@ class Finding:
 
 
 def arguments(name: str, dtype: str, count: int, seed: int = 0) -> list[Any]:
-    """Return about so many arguments of a function: one array for each operand."""
+    """Return about this many arguments of a function: one array for each operand."""
     random = np.random.default_rng(seed)
     operands = BLOCK_FUNCTIONS[name]
     if operands == 1:
@@ -224,7 +224,7 @@ def arguments(name: str, dtype: str, count: int, seed: int = 0) -> list[Any]:
     random.shuffle(y)
     x, y = x[:length], y[:length]
     if name == "pow":
-        # Most powers of numbers at random leave the range: here the result is drawn, and the exponent found for it.
+        # Most powers of random numbers are out of range: here the result is drawn, and the exponent computed from it.
         half = length // 2
         bound = 740 if dtype == "float64" else 100
         base = np.exp(random.uniform(-20, 20, half)).astype(dtype)
@@ -253,7 +253,7 @@ def _numbers(name: str, dtype: str, count: int, random: np.random.Generator) -> 
         each = max(1, (count - len(bits) - len(fixed)) // len(ranges))
         drawn = [random.uniform(low, high, each).astype(dtype) for low, high in ranges]
     numbers = np.concatenate([bits, fixed, *drawn])
-    # Near its zeros below 0 digamma is the difference of two terms, and as exact as these.
+    # Near its zeros below 0, digamma is the difference of two terms, and only as exact as these.
     return numbers[numbers >= 0] if name == "digamma" else numbers
 
 
@@ -271,10 +271,10 @@ def _library(dtype: str, toolchain: Toolchain) -> Any:
     kind = "double" if dtype == "float64" else "float"
     lines = []
     for name, operands in BLOCK_FUNCTIONS.items():
-        given = ", ".join(f"({kind} *){v}" for v in "xy"[:operands])
+        casts = ", ".join(f"({kind} *){v}" for v in "xy"[:operands])
         head = ", ".join(f"uintptr_t {v}" for v in "xy"[:operands])
         lines.append(
-            f"int64_t run_{name}(uintptr_t n, {head}, uintptr_t o) {{ tr_v_{name}_{_SHORT[dtype]}((int64_t)n, {given}, "
+            f"int64_t run_{name}(uintptr_t n, {head}, uintptr_t o) {{ tr_v_{name}_{_SHORT[dtype]}((int64_t)n, {casts}, "
             f"({kind} *)o); return 0; }}"
         )
     body = "\n".join(lines)
@@ -282,7 +282,7 @@ def _library(dtype: str, toolchain: Toolchain) -> Any:
 
 
 def computed(name: str, *operands: Any) -> Any:
-    """Return what generated C makes of contiguous arrays of one length."""
+    """Return the results of generated C for contiguous arrays of one length."""
     dtype = operands[0].dtype.name
     out = np.empty_like(operands[0])
     run = BRIDGE.function(_library(dtype, _toolchain()), f"run_{name}", len(operands) + 2)
@@ -291,18 +291,18 @@ def computed(name: str, *operands: Any) -> Any:
 
 
 def errors(name: str, values: Any, operands: list[Any]) -> Any:
-    """Return how far values are from the exact ones, in units of the last place of those."""
+    """Return the distance of values from the exact ones, in units of the last place of those."""
     dtype = values.dtype.name
-    found = np.zeros(len(values))
+    result = np.zeros(len(values))
     with mpmath.workprec(160):
         for i, (value, *xs) in enumerate(zip(values.tolist(), *(x.tolist() for x in operands), strict=True)):
             true = exact(name, *xs)
-            found[i] = ulps(value, true, dtype)
-    return found
+            result[i] = ulps(value, true, dtype)
+    return result
 
 
 def ulps(value: float, true: Any, dtype: str) -> float:
-    """Return how far a number is from an exact value, in units of the last place of that."""
+    """Return the distance of a number from an exact value, in units of the last place of that."""
     bits, least, largest = _BITS[dtype], -1074 if dtype == "float64" else -149, float(np.finfo(dtype).max)
     if mpmath.isnan(true) or np.isnan(value):
         return 0.0 if mpmath.isnan(true) and np.isnan(value) else np.inf
@@ -328,7 +328,7 @@ def bits_exponent(true: Any) -> int:
 
 
 def measure(name: str, dtype: str, count: int, seed: int = 0, compare: bool = False) -> Finding:
-    """Return the largest error of a function at so many arguments."""
+    """Return the largest error of a function at this many arguments."""
     operands = arguments(name, dtype, count, seed)
     values = computed(name, *operands)
     off = errors(name, values, operands)
@@ -358,8 +358,8 @@ def main() -> int:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=20000, help="arguments for each function and dtype")
-    given = parser.parse_args()
-    PAGE.write_text(page(given.count))
+    options = parser.parse_args()
+    PAGE.write_text(page(options.count))
     return 0
 
 

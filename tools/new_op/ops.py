@@ -27,9 +27,9 @@ from tools.new_op.sources import (
 if TYPE_CHECKING:
     from argparse import Namespace
 
-# Where the families of functions of each element stand.
+# The folders of families of elementwise functions.
 ELEMENTWISE = ("elementwise", "special_functions")
-# Rooms whose names are found elsewhere than in `treadle.tensor`.
+# Rooms whose names are elsewhere than in `treadle.tensor`.
 BY_HAND = {"": "treadle.graph", "optimize": "treadle.tensor.optimize", "random": "treadle.tensor.random"}
 RECORDS = Path("packages/link-testing/src/treadle/testing/records")
 

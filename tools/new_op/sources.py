@@ -18,11 +18,11 @@ TENSOR = Path("packages/tensor/src/treadle/tensor")
 
 def known_names(text: str) -> set[str]:
     """Return the names that a module imports or defines."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found.update(alias.asname or alias.name for alias in node.names)
-    return found
+            names.update(alias.asname or alias.name for alias in node.names)
+    return names
 
 
 def with_imports(text: str, imports: Imports, types: Imports) -> str:
