@@ -1,4 +1,4 @@
-"""The tool that measures special functions finds what a wrong value is off by."""
+"""The tool that measures special functions finds the error of a wrong value."""
 
 import mpmath
 

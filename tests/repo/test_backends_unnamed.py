@@ -1,4 +1,4 @@
-"""No core package names a backend: what is installed is found by its entry points."""
+"""No core package names a backend: installed backends are found by their entry points."""
 
 import ast
 import re
@@ -11,12 +11,12 @@ from treadle.compile import BACKENDS
 from treadle.config import LINKER_REQUIREMENTS
 
 CORE = ("config", "compile-cache", "graph-core", "rewrite", "tensor", "compile")
-# What is said of treadle's own distributions for one that is not installed: data, in one table.
+# What an error says of treadle's own distributions that are not installed: data, in one table.
 TABLE = ROOT / "packages/config/src/treadle/config/owners.py"
 
 
 def forbidden() -> re.Pattern[str]:
-    """Return the pattern of what no core package may say: names of linkers, modules and libraries of backends."""
+    """Return the pattern that no core package may match: names of linkers, modules and libraries of backends."""
     names = {*LINKER_REQUIREMENTS, *BACKENDS.libraries(), "torch", "link-c", "treadle.link.c"} - {"c"}
     return re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, sorted(names)))})(?![\w.])", re.IGNORECASE)
 
@@ -42,11 +42,11 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("package", CORE)
 def test_core_package_names_no_backend(package: str) -> None:
     said = forbidden()
-    found = [
+    places = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in sorted((ROOT / "packages" / package / "src").rglob("*.py"))
         if path != TABLE
         for line, text in texts(ast.parse(path.read_text(encoding="utf-8")))
         if said.search(text)
     ]
-    assert found == []
+    assert places == []

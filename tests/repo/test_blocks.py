@@ -34,10 +34,10 @@ def program(page: Path) -> str:
     """Return the blocks of Python of a page; each keeps its lines' numbers, so that errors point at the page."""
     text = page.read_text(encoding="utf-8")
     lines = [""] * (text.count("\n") + 1)
-    for found in _FENCE.finditer(text):
-        if found[1] == "python":
-            first = text[: found.start(2)].count("\n")
-            inside = found[2].splitlines()
+    for block in _FENCE.finditer(text):
+        if block[1] == "python":
+            first = text[: block.start(2)].count("\n")
+            inside = block[2].splitlines()
             lines[first : first + len(inside)] = inside
     return "\n".join(lines)
 
@@ -72,6 +72,6 @@ def test_blocks_of_python_run(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", [p for p in pages() if any(name == "pycon" for name, _ in blocks(p))], ids=shown)
 def test_sessions_give_what_they_show(page: Path) -> None:
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-    found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
-    assert found.attempted > 0
-    assert found.failed == 0, "what differs was printed"
+    results = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert results.attempted > 0
+    assert results.failed == 0, "what differs was printed"

@@ -1,4 +1,4 @@
-"""No circle of modules, imports by string counted as what they are; and strings only where they may stand."""
+"""Modules have no import cycles, imports by string counted; and imports by string only where they are allowed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.repo.tree import ROOT, sources
 
 # Calls that import a module by its name.
 BY_NAME = {"lazy_module", "_lazy_module", "lazy_names", "_lazy_names", "import_module"}
-# Modules that say where names and functions of others are, and those that only stand at documented paths.
+# Modules that say where names and functions of others are, and those that are only documented paths.
 TABLES = ("__init__", "wiring", "inplace")
 ALIAS = "Names that stand elsewhere, at the path that the documentation has them at"
-# What may be imported late by name: what shows graphs, times functions, or checks rules.
+# Modules that may be imported late by name: they show graphs, time functions, or check rules.
 LATE = ("treadle.graph.printing", "treadle.graph.html", "treadle.compile.profiling")
 
 

@@ -1,4 +1,4 @@
-"""Nobody is told to install a package by its bare name: the public index has other people's under some of ours."""
+"""No advice installs a package by its bare name: the public index has other people's under some of ours."""
 
 import ast
 from collections.abc import Iterator

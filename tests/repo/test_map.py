@@ -26,8 +26,8 @@ def test_every_family_has_its_ops_where_the_map_says() -> None:
     def path(place: str, family: str) -> Path:
         return ROOT / place.replace("<room>", ROOMS[family].replace(".", "/")).replace("<family>", family)
 
-    found = {f: [p for p in places if path(p, f).is_file()] for f in FAMILIES}
-    assert {family: paths for family, paths in found.items() if len(paths) != 1} == {}
+    paths_of = {f: [p for p in places if path(p, f).is_file()] for f in FAMILIES}
+    assert {family: paths for family, paths in paths_of.items() if len(paths) != 1} == {}
 
 
 @pytest.mark.parametrize("path", [row["path"] for row in ROWS if row["which"] == "some"])
@@ -36,10 +36,10 @@ def test_what_stands_in_a_place_of_the_map_is_of_a_family(path: str) -> None:
     places = {path, *(path.replace("link-c", f"link-{x}").replace("/c/", f"/{x}/") for x in ("numba", "jax", "torch"))}
     folders = {room.partition(".")[0] or "control" for room in ROOMS.values()} if "<room>" in path else {""}
     patterns = [place.replace("<room>", folder).replace("<family>", "*") for place in places for folder in folders]
-    found = [file for pattern in patterns for file in ROOT.glob(pattern)]
-    assert len(found) > 4
-    assert [shown(file) for file in found if file.stem not in {*FAMILIES, *SHARED}] == []
+    files = [file for pattern in patterns for file in ROOT.glob(pattern)]
+    assert len(files) > 4
+    assert [shown(file) for file in files if file.stem not in {*FAMILIES, *SHARED}] == []
     # Each stands in the folder of its room: those of copying, whose ops are of graphs, in that of control.
     rooms = {family: ROOMS[family].partition(".")[0] or "control" for family in FAMILIES}
-    inside = [file for file in found if file.stem in rooms and "<room>" in path]
+    inside = [file for file in files if file.stem in rooms and "<room>" in path]
     assert [shown(file) for file in inside if file.parent.name != rooms[file.stem]] == []

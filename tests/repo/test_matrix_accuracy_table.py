@@ -1,4 +1,4 @@
-"""The tool that measures linear algebra finds what a result is off by, and the table holds what it found."""
+"""The tool that measures linear algebra finds the error of a result, and the table holds these errors."""
 
 import csv
 

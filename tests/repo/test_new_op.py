@@ -12,7 +12,7 @@ from tests.repo.tree import ROOT
 from tools import names
 
 PACKAGES = ("packages/tensor", "packages/link-testing", *("/".join(table.parts[:2]) for table in names.BROUGHT))
-# What rules are written into besides.
+# Other files that rules are written into.
 CASES = "tests/tensor_rewrites"
 
 

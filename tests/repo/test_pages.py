@@ -40,7 +40,7 @@ def test_every_name_that_is_missing_has_a_reason_and_no_other() -> None:
     assert coverage.outdated() == []
 
 
-def test_differences_are_told_of_names_that_exist() -> None:
+def test_differences_are_listed_for_names_that_exist() -> None:
     assert from_pytensor.idle() == []
 
 

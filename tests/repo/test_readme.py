@@ -14,9 +14,9 @@ from treadle.compile import BACKENDS
 
 
 def example() -> str:
-    found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return found.group(1)
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    return block.group(1)
 
 
 def test_the_example_is_short() -> None:

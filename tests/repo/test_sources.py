@@ -1,4 +1,4 @@
-"""Every source file keeps to the shape that the map of the repository relies on."""
+"""Every source file has the shape that the map of the repository relies on."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_list_of_lazy_names(node: ast.stmt) -> bool:
 
 
 def wires(node: ast.stmt) -> bool:
-    """Say whether a statement says where the functions are that modules below ask for."""
+    """Say whether a statement wires functions that modules further up ask for."""
     call = node.value if isinstance(node, ast.Expr) else None
     return isinstance(call, ast.Call) and ast.unparse(call.func) in {"_upward.wire", "_wire"}
 
@@ -91,11 +91,11 @@ def test_every_ignored_type_error_is_named() -> None:
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
     vague = {"utils", "util", "misc", "helpers", "basic", "common", "tools"}
-    # These are lists of documented names at their documented paths, and define nothing (tests/graph says so).
+    # These are lists of documented names at their documented paths, and define nothing (see tests/graph).
     documented = {f"packages/pytensor-surface/src/treadle/graph/{name}.py" for name in ("basic", "utils")}
     documented |= {shown(file) for file in map(paths.file_of, paths.table()) if file.stem in vague}
-    found = {shown(path) for path in sources() if path.stem in vague}
-    assert found == documented
+    vague_modules = {shown(path) for path in sources() if path.stem in vague}
+    assert vague_modules == documented
     assert all(is_table_of_contents(ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in documented)
 
 
@@ -129,7 +129,7 @@ def test_every_lint_exception_in_the_settings_has_its_reason() -> None:
 def test_every_lock_is_made_where_forked_children_find_it_free() -> None:
     kinds = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "allocate_lock"}
     own = ROOT / "packages/config/src/treadle/config/locks.py"
-    found = [
+    places = [
         f"{shown(path)}:{node.lineno}"
         for path in sources()
         if path != own
@@ -137,4 +137,4 @@ def test_every_lock_is_made_where_forked_children_find_it_free() -> None:
         if (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in kinds)
         or (isinstance(node, ast.ImportFrom) and kinds & {alias.name for alias in node.names})
     ]
-    assert found == []
+    assert places == []

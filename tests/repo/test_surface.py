@@ -1,4 +1,4 @@
-"""What is treadle's own works without pytensor-surface, and what PyTensor's documentation names comes with it."""
+"""treadle's own parts work without pytensor-surface, and what PyTensor's documentation names comes with it."""
 
 import subprocess
 import sys

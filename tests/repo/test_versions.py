@@ -1,4 +1,4 @@
-"""Every package tells the version of its distribution, at no cost until it is asked."""
+"""Every package knows the version of its distribution, at no cost until it is asked for."""
 
 import subprocess
 import sys
@@ -10,12 +10,12 @@ import pytest
 from tests.repo.tree import distributions
 from tools import paths
 
-# Those that are nothing but documented paths of names that stand elsewhere have none.
+# Distributions that only provide documented paths of names defined elsewhere have no version of their own.
 PACKAGES = [(module, item.name) for item in distributions() for module in item.packages if module not in paths.table()]
 
 
 @pytest.mark.parametrize(("module", "distribution"), PACKAGES)
-def test_package_tells_its_version(module: str, distribution: str) -> None:
+def test_package_knows_its_version(module: str, distribution: str) -> None:
     assert import_module(module).__version__ == version(distribution)
 
 

@@ -32,7 +32,7 @@ TEXT = {
 
 def files(*suffixes: str) -> list[Path]:
     """List the repository's files with one of the suffixes, in a fixed order."""
-    found: list[Path] = []
+    paths: list[Path] = []
     pending = [ROOT]
     while pending:
         for path in pending.pop().iterdir():
@@ -41,8 +41,8 @@ def files(*suffixes: str) -> list[Path]:
                 if not hidden and path.name not in LEFTOVERS | {"__pycache__"} and path.suffix != ".egg-info":
                     pending.append(path)
             elif path.suffix in suffixes:
-                found.append(path)
-    return sorted(found)
+                paths.append(path)
+    return sorted(paths)
 
 
 def sources() -> list[Path]:
@@ -51,7 +51,7 @@ def sources() -> list[Path]:
 
 
 def shown(path: Path) -> str:
-    """Write a path as it is said to people."""
+    """Return a path as it is shown to people."""
     return path.relative_to(ROOT).as_posix()
 
 
@@ -79,7 +79,7 @@ class Distribution:
 
     @property
     def packages(self) -> list[str]:
-        """Those of the import paths that stand in a namespace package."""
+        """The import paths that lie in a namespace package."""
         return [module for module in self.modules if module.count(".") == 1 + module.startswith("treadle.link.")]
 
     @property
@@ -92,12 +92,12 @@ class Distribution:
 
 def _modules_below(folder: Path) -> list[str]:
     """List the packages with an ``__init__.py``, and the modules in others' packages."""
-    found = []
+    modules = []
     for path in sorted(folder.rglob("*.py")):
         place = path.parent if path.name == "__init__.py" else path.with_suffix("")
         if not any((parent / "__init__.py").exists() for parent in place.parents if parent != folder.parent):
-            found.append(".".join(place.relative_to(folder).parts))
-    return found
+            modules.append(".".join(place.relative_to(folder).parts))
+    return modules
 
 
 def distributions() -> list[Distribution]:
