@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,19 +14,13 @@ import pytest
 from treadle.config import TreadleError, config
 from treadle.graph import LoweringError
 from treadle.testing.comparison import unowned
+from treadle.testing.domain import Array
 from treadle.testing.errors import ContractError
 from treadle.testing.failures import FAILURES, Failure, run_failure
-from treadle.testing.linking import compiled, find_backend, linked
+from treadle.testing.linking import Link, Program, compiled, find_backend, linked
 from treadle.testing.parts import ForwardPart, Part, SlopePart, scalar_part, value_part
 from treadle.testing.records import SAMPLES
 from treadle.testing.sample import KINDS, MAJOR, OPTIONAL_DTYPES, REALS, VARIANTS, Sample, SampleTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from treadle.testing.domain import Array
-    from treadle.testing.linking import Link, Program
 
 # The dtypes of each kind of check: all of them for values, representative ones for the others.
 DTYPES: Mapping[str, tuple[str, ...]] = {

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+import numpy as np
 
-    import numpy as np
-
-    Parameters = tuple[Any, ...]
+Parameters = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)

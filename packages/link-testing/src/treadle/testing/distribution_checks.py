@@ -7,7 +7,8 @@ such checks, a change of seeds has one of them fail by chance three times in a h
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,16 +16,13 @@ from scipy import stats
 
 from treadle import tensor as tt
 from treadle.compile import function
+from treadle.graph import Variable
+from treadle.tensor import TensorVariable
+from treadle.testing.distribution import Distribution
 from treadle.testing.errors import ContractError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+Size = tuple[int, ...] | None
 
-    from treadle.graph import Variable
-    from treadle.tensor import TensorVariable
-    from treadle.testing.distribution import Distribution
-
-    Size = tuple[int, ...] | None
 
 LEAST = 1e-4
 COUNT = 4000

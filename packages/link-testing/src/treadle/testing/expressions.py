@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import Domain
 from treadle.testing.operands import number, of_shape
-from treadle.testing.sample import COMPOSED, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Unpack
-
-    from treadle.testing.sample import Operand, Traits
+from treadle.testing.sample import COMPOSED, Operand, Sample, Traits
 
 # Numbers without ties, and far from the kinks of functions.
 APART = Domain(0.3, 2.7, special=False)

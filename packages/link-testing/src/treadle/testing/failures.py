@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.graph import NodeError
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import Array
 from treadle.testing.errors import ContractError
 from treadle.testing.linking import compiled, linked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 
 @dataclass(frozen=True, slots=True)

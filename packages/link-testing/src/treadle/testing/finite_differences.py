@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.testing.domain import Array
+from treadle.testing.domain import Array
 
 STEP = 1e-3
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from treadle.compile import function
 from treadle.config import discover
-from treadle.graph import FunctionGraph
+from treadle.graph import FunctionGraph, Variable
+from treadle.link.vm import Backend
+from treadle.testing.domain import Array
 from treadle.testing.errors import UnknownBackendError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+# A linked graph; the contract checks that the results are arrays.
+Program = Callable[..., Sequence[Array]]
+Link = Callable[[str, Sequence[Variable], Sequence[Variable]], Program]
 
-    from treadle.graph import Variable
-    from treadle.link.vm import Backend
-    from treadle.testing.domain import Array
-
-    # A linked graph; the contract checks that the results are arrays.
-    Program = Callable[..., Sequence[Array]]
-    Link = Callable[[str, Sequence[Variable], Sequence[Variable]], Program]
 
 GROUP = "treadle.backends"
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.testing.domain import UNIT, Domain
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
+from treadle.testing.domain import UNIT, Array, Domain
 
 COMPLEX = ("complex64", "complex128")
 INEXACT = ("float32", "float64", *COMPLEX)

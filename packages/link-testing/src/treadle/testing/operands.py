@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from treadle.testing.domain import REAL, Domain
-from treadle.testing.sample import Operand
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.domain import REAL, Array, Domain
+from treadle.testing.sample import Function, Operand
 
 Shape = tuple[int, ...]
 # Variants of ops whose operands have no special values or other shapes.

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.tensor import TensorVariable
 from treadle.testing.comparison import difference, fits_static_shape
+from treadle.testing.domain import Array
 from treadle.testing.finite_differences import mixed_slope, slope, slopes
 from treadle.testing.sample import LAYOUTS, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 # Relative error allowed between derivatives and finite differences.
 SLOPE_TOLERANCE = 2e-6

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from treadle.config import discover
 from treadle.testing.distribution import Distribution
 from treadle.testing.sample import LeftOut, Sample, SampleTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 R = TypeVar("R", Sample, Distribution, LeftOut)
 # Each entry point of this group names a sequence of records, of any kind.

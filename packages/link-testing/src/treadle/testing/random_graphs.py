@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import strategies
 
 from treadle import tensor as tt
+from treadle.tensor import TensorVariable
 from treadle.testing.comparison import difference
+from treadle.testing.domain import Array
 from treadle.testing.errors import ContractError
 from treadle.testing.linking import compiled, linked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 # All lengths are this or 1, so that everything broadcasts; graphs are built without knowing which of the two.
 LENGTH = 3

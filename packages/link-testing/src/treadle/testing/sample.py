@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
+from treadle.graph import Op
 from treadle.testing.domain import REAL, Array, Domain
 from treadle.testing.errors import DuplicateSampleError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+# A function that returns one result or a tuple of them, from variables or from arrays.
+Function = Callable[..., object]
+Axis = int | tuple[int, ...] | None
 
-    from treadle.graph import Op
-
-    # A function that returns one result or a tuple of them, from variables or from arrays.
-    Function = Callable[..., object]
-    Axis = int | tuple[int, ...] | None
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 SIGNED = INTEGERS[:4]

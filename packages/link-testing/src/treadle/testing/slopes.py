@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from treadle import tensor as tt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.domain import Array
+from treadle.testing.sample import Function
 
 # Weights of the central difference of order 8.
 _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
+from treadle.testing.domain import Array
 from treadle.testing.errors import HammerError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.testing.domain import Array
 
 T = TypeVar("T")
 

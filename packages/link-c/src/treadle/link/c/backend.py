@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.vm import Backend
-
-if TYPE_CHECKING:
-    from treadle.link.vm import ProgramLinker
+from treadle.link.vm import Backend, ProgramLinker
 
 
 def _linker() -> ProgramLinker:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treadle.config import new_lock
 from treadle.link.c.capsules import capsule_pointer, extension
 from treadle.link.c.errors import BackendUnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MODULE = "scipy.linalg.cython_blas"
 # Parameters of each routine: c for a letter, i for a number, x for an element, all by pointer.

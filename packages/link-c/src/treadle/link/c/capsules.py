@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module, machinery, util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from treadle.config import new_lock
 from treadle.link.c.errors import BackendUnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from treadle.config import is_own_module
-from treadle.graph import Apply, Unsupported, expand
+from treadle.graph import Apply, FrozenFunctionGraph, FunctionGraph, Type, Unsupported, expand
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.expression import check_texts
 from treadle.tensor import Elemwise, FusedReduction, MatrixOp, Scan, TensorType
-
-if TYPE_CHECKING:
-    from treadle.graph import FrozenFunctionGraph, FunctionGraph, Type
 
 
 def _takes_complex(module: str) -> bool:

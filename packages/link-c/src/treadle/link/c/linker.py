@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from treadle.config import config
-from treadle.graph import HasInnerGraph, IfElse
+from treadle.graph import Apply, FunctionGraph, HasInnerGraph, IfElse
 from treadle.link.c.loading import Recipe, restored
 from treadle.link.c.program import CProgram
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import find_toolchain
-from treadle.link.vm import PythonLinker, RuleLinker
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from treadle.graph import Apply, FunctionGraph
-    from treadle.link.vm import ExportRequest, Program, ProgramGraph
+from treadle.link.vm import ExportRequest, Program, ProgramGraph, PythonLinker, RuleLinker
 
 
 class CLinker(RuleLinker):

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.linker import CLinker
-from treadle.link.vm import NodewiseLinker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.graph import Apply, FunctionGraph
-    from treadle.link.vm import Program
+from treadle.link.vm import NodewiseLinker, Program
 
 
 class OpWiseCLinker(NodewiseLinker):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-
-if TYPE_CHECKING:
-    import jax
-    from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike
 
 
 def convert(x: jax.Array, dtype: DTypeLike) -> jax.Array:

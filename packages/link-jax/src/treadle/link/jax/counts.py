@@ -6,9 +6,10 @@ a shape. The loop itself writes its rows into buffers for the most steps that it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from treadle.graph import Apply, Constant, Op, static_op
+from treadle.graph import Apply, Cell, Constant, FunctionGraph, Op, Value, Variable, static_op
 from treadle.tensor import (
     ENDLESS,
     LoopParts,
@@ -24,12 +25,6 @@ from treadle.tensor import (
     tensors,
     zeros,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Cell, FunctionGraph, Value, Variable
-
 
 _COUNT = TensorType("int64", ())
 

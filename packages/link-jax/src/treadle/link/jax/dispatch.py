@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from treadle.link.jax.table import JAX
+from treadle.graph import Apply, Op
+from treadle.link.jax.table import JAX, Lowered
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Rule = Callable[..., Lowered]
 
-    from treadle.graph import Apply, Op
-    from treadle.link.jax.table import Lowered
-
-    Rule = Callable[..., Lowered]
 
 __all__ = ["jax_funcify"]
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
-from treadle.graph import Variable
+from treadle.graph import Apply, Variable
 from treadle.link.jax.casting import convert
 from treadle.link.jax.program import HOME
 from treadle.link.jax.table import JAX
-from treadle.tensor import ExternalOp, wrap_external
+from treadle.tensor import ExternalOp, TensorType, wrap_external
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from treadle.graph import Apply
-    from treadle.tensor import TensorType
-
-    Arrays = tuple[jax.Array, ...]
+Arrays = tuple[jax.Array, ...]
 
 
 class JAXOp(ExternalOp[jax.Array]):

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
+from treadle.graph import Apply, FunctionGraph, Type
 from treadle.link.jax.counts import cut_at_counts
 from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.staging import lower, stage_graph
-from treadle.link.jax.table import JAX
-from treadle.link.vm import ProgramGraph
+from treadle.link.jax.table import JAX, Lowered
+from treadle.link.vm import Program, ProgramGraph
 from treadle.tensor import PortableLinker, Scan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from treadle.graph import Apply, FunctionGraph, Type
-    from treadle.link.jax.table import Lowered
-    from treadle.link.vm import Program
 
 
 class JAXLinker(PortableLinker):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from treadle.link.jax.matrices import broadcast_batches
-
-if TYPE_CHECKING:
-    import jax
 
 
 def is_singular(factor: jax.Array) -> jax.Array:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 
-from treadle.link.jax.table import Checked
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Results
+from treadle.link.jax.table import Checked, Results
 
 
 def settled(on_error: str, failed: jax.Array, *results: jax.Array) -> Results | Checked[Results]:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
-from treadle.graph import Branching, Constant, LoweringError, Unsupported
-from treadle.link.jax.table import JAX, TakesAssumed
+from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Unsupported, Variable
+from treadle.link.jax.table import JAX, Lowered, TakesAssumed
 from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step
-from treadle.tensor import shape_values, stage, static_positions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from treadle.graph import Apply, Block, FunctionGraph, Variable
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import Staging
+from treadle.tensor import Staging, shape_values, stage, static_positions
 
 # JAX traces a branch within the trace of the one around it, each some forty Python frames deep. Choices further
 # inside compute both branches.

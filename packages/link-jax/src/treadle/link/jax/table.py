@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+import numpy as np
 
 from treadle.graph import LoweringTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import jax
-    import numpy as np
 
-    # What stands for a value while a graph is traced: a NumPy array where it is known already.
-    Array: TypeAlias = jax.Array | np.ndarray
-    Results: TypeAlias = "Array | tuple[Array, ...]"
-    # What a rule makes of a node.
-    Function: TypeAlias = "Callable[..., Results | Checked[Results]]"
-    Lowered: TypeAlias = "Function | TakesAssumed"
-    # A boolean scalar that says whether values are invalid; None if they cannot be.
-    Flag: TypeAlias = jax.Array | None
+# What stands for a value while a graph is traced: a NumPy array where it is known already.
+Array: TypeAlias = "jax.Array | np.ndarray"
+Results: TypeAlias = "Array | tuple[Array, ...]"
+# What a rule makes of a node.
+Function: TypeAlias = "Callable[..., Results | Checked[Results]]"
+Lowered: TypeAlias = "Function | TakesAssumed"
+# A boolean scalar that says whether values are invalid; None if they cannot be.
+Flag: TypeAlias = "jax.Array | None"
 
 V_co = TypeVar("V_co", covariant=True)
 

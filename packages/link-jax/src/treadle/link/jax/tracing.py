@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.config import span
-from treadle.graph import perform_early
+from treadle.graph import Apply, Constant, Variable, perform_early
 from treadle.link.jax.errors import BranchShapeError
-from treadle.link.jax.table import Assumed, Checked
+from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function
 from treadle.tensor import tensors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import jax
-
-    from treadle.graph import Apply, Constant, Variable
-    from treadle.link.jax.table import Array, Flag, Function
-
-    # The nodes whose shapes compiled code takes for granted, the inputs that decide them, and how many numbers of each.
-    Assumptions = list[tuple[Apply, Sequence[Variable], int]]
-    # Outputs, whether values were invalid (None if that cannot be), and two rows: the numbers that were assumed, and
-    # what they are (None if nothing was assumed). Where the rows differ, the outputs are not valid.
-    Outcome = tuple[tuple[jax.Array, ...], Flag, Flag]
-    # A branch: whether its values are invalid, whether what it assumed does not hold, and its results.
-    BranchFunction = Callable[[], tuple[jax.Array, ...]]
+# The nodes whose shapes compiled code takes for granted, the inputs that decide them, and how many numbers of each.
+Assumptions = list[tuple[Apply, Sequence[Variable], int]]
+# Outputs, whether values were invalid (None if that cannot be), and two rows: the numbers that were assumed, and
+# what they are (None if nothing was assumed). Where the rows differ, the outputs are not valid.
+Outcome = tuple[tuple[jax.Array, ...], Flag, Flag]
+# A branch: whether its values are invalid, whether what it assumed does not hold, and its results.
+BranchFunction = Callable[[], tuple[jax.Array, ...]]
 
 
 V = TypeVar("V", np.ndarray, "jax.Array")

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 # The primitive that asks Python for interrupts, as generated text calls it.
 CALL = "watched("

@@ -7,11 +7,15 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.types import Type as NumbaType
+from numba.core.typing.templates import Signature
+from numba.extending import _Intrinsic as Intrinsic
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -22,16 +26,9 @@ from treadle.link.numba.routines.special import SPECIAL
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.tensor import QUADRATURE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+# A function that writes a call: it takes context, builder, signature and argument values, and returns the result.
+Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
 
-    from numba.core.base import BaseContext
-    from numba.core.types import Type as NumbaType
-    from numba.core.typing.templates import Signature
-    from numba.extending import _Intrinsic as Intrinsic
-
-    # A function that writes a call: it takes context, builder, signature and argument values, and returns the result.
-    Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
 
 TYPES: dict[str, NumbaType] = {
     "b1": types.boolean,

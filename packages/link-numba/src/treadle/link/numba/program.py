@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treadle.graph import NodeError, NodeIndexError, NodeMemoryError, NodeValueError
+from treadle.graph import Constant, FunctionGraph, NodeError, NodeIndexError, NodeMemoryError, NodeValueError, Type
 from treadle.link.numba.interrupts import WATCH
+from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.status import ASSERTION, INDEX, INTERRUPT, MATRIX, MEMORY, OK, SHAPE, VALUE
-from treadle.link.vm import Program, replay
+from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import MatrixError, TensorType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from treadle.graph import Constant, FunctionGraph, Type
-    from treadle.link.numba.routines.ufunc_loops import Address
-    from treadle.link.vm import ProgramGraph
 
 # The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
 _ERRORS = {

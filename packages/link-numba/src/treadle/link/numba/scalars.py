@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from treadle.link.numba.dtypes import STORAGES, converted
-from treadle.tensor import ScalarTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.tensor import ScalarOp, Step
+from treadle.tensor import ScalarOp, ScalarTable, Step
 
 # Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
 # a function of libm.

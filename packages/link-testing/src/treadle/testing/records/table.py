@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.config import installed_version
+from treadle.graph import Op
 from treadle.tensor import load_families
 from treadle.testing.published import AllSamples, published
 from treadle.testing.records.composed import (
@@ -18,9 +17,6 @@ from treadle.testing.records.composed import (
     values,
 )
 from treadle.testing.sample import LeftOut
-
-if TYPE_CHECKING:
-    from treadle.graph import Op
 
 _RECORDS = [
     *load_families("treadle.testing.records"),

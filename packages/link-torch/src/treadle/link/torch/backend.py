@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from treadle.config import install_advice, installed_version
-from treadle.link.vm import Backend
-
-if TYPE_CHECKING:
-    from treadle.link.vm import ProgramLinker
+from treadle.link.vm import Backend, ProgramLinker
 
 
 def _linker() -> ProgramLinker:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
-from treadle.graph import GraphTypeError
+from treadle.graph import Apply, GraphTypeError
 from treadle.link.torch.programs.compilation import PROCESS
 from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ExternalOp, TensorType, wrap_external
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from treadle.graph import Apply
-
-    Tensors = tuple[torch.Tensor, ...]
+Tensors = tuple[torch.Tensor, ...]
 
 
 class TorchOp(ExternalOp[torch.Tensor]):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 
-from treadle.link.torch.table import Checked
+from treadle.link.torch.table import Checked, Flag, Lowered, Results
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.link.torch.table import Flag, Lowered, Results
-
-    # For each matrix of a stack whether it has no result, and the results.
-    Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
+# For each matrix of a stack whether it has no result, and the results.
+Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
 
 
 def settled(on_error: str, run: Callable[..., Found]) -> Lowered:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import torch
 
 from treadle.graph import Unsupported
 from treadle.link.torch.programs.storage import kind, working
 from treadle.link.torch.table import Checked
-from treadle.tensor import ScalarTable
-
-if TYPE_CHECKING:
-    from treadle.tensor import ScalarOp
+from treadle.tensor import ScalarOp, ScalarTable
 
 # A function of stored tensors of the dtypes computed with (see `treadle.link.torch.programs.storage`).
 TensorFunction: TypeAlias = Callable[..., torch.Tensor]

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from treadle.graph import LoweringTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import torch
 
-    # Results of a lowered function, and a tensor of one bool that says whether values are invalid, None if they
-    # cannot be.
-    Results: TypeAlias = torch.Tensor | tuple[torch.Tensor, ...]
-    Flag: TypeAlias = torch.Tensor | None
-    # What a rule makes of a node.
-    Lowered: TypeAlias = "Callable[..., Results] | Checked"
+# Results of a lowered function, and a tensor of one bool that says whether values are invalid, None if they cannot be.
+Results: TypeAlias = "torch.Tensor | tuple[torch.Tensor, ...]"
+Flag: TypeAlias = "torch.Tensor | None"
+# What a rule makes of a node.
+Lowered: TypeAlias = "Callable[..., Results] | Checked"
 
 
 def _load() -> None:

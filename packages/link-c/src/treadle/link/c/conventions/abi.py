@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,14 +21,13 @@ from treadle.config import new_lock
 from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from types import ModuleType
 
     from cffi import FFI
 
-    Function = Callable[..., int]
-
+Function: TypeAlias = Callable[..., int]
 _WORD = 8
 
 

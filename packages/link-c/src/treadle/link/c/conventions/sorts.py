@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import TYPE_CHECKING
+from ctypes import Array
 
 import numpy as np
 
 from treadle.config import new_lock
-
-if TYPE_CHECKING:
-    from ctypes import Array
 
 # The types that NumPy's functions sort faster, in the order of their table.
 BY_NUMPY = ("i16", "u16", "f16", "i32", "u32", "f32", "i64", "u64", "f64")

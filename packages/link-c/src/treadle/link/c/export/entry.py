@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,14 +10,8 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.conventions.convention import FIXED, NODES, USER
 from treadle.link.c.conventions.dtypes import CTYPES, CType, ctype
 from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
-from treadle.link.c.text.unit import NO_NODE, mark
-from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorVariable
+from treadle.link.c.text.unit import NO_NODE, Unit, mark
+from treadle.tensor import TensorVariable, tensors
 
 # DLPack's codes of dtype kinds.
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.dtypes import CTYPES, CType
 from treadle.link.c.conventions.special import special_function
@@ -27,9 +27,6 @@ from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, posit
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _NAME = re.compile(r"\btr_\w+")
 _TYPES = {ctype.short: ctype for ctype in CTYPES.values()}

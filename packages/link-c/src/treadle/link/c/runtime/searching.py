@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-from treadle.link.c.conventions.dtypes import loaded
-
-if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.dtypes import CType, loaded
 
 SEARCHING = {
     # A mask fits if in each of its last dimensions it is as long as wanted.

@@ -6,10 +6,7 @@ are cut into parts that depend on lengths alone. Parts of one sum are combined i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 # A forked child has no threads, and libgomp would wait for them: there, and in its own threads' loops, one does it all.
 TEAM = """\

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from treadle.config import new_lock
-from treadle.link.c.conventions.abi import BRIDGE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from treadle.link.c.conventions.abi import Function
+from treadle.link.c.conventions.abi import BRIDGE, Function
 
 # The pool holds at most a sixteenth of the machine's memory, and at most this many bytes.
 MOST_BYTES = 1 << 28

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from treadle.graph import Branching
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Apply, Block, FunctionGraph
+from treadle.graph import Apply, Block, Branching, FunctionGraph
 
 
 class Layout:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from treadle.graph import IfElse
+from treadle.graph import Apply, FrozenFunctionGraph, FunctionGraph, IfElse, Variable
 from treadle.link.c.conventions.dtypes import ctype, loaded, stored
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.kernel import on_numbers
 from treadle.link.c.text.unit import Unit
-from treadle.tensor import At, Elemwise, Scan, ShapeI, Subtensor, Symbolic, TensorType, tensors
+from treadle.tensor import (
+    At,
+    Elemwise,
+    Scan,
+    ShapeI,
+    Subtensor,
+    Symbolic,
+    TensorNode,
+    TensorType,
+    TensorVariable,
+    tensors,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Bodies = Callable[[FrozenFunctionGraph], FunctionGraph]
 
-    from treadle.graph import Apply, FrozenFunctionGraph, FunctionGraph, Variable
-    from treadle.tensor import TensorNode, TensorVariable
-
-    Bodies = Callable[[FrozenFunctionGraph], FunctionGraph]
 
 # A body with more nodes than this is divided into functions: compilers take more than linear time for long ones.
 MOST_NODES = 300

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from treadle.graph import FunctionGraph
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    from treadle.graph import FunctionGraph
 
 
 def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+from collections.abc import Callable, Mapping
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from treadle.config import new_lock
 from treadle.config.errors import TreadleError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import ModuleType
 
 GEMM, GEMV = "gemm", "gemv"
 ROUTINES = tuple(f"{letter}{stem}" for letter in "sdcz" for stem in (GEMM, GEMV))

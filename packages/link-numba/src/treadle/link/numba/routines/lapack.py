@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
 from treadle.link.numba.routines.blas import BlasError, capsule_name, capsule_pointer, extension
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # What kernels call: ``lapack_dpotrf(...)``, ``blas_dtrsm(...)``.
 _CALL = re.compile(r"\b(lapack|blas)_([sdcz]\w+)\(")

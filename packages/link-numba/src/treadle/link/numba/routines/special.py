@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
 from treadle.config.errors import TreadleError
 from treadle.link.numba.routines.blas import capsule_name, capsule_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MODULE = "scipy.special.cython_special"
 # What a scalar op's text calls: ``special_gammainc_{t}({0}, {1})``, by the function's name in the module.

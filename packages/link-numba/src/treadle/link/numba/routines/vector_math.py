@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LIBRARY = "libmvec.so.1"
 ONE = (

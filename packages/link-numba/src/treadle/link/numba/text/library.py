@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from treadle.config import new_lock
 from treadle.graph import DuplicateRegistrationError
@@ -12,9 +12,6 @@ from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
 from treadle.link.numba.routines.special_functions import SPECIAL
 from treadle.link.numba.text.unit import Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from treadle.config import text_of
-from treadle.graph import Apply, Block, Branching, LoweringError
+from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Variable
+from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.choices import Arm, write_choice
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.parts import called, whole
 from treadle.link.numba.text.unit import Unit, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
 from treadle.link.numba.text.writer import GraphWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Constant, FunctionGraph, Variable
-    from treadle.link.numba.routines.ufunc_loops import Address
-    from treadle.link.numba.text.values import Value
 
 PART = 60  # statements grow faster than linearly costly to compile in one function
 

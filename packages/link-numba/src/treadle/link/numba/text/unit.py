@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from treadle.cache import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 INDENT = "    "

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.tensor import TensorVariable
 from treadle.testing.domain import WIDE
 from treadle.testing.operands import NO_SPECIAL, number, of_shape
 from treadle.testing.sample import COMPOSED, Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
 
 F = "joined_axes"
 _CUBE = of_shape((2, 3, 4), broadcast=(1, 3, 4), empty=(2, 0, 4), long=(5, 7, 4), domain=WIDE)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import typed_list
 from treadle.surface.scalar_values import scalar_from_tensor, tensor_from_scalar
-from treadle.testing.domain import WIDE
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 F = "composed.values"
 _KINDS = ("values", "rewritten")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, Unpack
 
 from scipy import linalg as scipy_linalg
 
@@ -11,12 +12,7 @@ from treadle import tensor as tt
 from treadle.testing.expressions import APART, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart
 from treadle.testing.matrix_domains import DOMINANT, POSITIVE_DEFINITE
 from treadle.testing.operands import of_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Unpack
-
-    from treadle.testing.sample import Operand, Sample, Traits
+from treadle.testing.sample import Operand, Sample, Traits
 
 linalg = tt.linalg
 _apart = partial(apart, "composed.linear_algebra_structured")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -12,9 +12,7 @@ from treadle import tensor as tt
 from treadle.testing.domain import DISTINCT, UNIT
 from treadle.testing.expressions import apart
 from treadle.testing.operands import of_shape
-
-if TYPE_CHECKING:
-    from treadle.testing.sample import Sample
+from treadle.testing.sample import Sample
 
 _apart = partial(apart, "composed.linear_algebra_svd", variants=("plain",))
 _STACK = of_shape((2, 4, 3), domain=UNIT)

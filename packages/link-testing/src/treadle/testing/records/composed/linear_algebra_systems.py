@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import UNIT, Array
 from treadle.testing.expressions import apart
 from treadle.testing.operands import of_shape
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Sample
+from treadle.testing.sample import Sample
 
 _apart = partial(apart, "composed.linear_algebra_systems", variants=("plain",))
 _MATRIX = of_shape((3, 3), domain=UNIT)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle import tensor as tt
+from treadle.tensor import TensorVariable
 from treadle.testing.domain import WIDE
 from treadle.testing.operands import number, of_shape
 from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
 
 F = "composed.values"
 _VARIANTS = ("plain", "long", "strided", "reversed")

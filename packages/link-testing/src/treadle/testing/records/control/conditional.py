@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import WIDE
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import NO_SPECIAL, number, of_shape
 from treadle.testing.sample import FLOATS, Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 F = "conditional"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))

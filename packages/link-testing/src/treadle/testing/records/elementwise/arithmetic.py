@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, WIDE, Domain
+from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, WIDE, Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, NUMBERS, Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "arithmetic"
 # x // y jumps where x / y is an integer: x from (0.1, 0.9) y.

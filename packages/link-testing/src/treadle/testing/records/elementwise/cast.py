@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import REAL, WIDE, Domain
+from treadle.testing.domain import REAL, WIDE, Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import REALS, Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.sample import REALS, Function, Sample
 
 F = "cast"
 # Floats within the range of every integer dtype; NumPy does not define the conversion of others.

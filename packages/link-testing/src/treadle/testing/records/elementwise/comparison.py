@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import SMALL
+from treadle.testing.domain import SMALL, Array
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "comparison"
 

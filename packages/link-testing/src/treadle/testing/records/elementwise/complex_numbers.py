@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import NONZERO, POSITIVE, REAL, SMALL, UNIT, Domain
+from treadle.testing.domain import NONZERO, POSITIVE, REAL, SMALL, UNIT, Array, Domain
 from treadle.testing.operands import of_shape, positions
 from treadle.testing.records.elementwise.function_samples import elementwise
-from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Checked, Function, Operand, Traits
+from treadle.testing.sample import Checked, Function, Operand, Sample, Traits
 
 F = "complex"
 _PLANE = Domain(-2.0, 2.0, special=False)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import special
 
 from treadle import tensor as tt
-from treadle.testing.domain import NEGATIVE, NONZERO, POSITIVE, REAL, SMALL, WIDE, Domain
+from treadle.testing.domain import NEGATIVE, NONZERO, POSITIVE, REAL, SMALL, WIDE, Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise, in_float64
 from treadle.testing.sample import FLOATS, INTEGERS, NUMBERS, SIGNED, Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "exponential"
 _EXPONENT = Domain(0.0, 3.0, special=False)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, SMALL, WIDE, Domain
+from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, SMALL, WIDE, Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import COMPOSED, FLOATS, NUMBERS, Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "floating"
 _FEW = ("int64", *FLOATS)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
-from treadle.testing.domain import REAL, Domain
-from treadle.testing.sample import KINDS, LONG, PLAIN, REALS, Operand, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.domain import REAL, Array, Domain
+from treadle.testing.sample import KINDS, LONG, PLAIN, REALS, Function, Operand, Sample
 
 # One operand broadcasts against the next if lengths are 1 at run time.
 _BROADCAST = ((3, 1), (1, 4), (1, 1), (3, 4))

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import AWAY_FROM_HALVES, AWAY_FROM_INTEGERS
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import AWAY_FROM_HALVES, AWAY_FROM_INTEGERS, Array
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import NUMBERS, Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 F = "rounding"
 

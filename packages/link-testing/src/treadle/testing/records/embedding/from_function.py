@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.graph import Apply, FunctionGraph, SymbolicShape, Type, Variable
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import Array
 from treadle.testing.operands import NO_SPECIAL, of_shape
 from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.graph import Apply, FunctionGraph, SymbolicShape, Type, Variable
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 F = "from_function"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))

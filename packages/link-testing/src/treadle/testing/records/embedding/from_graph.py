@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import Array
 from treadle.testing.operands import NO_SPECIAL, in_dtype_of, of_shape
 from treadle.testing.sample import FLOATS, Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
 
 F = "from_graph"
 _X = of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97))

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import WIDE
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import SAME_SHAPE, number, of_shape, positions
-from treadle.testing.sample import MAJOR, REALS, Operand, Sample, costly
+from treadle.testing.sample import MAJOR, REALS, Operand, Sample, Traits, costly
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Unpack
+# An index expression, for variables and for arrays.
+Take = Callable[..., Any]
 
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Traits
-
-    # An index expression, for variables and for arrays.
-    Take = Callable[..., Any]
 
 F = "indexing"
 _X = of_shape((5, 4), domain=WIDE)

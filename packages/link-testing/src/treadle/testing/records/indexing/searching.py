@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import WIDE
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import SAME_SHAPE, of_shape, positions
-from treadle.testing.sample import COMPOSED, MAJOR, NUMBERS, REALS, Operand, Sample, costly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Traits
+from treadle.testing.sample import COMPOSED, MAJOR, NUMBERS, REALS, Function, Operand, Sample, Traits, costly
 
 F = "searching"
 # Masks are boolean and bins count int64, whatever the dtype of the group.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import UNIT, Array
 from treadle.testing.matrix_domains import (
     DOMINANT,
     FEW_OF_MATRICES,
@@ -18,13 +18,7 @@ from treadle.testing.matrix_domains import (
     POSITIVE_DEFINITE,
 )
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Operand, Traits
+from treadle.testing.sample import DISCRETE, FLOATS, Function, Operand, Sample, Traits, costly
 
 F = "cholesky"
 LEFT_OUT = dict.fromkeys((tt.Cholesky, tt.CholeskySolve), DISCRETE) | {

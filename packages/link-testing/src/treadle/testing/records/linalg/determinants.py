@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import UNIT, Array
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample, costly
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Traits
+from treadle.testing.sample import DISCRETE, FLOATS, Function, Sample, Traits, costly
 
 F = "determinants"
 COMPLEX = ("complex64", "complex128")

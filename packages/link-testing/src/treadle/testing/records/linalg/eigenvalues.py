@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import Unpack
 
 import numpy as np
 import scipy.linalg
 
 from treadle import tensor as tt
-from treadle.testing.domain import SMALL
+from treadle.testing.domain import SMALL, Array
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Sample
+from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Function, Operand, Sample, Traits
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
-    from typing import Unpack
+Options = Mapping[str, object] | None
 
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Operand, Traits
-
-    Options = Mapping[str, object] | None
 
 F = "eigenvalues"
 COMPLEX = ("complex64", "complex128")

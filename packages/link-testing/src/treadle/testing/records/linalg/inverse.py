@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import UNIT, Array
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import DISCRETE, FLOATS, Sample
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Operand, Traits
+from treadle.testing.sample import DISCRETE, FLOATS, Operand, Sample, Traits
 
 F = "inverse"
 COMPLEX = ("complex64", "complex128")

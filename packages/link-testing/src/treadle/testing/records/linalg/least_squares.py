@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, costly
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.sample import Function, Traits
+from treadle.testing.sample import FLOATS, INTEGERS, Function, Operand, Sample, Traits, costly
 
 F = "least_squares"
 COMPLEX = ("complex64", "complex128")

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from scipy import linalg as scipy_linalg
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import UNIT, Array
 from treadle.testing.operands import of_shape, positions
-from treadle.testing.sample import DISCRETE, FLOATS, NUMBERS, Sample, costly
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Operand, Traits
+from treadle.testing.sample import DISCRETE, FLOATS, NUMBERS, Function, Operand, Sample, Traits, costly
 
 F = "lu"
 COMPLEX = ("complex64", "complex128")

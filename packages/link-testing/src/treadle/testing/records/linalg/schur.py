@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import Unpack
 
 import scipy.linalg
 
 from treadle import tensor as tt
-from treadle.testing.domain import SMALL
+from treadle.testing.domain import SMALL, Array
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Sample
+from treadle.testing.sample import FLOATS, INTEGERS, Function, Operand, Sample, Traits
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
-    from typing import Unpack
+Options = Mapping[str, object] | None
 
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Operand, Traits
-
-    Options = Mapping[str, object] | None
 
 F = "schur"
 LEFT_OUT = dict.fromkeys((tt.QZ, tt.RealToComplexSchur, tt.Schur), ("bool", *INTEGERS))

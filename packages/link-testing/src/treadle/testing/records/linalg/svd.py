@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, costly
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.sample import Traits
+from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample, Traits, costly
 
 F = "svd"
 COMPLEX = ("complex64", "complex128")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import Domain
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import Array, Domain
 from treadle.testing.operands import number, of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, SIGNED, Sample
 
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
+Carry = tuple[TensorVariable, ...]
 
-    Carry = tuple[TensorVariable, ...]
 
 F = "loops"
 # Small, so that integers do not overflow and products stay in range.

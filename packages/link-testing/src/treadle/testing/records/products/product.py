@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL, WIDE
 from treadle.testing.operands import NO_SPECIAL, SAME_SHAPE, of_shape
-from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Operand, Sample
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.sample import Function, Traits
+from treadle.testing.sample import COMPOSED, FLOATS, INTEGERS, Function, Operand, Sample, Traits
 
 F = "product"
 # BLAS has two real dtypes.

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import DISTINCT, SMALL, UNIT, WIDE, Domain
+from treadle.testing.domain import DISTINCT, SMALL, UNIT, WIDE, Array, Domain
 from treadle.testing.operands import NO_SPECIAL, SAME_SHAPE, of_shape
-from treadle.testing.sample import COMPOSED, DISCRETE, FLOATS, KINDS, MAJOR, REALS, VARIANTS, Sample, costly
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.sample import COMPOSED, DISCRETE, FLOATS, KINDS, MAJOR, REALS, VARIANTS, Function, Sample, costly
 
 F = "accumulation"
 # It takes only dtypes that have derivatives.

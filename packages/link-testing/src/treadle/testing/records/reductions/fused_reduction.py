@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import Domain
+from treadle.tensor import TensorVariable
+from treadle.testing.domain import Array, Domain
 from treadle.testing.operands import NO_SPECIAL, of_shape
-from treadle.testing.sample import MAJOR, REALS, Sample
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorVariable
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Axis
+from treadle.testing.sample import MAJOR, REALS, Axis, Sample
 
 F = "fused_reduction"
 _SMALL = Domain(-3.0, 3.0, special=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -11,10 +10,7 @@ from scipy import special
 from treadle import tensor as tt
 from treadle.testing.domain import REAL, Domain
 from treadle.testing.operands import in_dtype_of, of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Operand, Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.sample import Function
+from treadle.testing.sample import FLOATS, INTEGERS, Function, Operand, Sample
 
 F = "normalization"
 # It takes floats, and is minus infinity for no elements.

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import DISTINCT, REAL, WIDE, Domain
+from treadle.testing.domain import DISTINCT, REAL, WIDE, Array, Domain
 from treadle.testing.operands import NO_SPECIAL, SAME_SHAPE, of_shape
-from treadle.testing.sample import COMPOSED, FLOATS, MAJOR, NUMBERS, REALS, VARIANTS, Operand, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Axis, Function, Traits
+from treadle.testing.sample import (
+    COMPOSED,
+    FLOATS,
+    MAJOR,
+    NUMBERS,
+    REALS,
+    VARIANTS,
+    Axis,
+    Function,
+    Operand,
+    Sample,
+    Traits,
+)
 
 F = "reduction"
 _NEAR_ONE = Domain(0.7, 1.3)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import WIDE
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import NO_SPECIAL, number, of_shape
-from treadle.testing.sample import NUMBERS, Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.sample import NUMBERS, Function, Sample
 
 F = "broadcasting"
 # SumTo takes numbers, not booleans.

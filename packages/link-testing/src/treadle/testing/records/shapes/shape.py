@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import WIDE
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import number, of_shape
-from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function
+from treadle.testing.sample import Function, Sample
 
 F = "shape"
 _MATRIX = (of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=WIDE),)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle import tensor as tt
-from treadle.testing.domain import WIDE
+from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import SAME_SHAPE, number, of_shape
 from treadle.testing.sample import Sample
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "shape_specification"
 _CUBE = of_shape((2, 3, 4), domain=WIDE)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import DISTINCT, REAL
+from treadle.testing.domain import DISTINCT, REAL, Array
 from treadle.testing.operands import SAME_SHAPE, of_shape, positions
 from treadle.testing.sample import COMPOSED, MAJOR, Sample, costly
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "sorting"
 _VALUES = (of_shape((3, 4), broadcast=(1, 4), empty=(0, 4), long=(11, 97), domain=DISTINCT),)

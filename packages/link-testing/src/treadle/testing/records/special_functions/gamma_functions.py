@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import special
 
 from treadle import tensor as tt
-from treadle.testing.domain import POSITIVE, Domain
+from treadle.testing.domain import POSITIVE, Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, Sample, costly
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "gamma_functions"
 _PLAIN = Domain(0.3, 4.0, special=False)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from treadle import tensor as tt
-from treadle.testing.domain import Domain
+from treadle.testing.domain import Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, Sample, costly
 from treadle.testing.slopes import DIFFERENCES, integral, scalar_op, slope
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "incomplete_gamma"
 _SHAPE = Domain(0.3, 6.0)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from treadle import tensor as tt
-from treadle.testing.domain import REAL, UNIT, Domain
+from treadle.testing.domain import REAL, UNIT, Array, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise, in_float64
 from treadle.testing.sample import FLOATS, MAJOR, Sample
 from treadle.testing.slopes import integral, scalar_op
-
-if TYPE_CHECKING:
-    from treadle.testing.domain import Array
 
 F = "stable_quotients"
 _ORDINARY = Domain(special=False)

@@ -6,18 +6,14 @@ import os
 import shutil
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import torch
 
 from treadle.config import new_lock, span
+from treadle.graph import Value
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
 from treadle.link.torch.programs.folder import inductor_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.graph import Value
 
 # Lengths 0 and 1, and equal ones, are compiled separately: a program of many inputs has many such cases.
 RECOMPILATIONS = 200

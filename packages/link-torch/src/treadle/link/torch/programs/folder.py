@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from treadle.cache import default_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 NAME = "inductor"

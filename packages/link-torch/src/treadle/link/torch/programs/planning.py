@@ -13,17 +13,12 @@ has plain numbers for all shapes, takes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from treadle.graph import Constant, Unsupported
+from treadle.graph import Apply, Constant, FunctionGraph, Unsupported, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.tensor import ARange, Shape, ShapeI, TensorType, stage, static_positions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from treadle.graph import Apply, FunctionGraph, Variable
 
 
 @dataclass(slots=True)

@@ -6,16 +6,14 @@ are stored in int64: uint16 and uint32 as their values, uint64 by its bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Convert = Callable[[torch.Tensor], torch.Tensor]
 
-    Convert = Callable[[torch.Tensor], torch.Tensor]
 
 STORAGE_DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
     {

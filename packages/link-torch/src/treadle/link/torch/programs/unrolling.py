@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from treadle.graph import Constant
-from treadle.tensor import CheckAndRaise, Scan, ge, stack, tensors
-
-if TYPE_CHECKING:
-    from treadle.graph import Apply, FunctionGraph, Variable
-    from treadle.tensor import TensorVariable
+from treadle.graph import Apply, Constant, FunctionGraph, Variable
+from treadle.tensor import CheckAndRaise, Scan, TensorVariable, ge, stack, tensors
 
 
 def unrolled(fgraph: FunctionGraph, most: int) -> FunctionGraph:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
 
 from treadle.testing import Distribution
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# Means and covariances.
+Moments = tuple[np.ndarray, np.ndarray]
 
-    # Means and covariances.
-    Moments = tuple[np.ndarray, np.ndarray]
 
 _WEIGHTS = np.array([0.1, 0.0, 0.25, 0.45, 0.2])
 

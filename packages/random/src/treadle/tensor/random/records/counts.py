@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
 
 from treadle.testing import Distribution
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _PSI = "psi < 0, psi > 1 or psi is NaN"
 _CUTS = np.array([-1.0, 0.5, 2.0])

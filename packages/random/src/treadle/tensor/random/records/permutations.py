@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 import treadle.tensor as tt
 from treadle.testing import Distribution
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ELEMENTS = np.array([1.0, 2.0, 5.0, -3.0])
 _WEIGHTS = np.array([0.1, 0.0, 0.25, 0.45, 0.2])

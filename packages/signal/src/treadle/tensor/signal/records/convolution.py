@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import SMALL
+from treadle.testing.domain import SMALL, Array
 from treadle.testing.operands import SAME_SHAPE, of_shape
-from treadle.testing.sample import COMPOSED, FLOATS, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Unpack
-
-    from treadle.testing.domain import Array
-    from treadle.testing.sample import Function, Traits
+from treadle.testing.sample import COMPOSED, FLOATS, Function, Sample, Traits
 
 F = "convolution"
 LEFT_OUT = {tt.ConvND: ("bool", "int8", "int16", "uint8", "uint16", "uint32", "uint64")}

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import SMALL
 from treadle.testing.operands import of_shape
-from treadle.testing.sample import FLOATS, INTEGERS, Sample
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from treadle.testing.sample import Function, Traits
+from treadle.testing.sample import FLOATS, INTEGERS, Function, Sample, Traits
 
 F = "fourier"
 COMPLEX = ("complex64", "complex128")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.graph import IfElse
 from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
-from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import TensorNode, tensors
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

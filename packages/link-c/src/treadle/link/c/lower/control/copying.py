@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.graph import DeepCopyOp, ViewOp
+from treadle.graph import DeepCopyOp, Op, ViewOp
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
-
-if TYPE_CHECKING:
-    from treadle.graph import Op
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

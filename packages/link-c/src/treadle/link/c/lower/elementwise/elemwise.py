@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from treadle.link.c.conventions.dtypes import CTYPES, converted, ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.expression import Expression, Operation, expression
 from treadle.link.c.text.kernel import Kernel
-from treadle.tensor import Elemwise
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode, TensorVariable
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Elemwise, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

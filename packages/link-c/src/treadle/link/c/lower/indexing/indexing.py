@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.unit import Unit
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -15,16 +16,13 @@ from treadle.tensor import (
     Span,
     Subtensor,
     Symbolic,
+    TensorNode,
+    TensorVariable,
     gather_plan,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Split = tuple[list[TensorVariable], list[TensorVariable]]
 
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode, TensorVariable
-
-    Split = tuple[list[TensorVariable], list[TensorVariable]]
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

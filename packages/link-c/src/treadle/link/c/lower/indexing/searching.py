@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
 @TABLE.register(CheckMask)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import cast
 
 from treadle.link.c.conventions.dtypes import CTYPES, converted, loaded, stored
 from treadle.link.c.lower.elementwise.elemwise import cast_to
 from treadle.link.c.table import TABLE
-from treadle.tensor import ARange, Join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import ARange, Join, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.c.text.small_matrices import JACOBI, diagonalised
-from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh, TensorNode
 
 # The other triangle is 0. LAPACK's results are undefined for numbers that are not finite, so these are refused.
 _OF_FINITE = """\

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.substitution import EXCHANGE, ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Solve
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Solve, TensorNode
 
 
 @TABLE.register(Solve)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.substitution import EXCHANGE, ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import LUFactor, LUSolve, PivotToPermutations
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import LUFactor, LUSolve, PivotToPermutations, TensorNode
 
 # The matrix is passed by columns, since its transpose has other factors. A pivot of 0 is not a failure.
 _FACTOR = MatrixBody(

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Sylvester
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Sylvester, TensorNode
 
 
 @TABLE.register(Sylvester)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Expm, MatrixSign
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Expm, MatrixSign, TensorNode
 
 # For complex numbers |re| + |im| replaces the absolute value, which makes norms larger by a factor of 1.4 at most.
 _BEFORE = """\

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import QZ, RealToComplexSchur, Schur
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import QZ, RealToComplexSchur, Schur, TensorNode
 
 # The condition for an eigenvalue x + iy to come first.
 _FIRST = {"lhp": "x < 0", "rhp": "x >= 0", "iuc": "hypot(x, y) <= 1", "ouc": "hypot(x, y) > 1"}

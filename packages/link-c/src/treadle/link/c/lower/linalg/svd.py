@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import SVD
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import SVD, TensorNode
 
 # LAPACK does not write the vectors of an empty matrix: any orthogonal ones will do.
 _OF_NOTHING = """\

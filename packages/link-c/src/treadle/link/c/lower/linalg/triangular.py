@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.substitution import ROUTINES, substituted
 from treadle.link.c.table import TABLE
 from treadle.link.c.text import small_matrices
 from treadle.link.c.text.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import SolveTriangular
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import SolveTriangular, TensorNode
 
 
 @TABLE.register(SolveTriangular)

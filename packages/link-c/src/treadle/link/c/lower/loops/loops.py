@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from treadle.graph import FunctionGraph
 from treadle.link.c.checking import body_of
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalar_loops import ScalarLoop, is_of_numbers
 from treadle.link.c.text.unit import Unit
-from treadle.tensor import Scan, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import FunctionGraph
-    from treadle.tensor import TensorNode, TensorVariable
+from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.lower.elementwise.elemwise import cast_to
 from treadle.link.c.runtime.product import BLAS_LETTERS
 from treadle.link.c.table import TABLE
-from treadle.tensor import Gemm, MatMul
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Gemm, MatMul, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.lower.elementwise.elemwise import free_table, overwritten, single_numbers
 from treadle.link.c.lower.reductions.reduction import axes_mask, reducer_name
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.kernel import Kernel
-from treadle.tensor import FusedReduction
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import FusedReduction, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

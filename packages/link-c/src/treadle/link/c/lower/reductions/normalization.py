@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.lower.reductions.reduction import axes_mask
 from treadle.link.c.table import TABLE
-from treadle.tensor import LogSoftmax, LogSumExp, Softmax
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import LogSoftmax, LogSumExp, Softmax, TensorNode
 
 
 @TABLE.register(Softmax)

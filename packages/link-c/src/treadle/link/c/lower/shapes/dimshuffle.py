@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.table import TABLE
-from treadle.tensor import DimShuffle
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import DimShuffle, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

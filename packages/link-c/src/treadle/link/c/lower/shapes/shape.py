@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
-from treadle.tensor import Reshape, Shape, ShapeI
-
-if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import TensorNode
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import Reshape, Shape, ShapeI, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

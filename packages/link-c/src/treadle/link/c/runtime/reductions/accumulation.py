@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-from treadle.link.c.conventions.dtypes import CTYPES, converted, loaded, stored
-
-if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.dtypes import CTYPES, CType, converted, loaded, stored
 
 # How two values are combined: a, of all elements before, and y.
 ACCUMULATIONS = {

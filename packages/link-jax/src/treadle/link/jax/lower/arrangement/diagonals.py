@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax.numpy as jnp
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import ExtractDiag
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import ExtractDiag, TensorNode
 
 
 @JAX.register(ExtractDiag)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import RepeatedPositions
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Array, Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Array, Lowered
+from treadle.tensor import RepeatedPositions, TensorNode
 
 
 @JAX.register(RepeatedPositions)

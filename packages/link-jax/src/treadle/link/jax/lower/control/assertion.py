@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax.numpy as jnp
 
-from treadle.link.jax.table import JAX, Checked
-from treadle.tensor import CheckAndRaise
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Array, Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Array, Checked, Lowered
+from treadle.tensor import CheckAndRaise, TensorNode
 
 
 @JAX.register(CheckAndRaise)

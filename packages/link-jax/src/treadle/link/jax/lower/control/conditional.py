@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from treadle.graph import IfElse, Unsupported
 from treadle.link.jax.casting import convert
-from treadle.link.jax.table import JAX
-from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import TensorNode, tensors
 
 
 @JAX.register(IfElse)

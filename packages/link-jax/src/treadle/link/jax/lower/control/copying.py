@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.graph import DeepCopyOp, ViewOp
-from treadle.link.jax.table import JAX
-
-if TYPE_CHECKING:
-    from treadle.graph import Apply, Op
-    from treadle.link.jax.table import Lowered
+from treadle.graph import Apply, DeepCopyOp, Op, ViewOp
+from treadle.link.jax.table import JAX, Lowered
 
 
 @JAX.register(DeepCopyOp)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 
+from treadle.graph import Apply
 from treadle.link.jax.casting import convert
 from treadle.link.jax.scalars import scalar_function, takes
-from treadle.link.jax.table import JAX, Checked
+from treadle.link.jax.table import JAX, Checked, Function
 from treadle.tensor import Composite, Elemwise
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import jax
-
-    from treadle.graph import Apply
-    from treadle.link.jax.table import Function
-
-    Arrays = tuple[jax.Array, ...]
+Arrays = tuple[jax.Array, ...]
 
 
 @JAX.register(Elemwise)

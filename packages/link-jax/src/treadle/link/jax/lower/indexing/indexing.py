@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.link.jax.lower.elementwise.scalar.elementary import add
-from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
+from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
+    At,
     IncSubtensor,
     IndexingError,
     Positions,
     Span,
     Subtensor,
     Symbolic,
+    TensorNode,
     symbolic_count,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import jax
-
-    from treadle.link.jax.table import Array
-    from treadle.tensor import At, TensorNode
-
-    # An input of an index: positions are JAX arrays, bounds are known.
-    Given: TypeAlias = jax.Array | np.ndarray | Assumed
-    Bound: TypeAlias = int | Given | None
-    Index: TypeAlias = tuple[slice | jax.Array, ...]
+# An input of an index: positions are JAX arrays, bounds are known.
+Given: TypeAlias = jax.Array | np.ndarray | Assumed
+Bound: TypeAlias = int | Given | None
+Index: TypeAlias = tuple[slice | jax.Array, ...]
 
 
 @dataclass(slots=True)

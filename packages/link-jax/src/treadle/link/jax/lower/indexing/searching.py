@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from treadle.graph import Unsupported
-from treadle.link.jax.table import JAX, Checked
-from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Checked, Lowered
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
 @JAX.register(CheckMask)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.link.jax.casting import convert
-from treadle.link.jax.table import JAX
-from treadle.tensor import ARange, Join, range_length
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Array, Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Array, Lowered
+from treadle.tensor import ARange, Join, TensorNode, range_length
 
 
 @JAX.register(Join)

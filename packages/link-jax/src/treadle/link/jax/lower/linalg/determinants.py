@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 
 from treadle.link.jax.lu_factors import sign_and_size
-from treadle.link.jax.table import JAX
-from treadle.tensor import Det, SLogDet
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import Det, SLogDet, TensorNode
 
 
 @JAX.register(Det)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from treadle.link.jax.lu_factors import is_singular, lu_solved
 from treadle.link.jax.matrices import broadcast_batches, not_finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import Solve
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Checked, Lowered, Results
+from treadle.tensor import Solve, TensorNode
 
 
 @JAX.register(Solve)

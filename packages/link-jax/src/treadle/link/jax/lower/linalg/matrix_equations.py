@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg
 import numpy as np
 
-from treadle.link.jax.table import JAX, Checked
-from treadle.tensor import Sylvester
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Checked, Lowered
+from treadle.tensor import Sylvester, TensorNode
 
 # Up to how many unknowns one linear system for all of them is the quickest.
 _FEW = 144

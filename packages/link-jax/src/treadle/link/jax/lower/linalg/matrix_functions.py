@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from treadle.link.jax.table import JAX, Checked
-from treadle.tensor import Expm, MatrixSign
+from treadle.link.jax.table import JAX, Checked, Lowered
+from treadle.tensor import Expm, MatrixSign, TensorNode
 
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
-
-    State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
 # Coefficients of the Pade approximant of degree 13, by Higham (2005), divided by the first.

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
 from treadle.link.jax.casting import convert
 from treadle.link.jax.matrices import finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import QR, HouseholderProduct
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Checked, Lowered, Results
+from treadle.tensor import QR, HouseholderProduct, TensorNode
 
 
 @JAX.register(QR)

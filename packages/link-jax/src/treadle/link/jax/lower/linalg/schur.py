@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import jax
 import jax.numpy as jnp
 
 from treadle.graph import Unsupported
 from treadle.link.jax.matrices import broadcast_batches, finite, not_finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import QZ, RealToComplexSchur, Schur
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Checked, Lowered, Results
+from treadle.tensor import QZ, RealToComplexSchur, Schur, TensorNode
 
 _REMEDY = "compile the function with mode C, NUMBA or VM"
 

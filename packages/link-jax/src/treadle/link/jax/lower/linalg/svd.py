@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
 from treadle.link.jax.matrices import finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import SVD
-
-if TYPE_CHECKING:
-    from treadle.link.jax.table import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Checked, Lowered, Results
+from treadle.tensor import SVD, TensorNode
 
 
 @JAX.register(SVD)

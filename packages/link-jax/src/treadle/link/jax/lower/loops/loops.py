@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from treadle.graph import Constant, Unsupported, graph_inputs
+from treadle.graph import Constant, FunctionGraph, Unsupported, Variable, graph_inputs
 from treadle.link.jax.errors import CarryShapeError
 from treadle.link.jax.staging import stage_graph
-from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
-from treadle.link.jax.tracing import Trace
-from treadle.tensor import DimShuffle, Elemwise, Scan, ShapeI, Span, Subtensor, TensorType
+from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
+from treadle.link.jax.tracing import StagedGraph, Trace
+from treadle.tensor import DimShuffle, Elemwise, LoopInputs, Scan, ShapeI, Span, Subtensor, TensorNode, TensorType
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+Arrays: TypeAlias = tuple[jax.Array, ...]
+# An input of a loop: what decides shapes is known.
+Given: TypeAlias = jax.Array | np.ndarray | Assumed
+# Whether values were invalid, whether what was assumed did not hold, and the carries.
+State: TypeAlias = tuple[jax.Array, jax.Array, Arrays]
 
-    from treadle.graph import FunctionGraph, Variable
-    from treadle.link.jax.table import Array
-    from treadle.link.jax.tracing import StagedGraph
-    from treadle.tensor import LoopInputs, TensorNode
-
-    Arrays: TypeAlias = tuple[jax.Array, ...]
-    # An input of a loop: what decides shapes is known.
-    Given: TypeAlias = jax.Array | np.ndarray | Assumed
-    # Whether values were invalid, whether what was assumed did not hold, and the carries.
-    State: TypeAlias = tuple[jax.Array, jax.Array, Arrays]
 
 # Of loops over scalars, XLA makes several steps at a time faster (measured: 1.6 to 4 times): those that read and write
 # up to 1,024 bytes in all of its kernels it compiles as one. Loops over

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.link.jax.casting import convert
-from treadle.link.jax.table import JAX
-from treadle.tensor import MatMul
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import MatMul, TensorNode
 
 # What products of these are added in: float16 as NumPy does, and bool is true where any product is.
 _WIDER = {"float16": "float32", "bool": "int32"}

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
+from treadle.graph import Apply
 from treadle.link.jax.casting import convert, widened
 from treadle.link.jax.table import JAX
 from treadle.tensor import Accumulation, LinearRecurrence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import jax
-
-    from treadle.graph import Apply
 
 _FUNCTIONS: dict[str, Callable[..., jax.Array]] = {
     "sum": lax.cumsum,

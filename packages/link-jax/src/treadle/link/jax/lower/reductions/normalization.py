@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
+from treadle.graph import Apply
 from treadle.link.jax.table import JAX
 from treadle.tensor import Peak
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jax import Array
-
-    from treadle.graph import Apply
 
 
 @JAX.register(Peak)

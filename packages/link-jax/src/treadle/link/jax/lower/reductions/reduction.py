@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 
+from treadle.graph import Apply
 from treadle.link.jax.casting import convert, widened
-from treadle.link.jax.table import JAX
-from treadle.tensor import ArgReduction, Reduction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import jax
-
-    from treadle.graph import Apply
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import ArgReduction, Reduction, TensorNode
 
 
 def total(x: jax.Array, axes: tuple[int, ...], keepdims: bool = False) -> jax.Array:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from treadle.link.jax.lower.reductions.reduction import total
-from treadle.link.jax.table import JAX
-from treadle.tensor import Alloc, ShapeError, SumTo
-
-if TYPE_CHECKING:
-    import jax
-    import numpy as np
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import Alloc, ShapeError, SumTo, TensorNode
 
 
 @JAX.register(Alloc)

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 from jax import lax
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import DimShuffle, ShapeError
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import DimShuffle, ShapeError, TensorNode
 
 
 @JAX.register(DimShuffle)

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import jax
 import numpy as np
 from jax import lax
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import Reshape, Shape, ShapeError, ShapeI
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import Reshape, Shape, ShapeError, ShapeI, TensorNode
 
 
 @JAX.register(Shape)

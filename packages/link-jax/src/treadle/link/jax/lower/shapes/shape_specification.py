@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import jax
+import numpy as np
 
-from treadle.link.jax.table import JAX
-from treadle.tensor import ShapeError, SpecifyShape
-
-if TYPE_CHECKING:
-    import jax
-    import numpy as np
-
-    from treadle.link.jax.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import ShapeError, SpecifyShape, TensorNode
 
 
 @JAX.register(SpecifyShape)

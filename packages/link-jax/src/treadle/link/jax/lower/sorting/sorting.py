@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import jax.numpy as jnp
+from jax import Array
 
+from treadle.graph import Apply
 from treadle.link.jax.casting import convert
 from treadle.link.jax.table import JAX
 from treadle.tensor import ArgSort, Sort
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jax import Array
-
-    from treadle.graph import Apply
 
 
 @JAX.register(Sort)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from treadle.link.numba.table import TABLE
-from treadle.tensor import ExtractDiag
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import ExtractDiag, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

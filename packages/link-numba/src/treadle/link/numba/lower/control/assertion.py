@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.numba.status import ASSERTION
 from treadle.link.numba.table import TABLE
-from treadle.tensor import CheckAndRaise
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import CheckAndRaise, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.graph import DeepCopyOp, ViewOp
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ScalarValue
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from treadle.graph import Constant
+from treadle.graph import Apply, Constant, Variable
 from treadle.link.numba.dtypes import STORAGES, converted, is_name
 from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
-from treadle.tensor import Composite, Elemwise
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Apply, Variable
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode, TensorVariable
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import Composite, Elemwise, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.lower.reductions.reduction import combined
 from treadle.link.numba.lower.shapes.broadcasting import padded
 from treadle.link.numba.status import INDEX, SHAPE, VALUE
@@ -13,24 +14,22 @@ from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, nest
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal
+from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
     At,
+    Entry,
+    Gather,
     IncSubtensor,
     Positions,
     Span,
     Subtensor,
     Symbolic,
+    TensorNode,
+    TensorVariable,
     gather_plan,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import Entry, Gather, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.lower.indexing.indexing import index_array
 from treadle.link.numba.status import INDEX, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, nest, offset
-from treadle.link.numba.text.unit import make_kernel
-from treadle.link.numba.text.values import ScalarValue, product
-from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.text.unit import Unit
-    from treadle.link.numba.text.values import ArrayValue
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.unit import Unit, make_kernel
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, product
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
 @TABLE.register(CheckMask)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.numba.dtypes import STORAGES, converted
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue
-from treadle.tensor import ARange, Join
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import ARange, Join, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

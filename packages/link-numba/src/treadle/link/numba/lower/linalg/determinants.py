@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.numba.lower.linalg.linear_systems import elimination
 from treadle.link.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import indented
-from treadle.tensor import Det, SLogDet
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import Det, SLogDet, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -8,23 +8,18 @@ step, and each step writes its row in place. All steps use the same buffers.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.interrupts import FIRST_LOOK
 from treadle.link.numba.status import INTERRUPT, MEMORY, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.parts import called
 from treadle.link.numba.text.unit import indented
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
-from treadle.tensor import Scan, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode, TensorVariable
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.numba.dtypes import STORAGES, Storage
 from treadle.link.numba.routines.blas import GEMM, GEMV
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import nest
 from treadle.link.numba.text.unit import Unit, make_kernel
-from treadle.tensor import MatMul
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.values import ArrayValue
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode, TensorVariable
+from treadle.link.numba.text.values import ArrayValue
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import MatMul, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

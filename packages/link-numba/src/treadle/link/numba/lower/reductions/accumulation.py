@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.lower.reductions.reduction import combined
@@ -11,14 +11,9 @@ from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, offset
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.tensor import Accumulation, LinearRecurrence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.text.values import ArrayValue
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.values import ArrayValue
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import Accumulation, LinearRecurrence, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

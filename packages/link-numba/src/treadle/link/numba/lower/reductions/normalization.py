@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from treadle.link.numba.dtypes import STORAGES, Storage
 from treadle.link.numba.lower.reductions.reduction import bind_result
@@ -11,13 +11,8 @@ from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import nest
 from treadle.link.numba.text.unit import Unit, make_kernel
 from treadle.link.numba.text.values import ArrayValue
-from treadle.tensor import LogSoftmax, LogSumExp, Softmax
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import LogSoftmax, LogSumExp, Softmax, TensorNode
 
 
 def _kernel(stem: str, kept: int, reduced: int, source: Storage, target: Storage) -> Unit:

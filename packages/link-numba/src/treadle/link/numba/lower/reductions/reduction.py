@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,13 +13,8 @@ from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, merging, nest, offset
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal, product
-from treadle.tensor import ArgReduction, Reduction
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode, TensorVariable
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import ArgReduction, Reduction, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from treadle.link.numba.lower.reductions.reduction import accumulate, bind_result, cleared
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal
-from treadle.tensor import Alloc, SumTo
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import Alloc, SumTo, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

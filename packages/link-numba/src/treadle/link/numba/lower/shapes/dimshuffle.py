@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ScalarValue
-from treadle.tensor import DimShuffle
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import DimShuffle, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

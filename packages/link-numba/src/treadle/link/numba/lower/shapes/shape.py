@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal, product
-from treadle.tensor import Reshape, Shape, ShapeI
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import Reshape, Shape, ShapeI, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

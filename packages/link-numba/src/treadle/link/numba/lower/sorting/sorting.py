@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.numba.dtypes import STORAGES, Storage
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, offset
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.tensor import ArgSort, Sort
-
-if TYPE_CHECKING:
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import ArgSort, Sort, TensorNode
 
 # Runs of this many elements are sorted by insertion before they are merged.
 _RUN = 16

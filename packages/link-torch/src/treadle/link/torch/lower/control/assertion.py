@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import CheckAndRaise
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Flag, Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
+from treadle.tensor import CheckAndRaise, TensorNode
 
 
 @TORCH.register(CheckAndRaise)

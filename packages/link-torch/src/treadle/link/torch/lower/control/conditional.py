@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import torch
 
 from treadle.graph import IfElse
-from treadle.link.torch.table import TORCH
-
-if TYPE_CHECKING:
-    import torch
-
-    from treadle.link.torch.table import Lowered, Results
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered, Results
+from treadle.tensor import TensorNode
 
 
 @TORCH.register(IfElse)

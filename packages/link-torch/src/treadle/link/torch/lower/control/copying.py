@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.graph import DeepCopyOp, ViewOp
-from treadle.link.torch.table import TORCH
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import TensorNode
 
 
 @TORCH.register(DeepCopyOp)

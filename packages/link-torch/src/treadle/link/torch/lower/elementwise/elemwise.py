@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
+from treadle.graph import Apply
 from treadle.link.torch.programs.storage import converter, from_host, to_output_dtype, working
-from treadle.link.torch.scalars import kernel_of, takes
-from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import CASTS, Composite, Elemwise, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.graph import Apply
-    from treadle.link.torch.scalars import Kernel, TensorFunction
-    from treadle.link.torch.table import Flag, Results
-    from treadle.tensor import ScalarOp
+from treadle.link.torch.scalars import Kernel, TensorFunction, kernel_of, takes
+from treadle.link.torch.table import TORCH, Checked, Flag, Results
+from treadle.tensor import CASTS, Composite, Elemwise, ScalarOp, tensors
 
 
 @TORCH.register(Elemwise)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
 from treadle.link.torch.programs.storage import wrapped
-from treadle.link.torch.table import TORCH, Checked
+from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -18,16 +18,11 @@ from treadle.tensor import (
     Span,
     Subtensor,
     Symbolic,
+    TensorNode,
     gather_plan,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from treadle.link.torch.table import Flag, Lowered
-    from treadle.tensor import TensorNode
-
-    Entry = At | Span | Positions
+Entry = At | Span | Positions
 
 
 def _limited(bound: int, n: int, low: int, high: int) -> int:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from treadle.link.torch.programs.storage import SIGN_BIT
-from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Flag, Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
+from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
 @TORCH.register(CheckMask)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from treadle.link.torch.device import device
 from treadle.link.torch.programs.storage import converter
-from treadle.link.torch.table import TORCH
-from treadle.tensor import ARange, Join
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import ARange, Join, TensorNode
 
 
 @TORCH.register(Join)

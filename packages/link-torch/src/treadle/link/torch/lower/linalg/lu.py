@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from treadle.link.torch.matrices import not_finite, settled
-from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import LUFactor, LUSolve, PivotToPermutations
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Flag, Lowered, Results
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
+from treadle.tensor import LUFactor, LUSolve, PivotToPermutations, TensorNode
 
 
 @TORCH.register(LUFactor)

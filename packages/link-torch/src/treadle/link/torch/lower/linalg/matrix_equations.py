@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import Sylvester
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Checked, Lowered
+from treadle.tensor import Sylvester, TensorNode
 
 
 @TORCH.register(Sylvester)

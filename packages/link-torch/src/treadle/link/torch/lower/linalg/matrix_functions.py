@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
-from treadle.link.torch.table import TORCH, Checked
-from treadle.tensor import Expm, MatrixSign
+from treadle.link.torch.table import TORCH, Checked, Lowered
+from treadle.tensor import Expm, MatrixSign, TensorNode
 
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
-
-    State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 @TORCH.register(Expm)

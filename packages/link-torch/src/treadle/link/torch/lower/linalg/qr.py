@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from treadle.graph import Unsupported
 from treadle.link.torch.matrices import finite, settled
-from treadle.link.torch.table import TORCH
-from treadle.tensor import QR, HouseholderProduct
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import QR, HouseholderProduct, TensorNode
 
 
 @TORCH.register(QR)

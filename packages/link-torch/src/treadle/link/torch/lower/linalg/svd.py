@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from treadle.link.torch.matrices import finite, settled
-from treadle.link.torch.table import TORCH
-from treadle.tensor import SVD
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import SVD, TensorNode
 
 
 @TORCH.register(SVD)

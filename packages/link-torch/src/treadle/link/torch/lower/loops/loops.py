@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from treadle.link.torch.loops import Loop
-from treadle.link.torch.table import TORCH
-from treadle.tensor import Scan
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import Scan, TensorNode
 
 
 @TORCH.register(Scan)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 
+from treadle.graph import Apply
 from treadle.link.torch.programs.storage import SIGN_BIT, converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
 from treadle.tensor import Accumulation, LinearRecurrence, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.graph import Apply
 
 # Of truth values a sum is "or", a product "and".
 _OF_TRUTH = {"sum": "max", "prod": "min"}

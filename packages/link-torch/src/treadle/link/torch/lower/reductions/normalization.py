@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 
+from treadle.graph import Apply
 from treadle.link.torch.table import TORCH
 from treadle.tensor import Peak
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.graph import Apply
 
 
 @TORCH.register(Peak)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.graph import Unsupported
+from treadle.graph import Apply, Unsupported
 from treadle.link.torch.programs.storage import SIGN_BIT, converter, kind, to_output_dtype, working
-from treadle.link.torch.table import TORCH
-from treadle.tensor import ArgReduction, Reduction, tensors
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import ArgReduction, Reduction, TensorNode, tensors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from treadle.graph import Apply
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
-
-    Reducer = Callable[..., torch.Tensor]
+Reducer = Callable[..., torch.Tensor]
 
 
 def total(x: torch.Tensor, axes: Sequence[int], dtype: str) -> torch.Tensor:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import torch
 
 from treadle.link.torch.lower.reductions.reduction import total
 from treadle.link.torch.programs.storage import to_output_dtype
-from treadle.link.torch.table import TORCH
-from treadle.tensor import Alloc, SumTo
-
-if TYPE_CHECKING:
-    import torch
-
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import Alloc, SumTo, TensorNode
 
 
 @TORCH.register(Alloc)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch.table import TORCH
-from treadle.tensor import Reshape, Shape, ShapeI
-
-if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
-    from treadle.tensor import TensorNode
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.tensor import Reshape, Shape, ShapeI, TensorNode
 
 
 def length_tensor(n: int, device: torch.device) -> torch.Tensor:

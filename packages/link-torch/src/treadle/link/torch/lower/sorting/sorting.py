@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 
+from treadle.graph import Apply
 from treadle.link.torch.programs.storage import SIGN_BIT, kind
 from treadle.link.torch.table import TORCH
 from treadle.tensor import ArgSort, Sort, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.graph import Apply
 
 
 @TORCH.register(Sort)

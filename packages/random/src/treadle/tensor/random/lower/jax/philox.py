@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-if TYPE_CHECKING:
-    import jax
+# The four numbers of 32 bits of a block, or of a counter.
+Block = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
-    # The four numbers of 32 bits of a block, or of a counter.
-    Block = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 INCREMENTS = (np.uint32(0x9E3779B9), np.uint32(0xBB67AE85))

@@ -5,15 +5,13 @@ PyTorch has no arithmetic of unsigned integers: numbers of 32 bits stand in int6
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# The four numbers of 32 bits of a block, or of a counter.
+Block = Sequence[torch.Tensor]
 
-    # The four numbers of 32 bits of a block, or of a counter.
-    Block = Sequence[torch.Tensor]
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 INCREMENTS = (0x9E3779B9, 0xBB67AE85)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
 from jax.scipy import special
 
 from treadle.link.jax.scalars import SCALARS
-
-if TYPE_CHECKING:
-    import jax
 
 for _name in ("i0e", "i1e"):
     SCALARS.register(_name, {"f": getattr(special, _name)})

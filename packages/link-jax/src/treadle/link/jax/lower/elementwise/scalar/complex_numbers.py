@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from treadle.link.jax.scalars import SCALARS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import jax
 
 _NAN = complex(math.nan, math.nan)
 

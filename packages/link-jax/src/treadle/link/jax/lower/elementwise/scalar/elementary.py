@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -14,12 +15,7 @@ from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import Checked
 from treadle.tensor import ALL_KINDS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import jax
-
-    Comparison = Callable[..., jax.Array]
+Comparison = Callable[..., jax.Array]
 
 
 def _kind(x: jax.Array) -> str:

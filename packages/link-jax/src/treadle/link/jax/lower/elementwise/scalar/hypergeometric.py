@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy import special
 
 from treadle.link.jax.scalars import SCALARS
 
-if TYPE_CHECKING:
-    import jax
+Sums = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+# How many terms, the last ones, the sums, and which of these go on.
+State = tuple[jax.Array, Any, Any, Sums, jax.Array]
+Continued = tuple[jax.Array, jax.Array, Any]
 
-    Sums = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
-    # How many terms, the last ones, the sums, and which of these go on.
-    State = tuple[jax.Array, Any, Any, Sums, jax.Array]
-    Continued = tuple[jax.Array, jax.Array, Any]
 
 MOST_TERMS = 100_000
 START, FAR = 0.9, 0.99

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 from jax.nn import sigmoid
 from jax.scipy import special
@@ -12,9 +12,6 @@ from jax.scipy import special
 from treadle.link.jax.lower.elementwise.scalar.incomplete_gamma import LEAST, bisected, repeated
 from treadle.link.jax.scalars import SCALARS
 from treadle.tensor import beta_tail_integral
-
-if TYPE_CHECKING:
-    import jax
 
 # The logit of the largest number below 1.
 MOST = 37.0

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy import special
 
 from treadle.link.jax.scalars import SCALARS
 from treadle.tensor import NEWTON_STEPS, gamma_tail_integral
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import jax
 
 # A range of logarithms that holds those of all float64 numbers is halved so often.
 STEPS = 64

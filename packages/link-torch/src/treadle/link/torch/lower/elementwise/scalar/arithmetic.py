@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 
 from treadle.link.torch.programs.storage import SIGN_BIT
-from treadle.link.torch.scalars import SCALARS, ByDtypes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.torch.scalars import TensorFunction
+from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
 
 for _name, _function in (
     ("add", torch.add),

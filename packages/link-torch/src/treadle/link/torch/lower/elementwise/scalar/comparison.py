@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 
 from treadle.link.torch.lower.elementwise.scalar.arithmetic import unsigned_less
 from treadle.link.torch.programs.storage import kind
-from treadle.link.torch.scalars import SCALARS, ByDtypes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.torch.scalars import TensorFunction
+from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
 
 
 def _signed_below_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

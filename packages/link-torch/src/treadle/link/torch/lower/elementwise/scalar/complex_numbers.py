@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch.scalars import SCALARS
-
-if TYPE_CHECKING:
-    from treadle.link.torch.scalars import TensorFunction
+from treadle.link.torch.scalars import SCALARS, TensorFunction
 
 # A part is a view, and a conjugate is only marked as one: results are tensors of their own.
 SCALARS.register("real", {"c": lambda z: z.real.clone()})

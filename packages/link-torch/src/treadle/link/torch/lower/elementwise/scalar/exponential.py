@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 
-from treadle.link.torch.scalars import SCALARS, ByDtypes
+from treadle.link.torch.scalars import SCALARS, ByDtypes, Kernel, TensorFunction
 from treadle.link.torch.table import Checked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.torch.scalars import Kernel, TensorFunction
 
 SCALARS.register("pow", {"f": torch.pow})
 for _name in ("exp", "log", "log10", "sqrt"):

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 
-from treadle.link.torch.scalars import SCALARS, ByDtypes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.torch.scalars import TensorFunction
+from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
 
 
 @SCALARS.function("frexp_exponent", kinds="f")

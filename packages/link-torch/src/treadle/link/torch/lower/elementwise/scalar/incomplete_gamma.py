@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 
 from treadle.link.torch.scalars import SCALARS
 from treadle.tensor import gamma_tail_integral
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # A range of logarithms that holds those of all float64 numbers is halved so often.
 STEPS = 64

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import torch
 
 from treadle.link.torch.lower.elementwise.scalar.arithmetic import unsigned_mod
-from treadle.link.torch.scalars import SCALARS
-
-if TYPE_CHECKING:
-    from treadle.link.torch.scalars import TensorFunction
+from treadle.link.torch.scalars import SCALARS, TensorFunction
 
 _remainder = cast("TensorFunction", unsigned_mod.make(("uint64", "uint64")))
 SCALARS.register("gcd", {"i": lambda a, b: torch.abs(torch.gcd(a, b))})
