@@ -170,6 +170,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linalg.ops.schur import *  # noqa: F403
     from treadle.tensor.linalg.ops.svd import *  # noqa: F403
     from treadle.tensor.linalg.ops.triangular import *  # noqa: F403
+    from treadle.tensor.linking.array_functions import *  # noqa: F403
     from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.portable_linker import *  # noqa: F403
     from treadle.tensor.loops.loops import *  # noqa: F403

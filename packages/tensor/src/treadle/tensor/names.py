@@ -67,6 +67,7 @@ LAZY = {
     "linalg.ops.schur": "QZ RealToComplexSchur Schur",
     "linalg.ops.svd": "PolarFactor SVD",
     "linalg.ops.triangular": "SolveTriangular",
+    "linking.array_functions": "ArrayFunctions",
     "linking.generator_states": "expand_generators",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",

@@ -1,23 +1,5 @@
-"""Functions for scalar ops: those of NumPy together, special functions by the families of `treadle.tensor`."""
+"""Functions for scalar ops, by subject."""
 
-from treadle.link.jax.lower.elementwise.scalar import (
-    bessel_functions,
-    complex_numbers,
-    elementary,
-    error_functions,
-    gamma_functions,
-    hypergeometric,
-    incomplete_beta,
-    incomplete_gamma,
-)
+from treadle.link.jax.lower.elementwise.scalar import complex_numbers, elementary, hypergeometric, special_functions
 
-__all__ = [
-    "bessel_functions",
-    "complex_numbers",
-    "elementary",
-    "error_functions",
-    "gamma_functions",
-    "hypergeometric",
-    "incomplete_beta",
-    "incomplete_gamma",
-]
+__all__ = ["complex_numbers", "elementary", "hypergeometric", "special_functions"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import jax
@@ -10,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from treadle.link.jax.lower.elementwise.scalar.complex_numbers import COMPLEX_ORDER, complex_power
+from treadle.link.jax.lower.elementwise.scalar.array_functions import FUNCTIONS
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import Checked
-from treadle.tensor import ALL_KINDS
+from treadle.tensor import ALL_KINDS, CASTS
 
 Comparison = Callable[..., jax.Array]
 
@@ -24,24 +23,10 @@ def _kind(x: jax.Array) -> str:
 
 # Copies, choices and casts: the conversion to the output dtype is done by `scalar_function`.
 
-
-@SCALARS.function(
-    "identity", "cast_bool", "cast_int8", "cast_int16", "cast_int32", "cast_int64", "cast_uint8", "cast_uint16",
-    "cast_uint32", "cast_uint64", "cast_float16", "cast_float32", "cast_float64", "cast_complex64", "cast_complex128",
-)  # fmt: skip
-def _identity(x: jax.Array) -> jax.Array:
-    return x
-
-
-@SCALARS.function("second")
-def _second(x: jax.Array, y: jax.Array) -> jax.Array:
-    del x
-    return y
-
-
-@SCALARS.function("switch")
-def _switch(condition: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.where(condition, x, y)
+for _name in ("identity", *(cast.name for cast in CASTS.values())):
+    SCALARS.register(_name, {ALL_KINDS: lambda x: x})
+SCALARS.register("second", {ALL_KINDS: lambda _, y: y})
+SCALARS.register("switch", {ALL_KINDS: jnp.where})
 
 
 # Arithmetic
@@ -59,9 +44,7 @@ def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.bitwise_and(x, y) if _kind(x) == "b" else lax.mul(x, y)
 
 
-@SCALARS.function("true_div")
-def _true_divide(x: jax.Array, y: jax.Array) -> jax.Array:
-    return lax.div(x, y)
+SCALARS.register("true_div", {ALL_KINDS: lax.div})
 
 
 def _safe_divisor(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -76,58 +59,39 @@ def _safe_divisor(x: jax.Array, y: jax.Array) -> jax.Array:
 def _floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
     """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself."""
     if _kind(x) == "f":
-        return _float_floor_divide(x, y)
+        return FUNCTIONS.float_divmod(x, y)[0]  # type: ignore[no-any-return]  # of any library
     safe = _safe_divisor(x, y)
-    quotient, rest = lax.div(x, safe), lax.rem(x, safe)
-    down = (rest != 0) & ((rest < 0) != (safe < 0))
+    quotient, remainder = lax.div(x, safe), lax.rem(x, safe)
+    down = (remainder != 0) & ((remainder < 0) != (safe < 0))
     return jnp.where(y == 0, jnp.zeros_like(x), jnp.where(down, quotient - jnp.ones_like(x), quotient))
-
-
-def _float_floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Divide the exact difference of x and its remainder, then snap to the nearest integer (as Python's float //)."""
-    rest = lax.rem(x, y)
-    quotient = (x - rest) / y
-    quotient = jnp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
-    low = jnp.floor(quotient)
-    snapped = jnp.where(quotient - low > 0.5, low + 1, low)
-    zero = jnp.copysign(jnp.zeros_like(x), x / y)
-    return jnp.where(y == 0, x / y, jnp.where(quotient == 0, zero, snapped))
 
 
 @SCALARS.function("mod")
 def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
     """Return the remainder with the sign of the divisor; for integers x % 0 is 0."""
     if _kind(x) == "f":
-        rest = lax.rem(x, y)
-        moved = jnp.where((y < 0) != (rest < 0), rest + y, rest)
-        return jnp.where(y == 0, rest, jnp.where(rest == 0, jnp.copysign(jnp.zeros_like(x), y), moved))
+        return FUNCTIONS.float_divmod(x, y)[1]  # type: ignore[no-any-return]  # of any library
     safe = _safe_divisor(x, y)
-    rest = lax.rem(x, safe)
-    moved = jnp.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
+    remainder = lax.rem(x, safe)
+    moved = jnp.where((remainder != 0) & ((remainder < 0) != (safe < 0)), remainder + safe, remainder)
     return jnp.where(y == 0, jnp.zeros_like(x), moved)
 
 
-@SCALARS.function("reciprocal")
-def _reciprocal(x: jax.Array) -> jax.Array:
-    if _kind(x) == "c":
-        return jnp.where(x == 0, jnp.full_like(x, complex(math.nan, math.nan)), 1 / x)
-    return 1 / x
+SCALARS.register("reciprocal", {"biuf": lambda x: 1 / x})
 
 
-@SCALARS.function("pow")
+@SCALARS.function("pow", kinds="biuf")
 def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
     """Raise to a power; integers by squaring, wrapping, and a negative exponent of an integer is an error."""
     if _kind(x) == "f":
         return jnp.power(x, y)
-    if _kind(x) == "c":
-        return complex_power(x, y)
     zero, one = jnp.zeros_like(y), jnp.ones_like(y)
     negative = y < 0
 
     def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
-        base, left, done = state
-        done = jnp.where(lax.bitwise_and(left, one) != 0, done * base, done)
-        return base * base, lax.shift_right_logical(left, one), done
+        base, exponent, power = state
+        power = jnp.where(lax.bitwise_and(exponent, one) != 0, power * base, power)
+        return base * base, lax.shift_right_logical(exponent, one), power
 
     start = (x, jnp.where(negative, zero, y), jnp.ones_like(x))
     _, _, result = lax.while_loop(lambda state: jnp.any(state[1] != 0), step, start)
@@ -137,11 +101,8 @@ def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
 # Comparisons: NumPy compares int64 with uint64 exactly, without converting one to the other.
 
 
-def _comparison(name: str, function: Comparison, mirror: Comparison, when_negative: bool) -> None:
-
+def _comparison(name: str, function: Comparison, mirror: Comparison, when_negative: bool, kinds: str = "biuf") -> None:
     def compare(x: jax.Array, y: jax.Array) -> jax.Array:
-        if _kind(x) == "c" and name in COMPLEX_ORDER:
-            return COMPLEX_ORDER[name](x, y)
         if x.dtype == y.dtype:
             return function(x, y)
         if _kind(x) == "i":
@@ -149,11 +110,11 @@ def _comparison(name: str, function: Comparison, mirror: Comparison, when_negati
             return jnp.where(x < 0, when_negative, function(x.astype(y.dtype), y))
         return jnp.where(y < 0, mirror(-1, 0), mirror(y.astype(x.dtype), x))
 
-    SCALARS.register(name, {ALL_KINDS: compare})
+    SCALARS.register(name, {kinds: compare})
 
 
-_comparison("eq", jnp.equal, jnp.equal, False)
-_comparison("neq", jnp.not_equal, jnp.not_equal, True)
+_comparison("eq", jnp.equal, jnp.equal, False, ALL_KINDS)
+_comparison("neq", jnp.not_equal, jnp.not_equal, True, ALL_KINDS)
 _comparison("lt", jnp.less, jnp.greater, True)
 _comparison("le", jnp.less_equal, jnp.greater_equal, True)
 _comparison("gt", jnp.greater, jnp.less, False)
@@ -163,9 +124,7 @@ _comparison("ge", jnp.greater_equal, jnp.less_equal, False)
 # Shifts by the width or more, or by a negative number, move everything out.
 
 
-@SCALARS.function("left_shift")
-def _left_shift(x: jax.Array, y: jax.Array) -> jax.Array:
-    return lax.shift_left(x, y)
+SCALARS.register("left_shift", {ALL_KINDS: lax.shift_left})
 
 
 @SCALARS.function("right_shift")
@@ -176,17 +135,10 @@ def _right_shift(x: jax.Array, y: jax.Array) -> jax.Array:
 # Rounding leaves integers alone.
 
 
-def _rounding(name: str, function: Callable[[jax.Array], jax.Array]) -> None:
-    def rounded(x: jax.Array) -> jax.Array:
-        return function(x) if _kind(x) in "fc" else x
-
-    SCALARS.register(name, {ALL_KINDS: rounded})
-
-
-_rounding("ceil", jnp.ceil)
-_rounding("floor", jnp.floor)
-_rounding("trunc", jnp.trunc)
-_rounding("round_half_to_even", jnp.rint)
+for _name, _function in (
+    ("ceil", jnp.ceil), ("floor", jnp.floor), ("trunc", jnp.trunc), ("round_half_to_even", jnp.rint),
+):  # fmt: skip
+    SCALARS.register(_name, {"fc": _function, "biu": lambda x: x})
 
 
 # Parts of complex numbers, and complex numbers from their parts.

@@ -1,37 +1,12 @@
-"""Functions for scalar ops, by the families of `treadle.tensor`."""
+"""Functions for scalar ops, by subject."""
 
 from treadle.link.torch.lower.elementwise.scalar import (
     arithmetic,
-    bessel_functions,
-    cast,
     comparison,
     complex_numbers,
-    error_functions,
-    exponential,
-    floating,
-    gamma_functions,
-    incomplete_beta,
-    incomplete_gamma,
-    integers,
+    elementary,
     logic,
-    rounding,
-    trigonometric,
+    special_functions,
 )
 
-__all__ = [
-    "arithmetic",
-    "bessel_functions",
-    "cast",
-    "comparison",
-    "complex_numbers",
-    "error_functions",
-    "exponential",
-    "floating",
-    "gamma_functions",
-    "incomplete_beta",
-    "incomplete_gamma",
-    "integers",
-    "logic",
-    "rounding",
-    "trigonometric",
-]
+__all__ = ["arithmetic", "comparison", "complex_numbers", "elementary", "logic", "special_functions"]

@@ -6,27 +6,22 @@ from collections.abc import Sequence
 
 import torch
 
+from treadle.link.torch.lower.elementwise.scalar.array_functions import FUNCTIONS
 from treadle.link.torch.programs.storage import SIGN_BIT
-from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
+from treadle.link.torch.scalars import SCALARS, ByDtypes, Kernel, TensorFunction
+from treadle.link.torch.table import Checked
 
-for _name, _function in (
-    ("add", torch.add),
-    ("sub", torch.sub),
-    ("mul", torch.mul),
-    ("neg", torch.neg),
-):
-    SCALARS.register(_name, {"iuf": _function})
-SCALARS.register("mul", {"c": torch.mul})
-SCALARS.register("add", {"b": torch.logical_or})
-SCALARS.register("mul", {"b": torch.logical_and})
+SCALARS.register("add", {"iuf": torch.add, "b": torch.logical_or})
+SCALARS.register("sub", {"iuf": torch.sub})
+SCALARS.register("mul", {"iufc": torch.mul, "b": torch.logical_and})
+SCALARS.register("neg", {"iuf": torch.neg})
 SCALARS.register("true_div", {"fc": torch.true_divide})
-SCALARS.register("abs", {"ifc": torch.abs})
-SCALARS.register("abs", {"bu": torch.clone})
-SCALARS.register("maximum", {"if": torch.maximum})
-SCALARS.register("minimum", {"if": torch.minimum})
-SCALARS.register("maximum", {"b": torch.logical_or})
-SCALARS.register("minimum", {"b": torch.logical_and})
-SCALARS.register("sign", {"i": torch.sign})
+SCALARS.register("abs", {"ifc": torch.abs, "bu": torch.clone})
+SCALARS.register("maximum", {"if": torch.maximum, "b": torch.logical_or})
+SCALARS.register("minimum", {"if": torch.minimum, "b": torch.logical_and})
+# The sign of NaN is NaN, for which torch.sign gives 0.
+SCALARS.register("sign", {"i": torch.sign, "f": lambda x: torch.where(torch.isnan(x), x, torch.sign(x))})
+SCALARS.register("sign", {"u": lambda x: (x != 0).to(torch.int64)})
 
 
 def unsigned_less(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -34,54 +29,10 @@ def unsigned_less(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.bitwise_xor(a, SIGN_BIT) < torch.bitwise_xor(b, SIGN_BIT)
 
 
-@SCALARS.function("maximum", kinds="u")
-def maximum_of_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The larger of two uint64."""
-    return torch.where(unsigned_less(a, b), b, a)
-
-
-@SCALARS.function("minimum", kinds="u")
-def minimum_of_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The smaller of two uint64."""
-    return torch.where(unsigned_less(b, a), b, a)
-
-
-@SCALARS.function("sign", kinds="u")
-def sign_of_unsigned(x: torch.Tensor) -> torch.Tensor:
-    """1 for any uint64 but 0."""
-    return (x != 0).to(torch.int64)
-
-
-@SCALARS.function("sign", kinds="f")
-def sign(x: torch.Tensor) -> torch.Tensor:
-    """The sign; NaN for NaN, where torch.sign gives 0."""
-    return torch.where(torch.isnan(x), x, torch.sign(x))
-
-
-def _float_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return quotient and remainder as Python's divmod defines them for floats (NumPy's algorithm, exact fmod)."""
-    rest = torch.fmod(a, b)
-    whole = (a - rest) / b
-    crosses = (rest != 0) & ((b < 0) != (rest < 0))
-    whole = torch.where(crosses, whole - 1, whole)
-    down = torch.floor(whole)
-    down = torch.where(whole - down > 0.5, down + 1, down)
-    quotient = torch.where(whole == 0, torch.copysign(torch.zeros_like(a / b), a / b), down)
-    remainder = torch.where(rest == 0, torch.copysign(torch.zeros_like(b), b), torch.where(crosses, rest + b, rest))
-    by_zero = b == 0
-    return torch.where(by_zero, a / b, quotient), torch.where(by_zero, rest, remainder)
-
-
-@SCALARS.function("floor_div", kinds="f")
-def float_floor_div(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The floor of the quotient, without the rounding error of the quotient."""
-    return _float_divmod(a, b)[0]
-
-
-@SCALARS.function("mod", kinds="f")
-def float_mod(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The remainder with the divisor's sign."""
-    return _float_divmod(a, b)[1]
+SCALARS.register("maximum", {"u": lambda a, b: torch.where(unsigned_less(a, b), b, a)})
+SCALARS.register("minimum", {"u": lambda a, b: torch.where(unsigned_less(b, a), b, a)})
+SCALARS.register("floor_div", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[0]})
+SCALARS.register("mod", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[1]})
 
 
 def _integer_division(loops: Sequence[str], divide: TensorFunction, negate: bool) -> TensorFunction:
@@ -106,20 +57,6 @@ def _integer_division(loops: Sequence[str], divide: TensorFunction, negate: bool
     return signed
 
 
-@SCALARS.function("floor_div", kinds="i")
-@ByDtypes
-def integer_floor_div(loops: Sequence[str]) -> TensorFunction:
-    """The floor of the quotient of integers."""
-    return _integer_division(loops, lambda a, b: torch.div(a, b, rounding_mode="floor"), negate=True)
-
-
-@SCALARS.function("mod", kinds="i")
-@ByDtypes
-def integer_mod(loops: Sequence[str]) -> TensorFunction:
-    """The remainder with the divisor's sign."""
-    return _integer_division(loops, torch.remainder, negate=False)
-
-
 def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Return the quotient of uint64 bits, b not 0 (Warren, Hacker's Delight, 9-3).
 
@@ -134,15 +71,53 @@ def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.where(large, torch.logical_not(unsigned_less(a, b)).to(torch.int64), near)
 
 
-@SCALARS.function("floor_div", kinds="u")
-@ByDtypes
-def unsigned_floor_div(loops: Sequence[str]) -> TensorFunction:
-    """The quotient of uint64."""
-    return _integer_division(loops, _unsigned_quotient, negate=False)
+def _unsigned_remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a - _unsigned_quotient(a, b) * b
 
 
-@SCALARS.function("mod", kinds="u")
+def _register_division(name: str, of_signed: TensorFunction, of_unsigned: TensorFunction, negate: bool) -> None:
+    SCALARS.register(name, {"i": ByDtypes(lambda loops: _integer_division(loops, of_signed, negate))})
+    SCALARS.register(name, {"u": ByDtypes(lambda loops: _integer_division(loops, of_unsigned, negate))})
+
+
+_register_division("floor_div", lambda a, b: torch.div(a, b, rounding_mode="floor"), _unsigned_quotient, True)
+_register_division("mod", torch.remainder, _unsigned_remainder, False)
+
+
+_remainder = _integer_division(("uint64", "uint64"), _unsigned_remainder, negate=False)
+SCALARS.register("gcd", {"i": lambda a, b: torch.abs(torch.gcd(a, b))})
+
+
+@SCALARS.function("gcd", kinds="u")
+def unsigned_gcd(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Divide three times: the second remainder, and what it leaves, are numbers without the highest bit."""
+    first = _remainder(a, b)
+    second = _remainder(b, first)
+    third = _remainder(first, second)
+    divisor = torch.where(second == 0, first, torch.gcd(second, third))
+    return torch.where(b == 0, a, torch.where(first == 0, b, divisor))
+
+
+SCALARS.register("pow", {"f": torch.pow})
+
+
+@SCALARS.function("pow", kinds="u")
+def unsigned_power(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A power of uint64, modulo 2^64: the exponent's halves apart, since torch.pow takes it for a signed number."""
+    low = torch.bitwise_and(b, 2**32 - 1)
+    high = torch.bitwise_and(torch.bitwise_right_shift(b, 32), 2**32 - 1)
+    return torch.pow(a, low) * torch.pow(torch.pow(a, torch.full_like(a, 2**32)), high)
+
+
+@SCALARS.function("pow", kinds="i")
 @ByDtypes
-def unsigned_mod(loops: Sequence[str]) -> TensorFunction:
-    """The remainder of uint64."""
-    return _integer_division(loops, lambda a, b: a - _unsigned_quotient(a, b) * b, negate=False)
+def integer_power(loops: Sequence[str]) -> Kernel:
+    """A power of integers; a negative exponent is an error, as in NumPy."""
+    if loops[-1].startswith("u"):
+        plain: TensorFunction = torch.pow
+        return plain
+
+    def power(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return (b < 0).any(), torch.pow(a, torch.clamp(b, min=0))
+
+    return Checked(power)

@@ -41,51 +41,33 @@ def _equal(loops: Sequence[str]) -> TensorFunction:
     return equal
 
 
-@SCALARS.function("eq", kinds="biufc")
-@ByDtypes
-def eq(loops: Sequence[str]) -> TensorFunction:
-    """Equality."""
-    return _equal(loops)
-
-
-@SCALARS.function("neq", kinds="biufc")
-@ByDtypes
-def neq(loops: Sequence[str]) -> TensorFunction:
-    """The opposite of equality, which holds for NaN."""
+def _unequal(loops: Sequence[str]) -> TensorFunction:
+    """Return the opposite of equality, which holds for NaN."""
     equal = _equal(loops)
     return lambda a, b: torch.logical_not(equal(a, b))
 
 
-@SCALARS.function("lt", kinds="biuf")
-@ByDtypes
-def lt(loops: Sequence[str]) -> TensorFunction:
-    """Less."""
-    return _less(loops)
-
-
-@SCALARS.function("gt", kinds="biuf")
-@ByDtypes
-def gt(loops: Sequence[str]) -> TensorFunction:
-    """Greater: less with the operands exchanged."""
+def _greater(loops: Sequence[str]) -> TensorFunction:
     less = _less(loops[::-1])
     return lambda a, b: less(b, a)
 
 
-@SCALARS.function("le", kinds="biuf")
-@ByDtypes
-def le(loops: Sequence[str]) -> TensorFunction:
-    """Less or equal: for floats not the opposite of greater, because of NaN."""
+def _less_or_equal(loops: Sequence[str]) -> TensorFunction:
+    """Return a <= b: for floats not the opposite of greater, because of NaN."""
     if kind(loops[-1]) == "f":
         return lambda a, b: a <= b
-    less = _less(loops[::-1])
-    return lambda a, b: torch.logical_not(less(b, a))
+    greater = _greater(loops)
+    return lambda a, b: torch.logical_not(greater(a, b))
 
 
-@SCALARS.function("ge", kinds="biuf")
-@ByDtypes
-def ge(loops: Sequence[str]) -> TensorFunction:
-    """Greater or equal."""
-    if kind(loops[-1]) == "f":
-        return lambda a, b: a >= b
-    less = _less(loops)
-    return lambda a, b: torch.logical_not(less(a, b))
+def _greater_or_equal(loops: Sequence[str]) -> TensorFunction:
+    less_or_equal = _less_or_equal(loops[::-1])
+    return lambda a, b: less_or_equal(b, a)
+
+
+SCALARS.register("eq", {"biufc": ByDtypes(_equal)})
+SCALARS.register("neq", {"biufc": ByDtypes(_unequal)})
+SCALARS.register("lt", {"biuf": ByDtypes(_less)})
+SCALARS.register("gt", {"biuf": ByDtypes(_greater)})
+SCALARS.register("le", {"biuf": ByDtypes(_less_or_equal)})
+SCALARS.register("ge", {"biuf": ByDtypes(_greater_or_equal)})

@@ -9,13 +9,8 @@ import torch
 from treadle.link.torch.programs.storage import width
 from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
 
-for _name, _function in (
-    ("and", torch.bitwise_and),
-    ("or", torch.bitwise_or),
-    ("xor", torch.bitwise_xor),
-    ("invert", torch.bitwise_not),
-):
-    SCALARS.register(_name, {"biu": _function})
+for _name, _function in (("and", "and"), ("or", "or"), ("xor", "xor"), ("invert", "not")):
+    SCALARS.register(_name, {"biu": getattr(torch, f"bitwise_{_function}")})
 
 
 @SCALARS.function("left_shift", kinds="iu")

@@ -1,4 +1,7 @@
-"""Parts and neighbours of floating-point numbers, and roots."""
+"""Casts, choices, rounding, and elementary functions where PyTorch's own, or their compiled code, are not right.
+
+All others are found by NumPy's names, for floats; for complex numbers they are listed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,34 @@ from collections.abc import Sequence
 import torch
 
 from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
+from treadle.tensor import ALL_KINDS, CASTS
+
+# Operands are converted to the dtype of the result before.
+for _name in ("identity", *(cast.name for cast in CASTS.values())):
+    SCALARS.register(_name, {ALL_KINDS: torch.clone})
+SCALARS.register("second", {ALL_KINDS: lambda x, y: torch.broadcast_tensors(x, y)[1]})
+SCALARS.register("switch", {ALL_KINDS: torch.where})
+
+for _name in ("ceil", "floor", "trunc", "round_half_to_even"):
+    SCALARS.register(_name, {"biu": torch.clone})
+SCALARS.register("round_half_to_even", {"f": torch.round})
+
+for _name in ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    SCALARS.register(_name, {"c": getattr(torch, _name)})
+
+
+@SCALARS.function("expm1", kinds="f")
+def _expm1(x: torch.Tensor) -> torch.Tensor:
+    """Compute near 0 by the hyperbolic tangent: compiled code makes exp(x) - 1 of expm1, which loses all digits."""
+    t = torch.tanh(0.5 * x)
+    return torch.where(x == 0, x, torch.where(torch.abs(x) < 1, 2 * t / (1 - t), torch.expm1(x)))
+
+
+@SCALARS.function("arctanh", kinds="f")
+def _arctanh(x: torch.Tensor) -> torch.Tensor:
+    """Compute from log1p: compiled code of atanh loses the digits of small numbers."""
+    size = torch.abs(x)
+    return torch.copysign(0.5 * torch.log1p(2 * size / (1 - size)), x)
 
 
 @SCALARS.function("frexp_exponent", kinds="f")
@@ -15,8 +46,8 @@ def frexp_exponent(x: torch.Tensor) -> torch.Tensor:
     wide = torch.abs(x).to(torch.float64)
     tiny = wide < 2.0**-1022
     bits = torch.where(tiny, wide * 2.0**54, wide).view(torch.int64)
-    found = torch.bitwise_right_shift(bits, 52) - 1022 - torch.where(tiny, 54, 0)
-    return torch.where((wide == 0) | ~torch.isfinite(wide), 0, found)
+    exponent = torch.bitwise_right_shift(bits, 52) - 1022 - torch.where(tiny, 54, 0)
+    return torch.where((wide == 0) | ~torch.isfinite(wide), 0, exponent)
 
 
 @SCALARS.function("cbrt", kinds="f")
@@ -38,7 +69,7 @@ _LAYOUT = {"float32": (torch.int32, 23, 127), "float64": (torch.int64, 52, 1023)
 @SCALARS.function("ldexp", kinds="i")
 @ByDtypes
 def ldexp(loops: Sequence[str]) -> TensorFunction:
-    """X 2^n, by up to three powers of two that are numbers; only the last product is rounded."""
+    """Compute x 2^n by up to three powers of two that are numbers; only the last product is rounded."""
     integer, mantissa, bias = _LAYOUT["float64" if loops[0] == "float64" else "float32"]
 
     def power(n: torch.Tensor) -> torch.Tensor:

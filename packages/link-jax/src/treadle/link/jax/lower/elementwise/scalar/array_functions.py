@@ -1,0 +1,23 @@
+"""The functions that JAX and PyTorch share, on JAX's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy import special
+
+from treadle.tensor import NEWTON_STEPS, ArrayFunctions
+
+S = TypeVar("S")
+
+
+def repeated(step: Callable[[S], S], start: S, times: int = NEWTON_STEPS) -> S:
+    """Take a step a number of times; as often as integrals over tails need it if not said."""
+    end: S = lax.fori_loop(0, times, lambda _, x: step(x), start)
+    return end
+
+
+FUNCTIONS = ArrayFunctions(jnp, special, lax.complex, repeated)
