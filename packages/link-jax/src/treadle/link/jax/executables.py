@@ -92,19 +92,7 @@ def _initialise_lapack() -> None:
 
 
 class Executables:
-    """One function of arrays, compiled for each combination of shapes that it meets.
-
-    Parameters
-    ----------
-    traceable
-        Returns the function to compile; it is called when something has to be compiled.
-    arguments
-        Further arguments, which are always the same.
-    values
-        What the function was made for, in the program's own terms: part of what its forms are kept under.
-    cache
-        Returns where they are kept, or None.
-    """
+    """One function of arrays, compiled for each combination of shapes that it meets."""
 
     __slots__ = ("_arguments", "_cache", "_found", "_jitted", "_lock", "_traceable", "_values")
 
@@ -115,9 +103,13 @@ class Executables:
         values: tuple[bytes, ...],
         cache: Callable[[], ExecutableCache | None],
     ) -> None:
+        # Returns the function to compile; it is called when something has to be compiled.
         self._traceable = traceable
+        # Further arguments, which are always the same.
         self._arguments = tuple(arguments)
+        # What the function was made for, in the program's own terms: part of what its forms are kept under.
         self._values = values
+        # Returns where they are kept, or None.
         self._cache = cache
         self._found: dict[Shapes, Callable[..., Outcome]] = {}
         self._jitted: stages.Wrapped | None = None

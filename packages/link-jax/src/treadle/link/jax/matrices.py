@@ -11,14 +11,7 @@ from treadle.link.jax.table import Checked, Results
 def settled(on_error: str, failed: jax.Array, *results: jax.Array) -> Results | Checked[Results]:
     """Return results with NaN in place of those of matrices that failed (0 in integers), or flagged for an error.
 
-    Parameters
-    ----------
-    on_error
-        The op's: ``"nan"`` or ``"raise"``.
-    failed
-        For each matrix of the stack whether it has no result.
-    results
-        Stacks of the same batch.
+    `on_error` is the op's; `failed` says for each matrix of the stack whether it has no result.
     """
     if on_error == "raise":
         return Checked(results[0] if len(results) == 1 else results, failed.any())

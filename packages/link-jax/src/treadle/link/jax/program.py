@@ -46,10 +46,7 @@ class HomeProcess:
     def enter(self) -> int:
         """Return the process id; the first caller's process becomes the home.
 
-        Raises
-        ------
-        ForkedProcessError
-            In a forked child of the home process.
+        In a forked child of the home this is an error.
         """
         here = getpid()
         if self._pid is None:

@@ -38,21 +38,10 @@ def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
 
 
 def scalar_function(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> ScalarFunction:
-    """Return a scalar op as a function of JAX arrays of one shape.
+    """Return a scalar op as a function of JAX arrays of one shape, or refuse it.
 
-    Parameters
-    ----------
-    scalar_op
-        The function.
-    loops
-        Dtypes that the operands are converted to.
-    out
-        Dtype of the result. float16 is computed in float32 and rounded, as NumPy does.
-
-    Raises
-    ------
-    Unsupported
-        If there is no function for it.
+    Operands are converted to the dtypes of `loops`, the result to that of `out`. float16 is computed in float32 and
+    rounded, as NumPy does.
     """
     from treadle.link.jax.casting import convert
 

@@ -15,19 +15,9 @@ MOST_NESTED = 10
 
 
 def stage_graph(fgraph: FunctionGraph, varying: Collection[Variable] = ()) -> StagedGraph:
-    """Return how to trace a graph.
+    """Return how to trace a graph; all nodes without a lowering, or whose shapes depend on data, are refused together.
 
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    varying
-        Inputs that cannot be taken by value: in the body of a loop, those that differ from step to step.
-
-    Raises
-    ------
-    LoweringError
-        If nodes have no lowering, or shapes depend on data; all such nodes are listed.
+    `varying` are inputs that cannot be taken by value: in the body of a loop, those that differ from step to step.
     """
     order = fgraph.toposort()
     lowered = {node: _lowered_or_refused(node) for node in order}

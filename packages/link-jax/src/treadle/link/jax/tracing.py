@@ -82,12 +82,8 @@ class StagedGraph:
     def traceable(self, values: Mapping[Variable, np.ndarray], assumptions: Assumptions) -> Callable[..., Outcome]:
         """Return the function to compile, of all inputs and the `arguments`.
 
-        Parameters
-        ----------
-        values
-            Those of the inputs taken by value, which the code is compiled for.
-        assumptions
-            Where to list the nodes whose shapes they decide, as the code assumes, and how many numbers of each.
+        The code is compiled for `values`, those of the inputs taken by value. `assumptions` is filled with the
+        nodes whose shapes they decide, as the code assumes, and how many numbers of each.
         """
         fixed: dict[Variable, Array] = {c: c.data for c in self.constants if c in self.known}
         fixed.update(values)
@@ -131,24 +127,17 @@ def _bits(value: V) -> V:
 
 
 class Trace:
-    """The values of one trace.
-
-    Attributes
-    ----------
-    made
-        Values of variables; NumPy arrays for those that decide shapes.
-    actual
-        What those that decide shapes are in the call at hand, where this may be something else in another call.
-    failures
-        Flags of invalid values.
-    assumptions
-        What is taken for granted about the numbers in `actual`.
-    """
+    """The values of one trace."""
 
     def __init__(self, made: dict[Variable, Array], actual: dict[Variable, Array] | None = None) -> None:
+        # Values of variables; NumPy arrays for those that decide shapes.
         self.made = made
+        # What those that decide shapes are in the call at hand, where this may be something else in another
+        # call.
         self.actual = {} if actual is None else actual
+        # Flags of invalid values.
         self.failures: list[jax.Array] = []
+        # What is taken for granted about the numbers in `actual`.
         self.assumptions: list[Assumption] = []
 
     def present(self, var: Variable) -> Array:

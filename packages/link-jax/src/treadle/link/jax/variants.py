@@ -37,27 +37,18 @@ Values = tuple[bytes, ...]
 
 @dataclass(slots=True, eq=False)
 class Variant:
-    """A compiled form.
+    """A compiled form."""
 
-    Attributes
-    ----------
-    form
-        Takes the inputs; returns outputs, a flag of invalid values, and what it assumed and what is, in two rows.
-    made_for
-        The values that it was compiled for.
-    assumptions
-        The nodes whose shapes its assumptions are about, each with what decides them and the number of columns; empty
-        where the form came out of the compile cache.
-    assumed
-        What it assumed in the latest call that was looked at.
-    uses
-        How often its assumptions held.
-    """
-
+    # Takes the inputs; returns outputs, a flag of invalid values, and what it assumed and what is, in two rows.
     form: Callable[..., Outcome]
+    # The values that it was compiled for.
     made_for: Values
+    # The nodes whose shapes its assumptions are about, each with what decides them and the number of columns;
+    # empty where the form came out of the compile cache.
     assumptions: Assumptions
+    # What it assumed in the latest call that was looked at.
     assumed: bytes = b""
+    # How often its assumptions held.
     uses: int = 0
 
     def fits(self, key: Values, rows: np.ndarray) -> bool:
@@ -71,19 +62,14 @@ class Variants:
     A form is compiled for the values of one call. It computes in each call what it assumed about them, such as the
     length of a slice, and says so with its outputs; where its assumptions hold, the outputs are right for other
     values too. So values not met before are tried on the form that is used most, and only then compiled for.
-
-    Parameters
-    ----------
-    make
-        Returns the compiled form for values.
-    limit
-        How many to keep.
     """
 
     __slots__ = ("_fitting", "_found", "_limit", "_lock", "_make", "_usual", "_warned")
 
     def __init__(self, make: Callable[[Sequence[np.ndarray]], Variant], limit: int) -> None:
+        # Returns the compiled form for values.
         self._make = make
+        # How many to keep.
         self._limit = limit
         self._found: OrderedDict[Values, Variant] = OrderedDict()
         # Which form other values fit.

@@ -41,15 +41,7 @@ _MOST_AHEAD = 4
 
 @JAX.register(Scan)
 def scan(op: Scan, node: TensorNode) -> TakesAssumed:
-    """Lower to a loop whose number of steps is part of the compiled code only where it decides a shape.
-
-    Raises
-    ------
-    Unsupported
-        If a condition decides how long results are.
-    LoweringError
-        If the body has nodes without a lowering.
-    """
+    """Lower to a loop whose number of steps is part of the compiled code only where it decides a shape."""
     if op.has_until and op.n_stacked:
         results = ", ".join(str(out) for out in node.outputs[op.n_carries : -1])
         msg = f"its condition decides how long its results ({results}) are, and XLA has lengths known before it runs"
@@ -112,28 +104,17 @@ def _needed(out: Variable) -> set[Variable]:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop, as a function of its number of steps and its other inputs.
-
-    Parameters
-    ----------
-    op, node
-        The loop.
-    body
-        Its body.
-    backwards
-        Whether to take the rows from the last to the first. Sequences and results are reversed then: XLA drops this
-        together with the reversal that they have been, or will be, through.
-    unrolled
-        How many steps to make at a time.
-    numbers
-        Constants that are written into the compiled code, by their places among those of the body.
-    """
+    """A loop, as a function of its number of steps and its other inputs."""
 
     op: Scan
     node: TensorNode
     body: StagedGraph
+    # Whether to take the rows from the last to the first. Sequences and results are reversed then: XLA drops this
+    # together with the reversal that they have been, or will be, through.
     backwards: bool
+    # How many steps to make at a time.
     unrolled: int
+    # Constants that are written into the compiled code, by their places among those of the body.
     numbers: dict[int, np.ndarray]
 
     def __call__(self, steps: Given, *inputs: Given) -> Checked[tuple[Array, ...]]:
@@ -156,21 +137,13 @@ class Loop:
 
 @dataclass(slots=True)
 class Body:
-    """The body of a loop in one trace.
-
-    Attributes
-    ----------
-    loop
-        The loop.
-    values, actual
-        What is the same in all steps, as in `Trace`.
-    can_fail, assumes
-        Whether values can be invalid, and whether something is assumed that may not hold, as far as was traced.
-    """
+    """The body of a loop in one trace."""
 
     loop: Loop
+    # What is the same in all steps, as in `Trace`.
     values: dict[Variable, Array]
     actual: dict[Variable, Array] = field(default_factory=dict)
+    # Whether values can be invalid, and whether something is assumed that may not hold, as far as was traced.
     can_fail: bool = False
     assumes: bool = False
 
@@ -194,13 +167,7 @@ class Body:
         return (failed, differs, outputs[: op.n_carries]), outputs[op.n_carries : last], until
 
     def kept(self, before: State, after: State) -> State:
-        """Return the state after a step, whose carries have the shapes of those before.
-
-        Raises
-        ------
-        CarryShapeError
-            If one has another shape.
-        """
+        """Return the state after a step, whose carries must have the shapes of those before."""
         loop = self.loop
         names = loop.op.sorted(loop.body.inputs).carries
         for var, old, new in zip(names, before[2], after[2], strict=True):

@@ -21,20 +21,14 @@ if TYPE_CHECKING:
 
 
 class JaxLanes(DrawLanes):
-    """A batch of draws; words are uint32.
-
-    Parameters
-    ----------
-    stream
-        Where the draws come from.
-    shape
-        The batch's shape.
-    """
+    """A batch of draws; words are uint32."""
 
     xp: Any = jnp
 
     def __init__(self, stream: Stream, shape: tuple[int, ...]) -> None:
+        # Where the draws come from.
         self._stream = stream
+        # The batch's shape.
         self._shape = shape
         self._count = int(np.prod(shape, dtype=np.int64))
 

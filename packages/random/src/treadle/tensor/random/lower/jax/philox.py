@@ -18,13 +18,7 @@ _HALF = np.uint64(32)
 
 
 class Stream:
-    """The blocks of one key and stream from a position on.
-
-    Parameters
-    ----------
-    state
-        Key, stream and position, three int64.
-    """
+    """The blocks of one key and stream from a position on: the state holds the three as int64."""
 
     def __init__(self, state: jax.Array) -> None:
         key, stream, self.position = lax.bitcast_convert_type(state, np.uint64)
