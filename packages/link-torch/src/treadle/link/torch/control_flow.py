@@ -79,15 +79,7 @@ class ControlFlowProgram(Program):
         self._run = generated.run
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
-        """Compute the outputs.
-
-        Raises
-        ------
-        NodeError
-            If a node that runs fails; it names the op and the user's line.
-        ForkedProcessError
-            In a process forked from one where PyTorch had run.
-        """
+        """Compute the outputs; the error of a node that fails names the op and the user's line."""
         results = self._run(*inputs)
         return [
             self._native_form(x, v.type) if i in self._native else v.type.to_host(x)

@@ -8,13 +8,7 @@ from treadle.config import OptionValueError, config
 
 
 def device() -> torch.device:
-    """Return the device named by the option ``torch__device``.
-
-    Raises
-    ------
-    OptionValueError
-        If PyTorch does not know the name, or there is no such device here.
-    """
+    """Return the device named by the option ``torch__device``."""
     name = config.torch__device
     try:
         return torch.empty(0, device=name).device

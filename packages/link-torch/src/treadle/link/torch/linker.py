@@ -43,19 +43,14 @@ def _makes_lengths_of_data(node: Apply) -> bool:
 
 
 class TorchLinker(PortableLinker):
-    """Links graphs to PyTorch.
-
-    Parameters
-    ----------
-    compiled
-        Whether to use torch.compile; option ``torch__compile`` if None.
-    """
+    """Links graphs to PyTorch; option ``torch__compile`` says whether compiled, if `compiled` does not."""
 
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
 
     def __init__(self, compiled: bool | None = None) -> None:
         super().__init__()
+        # Whether to use torch.compile; option ``torch__compile`` if None.
         self.compiled = compiled
 
     def lacks_rule(self, node: Apply) -> bool:
@@ -75,13 +70,8 @@ class TorchLinker(PortableLinker):
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; one with choices or loops is a `ControlFlowProgram`.
 
-        Raises
-        ------
-        LoweringError
-            If there are nodes without a lowering, of an unsupported dtype, or with a shape that depends on
-            computed values; all are listed.
-        OptionValueError
-            If the device of the option ``torch__device`` cannot be used.
+        All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
+        are refused together.
         """
         fgraph = unrolled(fgraph, config.torch__unroll)
         if any(map(is_control, fgraph.apply_nodes)):
@@ -103,19 +93,9 @@ class TorchLinker(PortableLinker):
         return self._link_straight(fgraph, frozenset(range(len(fgraph.outputs))), may_compile)
 
     def link_step(self, fgraph: FunctionGraph, varying: int) -> Step | None:
-        """Return the body of a loop as one function.
+        """Return the body of a loop, of which the first `varying` inputs change from step to step, as one function.
 
-        Parameters
-        ----------
-        fgraph
-            The body.
-        varying
-            How many of its inputs, the first ones, change from step to step.
-
-        Returns
-        -------
-        The function. None if the body has choices, loops or nodes that run in Python; or lengths that depend on what
-        changes.
+        None if it has choices, loops or nodes that run in Python, or lengths that depend on what changes.
         """
         fgraph = unrolled(self.expanded(fgraph), config.torch__unroll)
         if any(is_control(node) or self.runs_in_python(node) for node in fgraph.apply_nodes):

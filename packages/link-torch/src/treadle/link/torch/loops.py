@@ -55,28 +55,17 @@ if TYPE_CHECKING:
 
 
 class _Results:
-    """The stacked results, written in the place of all rows where their number is known.
-
-    Parameters
-    ----------
-    count
-        The number of rows, None if it is not known.
-    """
+    """The stacked results, written in the place of all rows where their number is known."""
 
     def __init__(self, count: int | None) -> None:
+        # The number of rows, None if it is not known.
         self._count = count
         self._whole: list[torch.Tensor] = []
         self._parts: list[Sequence[torch.Tensor]] = []
         self._done = 0
 
     def add(self, rows: Sequence[torch.Tensor]) -> None:
-        """Add rows of each result.
-
-        Raises
-        ------
-        ValueError
-            If they have other shapes than those before.
-        """
+        """Add rows of each result, which must have the shapes of those before."""
         if not rows:
             return
         steps = rows[0].shape[0]
@@ -101,15 +90,7 @@ class _Results:
 
 
 class Loop:
-    """A loop as a function of its node's inputs: NumPy arrays or tensors in, tensors of the dtypes themselves out.
-
-    Parameters
-    ----------
-    op
-        The loop.
-    node
-        Its node.
-    """
+    """A loop as a function of its node's inputs: NumPy arrays or tensors in, tensors of the dtypes themselves out."""
 
     def __init__(self, op: Scan, node: TensorNode) -> None:
         self._op = op
@@ -135,15 +116,7 @@ class Loop:
         self._outputs = [(v.type.dtype, True) for v in self._node.outputs]
 
     def __call__(self, *values: Value) -> Value:
-        """Run the loop.
-
-        Raises
-        ------
-        NodeError
-            If a step fails, or the number of steps does not fit: it names the op and the user's line.
-        ForkedProcessError
-            In a process forked from one where PyTorch had run.
-        """
+        """Run the loop; the error of a step that fails names the op and the user's line."""
         PROCESS.check()
         with no_grad():
             try:

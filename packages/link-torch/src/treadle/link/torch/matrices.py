@@ -15,12 +15,7 @@ Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
 def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
     """Return a function with NaN in results of matrices that failed (0 in integers), or one that flags them.
 
-    Parameters
-    ----------
-    on_error
-        The op's: ``"nan"`` or ``"raise"``.
-    run
-        Returns for each matrix of the stack whether it has no result, then the results, of the same batch.
+    `on_error` is the op's. `run` returns for each matrix of the stack whether it has no result, then the results.
     """
 
     def filled(*stacks: torch.Tensor) -> Results:

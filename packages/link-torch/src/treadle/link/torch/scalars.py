@@ -44,13 +44,7 @@ def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
 
 
 def kernel_of(scalar_op: ScalarOp, loops: Sequence[str]) -> Kernel:
-    """Return the kernel of a scalar op for the dtypes to compute with.
-
-    Raises
-    ------
-    Unsupported
-        If there is none.
-    """
+    """Return the kernel of a scalar op for the dtypes to compute with, or refuse it."""
     found = SCALARS.find(scalar_op, kind(loops[-1]))
     if found is None:
         msg = f"the elementwise function {scalar_op.name} has no kernel for {', '.join(loops)}"

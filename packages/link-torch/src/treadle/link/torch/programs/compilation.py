@@ -29,13 +29,7 @@ class _Process:
         self._pid: int | None = None
 
     def check(self) -> None:
-        """Raise in a process forked from one where a program ran.
-
-        Raises
-        ------
-        ForkedProcessError
-            If this is one.
-        """
+        """Raise in a process forked from one where a program ran."""
         pid = os.getpid()
         if self._pid is None:
             self._pid = pid
@@ -83,14 +77,8 @@ class Compiled:
     with shapes not met before holds the compiler's own lock; others hold none, and a call that fails is tried again
     with the lock.
 
-    Parameters
-    ----------
-    function
-        The function.
-    tensors
-        How many of its arguments, the first ones, are tensors whose shapes may change.
-    small
-        Whether tensors are too small for several threads.
+    The first `tensors` arguments are tensors whose shapes may change; `small` says that they are too small for
+    several threads.
     """
 
     def __init__(self, function: Callable[..., Sequence[object]], tensors: int, *, small: bool = False) -> None:

@@ -23,26 +23,17 @@ from treadle.tensor import ARange, Shape, ShapeI, TensorType, stage, static_posi
 
 @dataclass(slots=True)
 class ExecutionPlan:
-    """What is computed how.
+    """What is computed how."""
 
-    Attributes
-    ----------
-    nodes
-        The nodes to run, in order; others are not needed.
-    tensors
-        Variables needed as tensors.
-    hosts
-        Variables needed as Python integers, and a node that needs each.
-    prelude
-        Variables computed before the program; those in `hosts` are passed as Python integers, others as tensors.
-    refused
-        Nodes that cannot be lowered, each with the reason.
-    """
-
+    # The nodes to run, in order; others are not needed.
     nodes: list[Apply] = field(default_factory=list)
+    # Variables needed as tensors.
     tensors: dict[Variable, None] = field(default_factory=dict)
+    # Variables needed as Python integers, and a node that needs each.
     hosts: dict[Variable, Apply] = field(default_factory=dict)
+    # Variables computed before the program; those in `hosts` are passed as Python integers, others as tensors.
     prelude: dict[Variable, None] = field(default_factory=dict)
+    # Nodes that cannot be lowered, each with the reason.
     refused: list[tuple[Apply, Unsupported]] = field(default_factory=list)
 
     def want_tensors(self, variables: Iterable[Variable]) -> None:

@@ -74,16 +74,8 @@ def owned(
 ) -> list[Value]:
     """Return results as outputs that share no memory; one that does, or is a part of a larger block, is copied.
 
-    Parameters
-    ----------
-    kinds
-        The dtype of each result, and whether it is to be a tensor.
-    results
-        Stored tensors, and other values.
-    given
-        What was computed from.
-    taken
-        Addresses of memory that is not to be shared either.
+    `kinds` has the dtype of each result, and whether it is to be a tensor. Memory of the tensors that results were
+    computed from, and at the addresses in `taken`, is not shared either.
     """
     used = {t.untyped_storage().data_ptr() for t in given if isinstance(t, torch.Tensor)}
     outputs = []
@@ -174,15 +166,7 @@ class TorchProgram(Program):
         return self._generated.run
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
-        """Compute the outputs.
-
-        Raises
-        ------
-        NodeError
-            If a node fails; it names the op and the user's line.
-        ForkedProcessError
-            In a process forked from one where PyTorch had run.
-        """
+        """Compute the outputs; the error of a node that fails names the op and the user's line."""
         PROCESS.check()
         with no_grad():
             try:

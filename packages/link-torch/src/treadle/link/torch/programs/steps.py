@@ -34,58 +34,34 @@ _BLOCK_ELEMENTS = 2**20
 
 
 class Step(NamedTuple):
-    """A body as one function.
+    """A body as one function."""
 
-    Attributes
-    ----------
-    inputs
-        The body's inputs, of which the function takes some.
-    generated
-        The function.
-    nodes
-        The number of its nodes.
-    compiles
-        Whether it is to be compiled.
-    """
-
+    # The body's inputs, of which the function takes some.
     inputs: Sequence[Variable]
+    # The function.
     generated: GeneratedFunction
+    # The number of its nodes.
     nodes: int
+    # Whether it is to be compiled.
     compiles: bool
 
 
 class Block(NamedTuple):
-    """What some steps made.
+    """What some steps made."""
 
-    Attributes
-    ----------
-    flag
-        Whether values were found invalid.
-    steps
-        The number of steps made.
-    goes_on
-        Whether no condition has ended the loop.
-    carries, stacked
-        The new carries and the stacked rows.
-    """
-
+    # Whether values were found invalid.
     flag: Flag
+    # The number of steps made.
     steps: int
+    # Whether no condition has ended the loop.
     goes_on: bool
+    # The new carries and the stacked rows.
     carries: Sequence[torch.Tensor]
     stacked: Sequence[torch.Tensor]
 
 
 class StraightSteps:
-    """The steps of a body that is one function, several at a time.
-
-    Parameters
-    ----------
-    op
-        The loop.
-    step
-        Its body.
-    """
+    """The steps of a body that is one function, several at a time."""
 
     def __init__(self, op: Scan, step: Step) -> None:
         self._op = op
@@ -203,21 +179,12 @@ class StraightSteps:
 
 
 class CalledSteps:
-    """The steps of a body that is a program of its own.
-
-    Parameters
-    ----------
-    op
-        The loop.
-    node
-        Its node.
-    program
-        Of the body; results stay tensors.
-    """
+    """The steps of a body that is a program of its own."""
 
     def __init__(self, op: Scan, node: TensorNode, program: Program) -> None:
         self._op = op
         self._node = node
+        # Of the body; results stay tensors.
         self._program = program
         self._inputs = [v.type.dtype for v in tensors(op.fgraph.inputs)]
         self._outputs = [v.type.dtype for v in tensors(op.fgraph.outputs)]

@@ -9,18 +9,10 @@ from treadle.tensor import CheckAndRaise, Scan, TensorVariable, ge, stack, tenso
 
 
 def unrolled(fgraph: FunctionGraph, most: int) -> FunctionGraph:
-    """Return a graph in which the steps of loops stand for them, where their number is constant, at least 1 and small.
+    """Return a graph in which the steps of loops stand for them, where their number is constant, from 1 to `most`.
 
-    Parameters
-    ----------
-    fgraph
-        The graph; it is left as it is, and returned if nothing is to be replaced.
-    most
-        The largest number of steps.
-
-    Notes
-    -----
-    A loop with a condition stays as it is. What a failing step raises names its line, but not its number.
+    The graph is left as it is, and returned if nothing is to be replaced. A loop with a condition stays as it is.
+    What a failing step raises names its line, but not its number.
     """
 
     def steps_of(node: Apply) -> int:

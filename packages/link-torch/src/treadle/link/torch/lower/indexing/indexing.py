@@ -81,30 +81,20 @@ def in_bounds(positions: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tens
 
 @dataclass(slots=True)
 class Part:
-    """The part of a tensor that an index picks.
+    """The part of a tensor that an index picks."""
 
-    Attributes
-    ----------
-    view
-        The tensor sliced, with the dimensions that tensors of positions index in front.
-    positions
-        The positions, all of one shape and of rank 1 at least: PyTorch reads a position of rank 0 off its tensor,
-        which compiled code cannot.
-    scalar
-        Whether the positions are of rank 0 in truth.
-    place
-        Where the dimensions of the positions stand among the others in the result.
-    reversed
-        Dimensions of the result to reverse, counted without those of the positions.
-    bad
-        Whether a position was out of bounds; None where none is to be checked.
-    """
-
+    # The tensor sliced, with the dimensions that tensors of positions index in front.
     view: torch.Tensor
+    # The positions, all of one shape and of rank 1 at least: PyTorch reads a position of rank 0 off its tensor,
+    # which compiled code cannot.
     positions: list[torch.Tensor]
+    # Whether the positions are of rank 0 in truth.
     scalar: bool
+    # Where the dimensions of the positions stand among the others in the result.
     place: int
+    # Dimensions of the result to reverse, counted without those of the positions.
     reversed: list[int]
+    # Whether a position was out of bounds; None where none is to be checked.
     bad: Flag
 
     def read(self) -> torch.Tensor:

@@ -18,20 +18,14 @@ if TYPE_CHECKING:
 
 
 class TorchLanes(DrawLanes):
-    """A batch of draws; words are int64.
-
-    Parameters
-    ----------
-    stream
-        Where the draws come from.
-    shape
-        The batch's shape.
-    """
+    """A batch of draws; words are int64."""
 
     xp: Any = torch
 
     def __init__(self, stream: Stream, shape: tuple[int, ...]) -> None:
+        # Where the draws come from.
         self._stream = stream
+        # The batch's shape.
         self._shape = shape
         self._count = math.prod(shape)
 

@@ -20,13 +20,7 @@ _MASK = 2**32 - 1
 
 
 class Stream:
-    """The blocks of one key and stream from a position on.
-
-    Parameters
-    ----------
-    state
-        Key, stream and position, three int64.
-    """
+    """The blocks of one key and stream from a position on: the state holds the three as int64."""
 
     def __init__(self, state: torch.Tensor) -> None:
         key, stream, self.position = state.unbind()
