@@ -34,17 +34,11 @@ CAPACITY = 4096
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many units this process compiled, loaded and shared.
+    """How many units this process compiled, loaded and shared."""
 
-    Attributes
-    ----------
-    compiled, loaded, shared
-        Units compiled, loaded from the cache, found in memory.
-    analysed
-        How many compiled units, apart from entries, needed Numba's frontend.
-    """
-
+    # Units compiled, loaded from the cache, found in memory.
     compiled: int = 0
+    # How many compiled units, apart from entries, needed Numba's frontend.
     analysed: int = 0
     loaded: int = 0
     shared: int = 0

@@ -7,26 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """One dtype in generated code.
+    """One dtype in generated code."""
 
-    Attributes
-    ----------
-    dtype
-        Its name.
-    code
-        Code of the value in a register: the kind and the size in bytes.
-    kind
-        NumPy's kind of the dtype: ``b``, ``i``, ``u``, ``f`` or ``c``.
-    memory
-        Code of an element in memory, where bool is a byte and float16 an integer of 16 bits.
-    itemsize
-        Size of an element in bytes.
-    """
-
+    # Its name.
     dtype: str
+    # Code of the value in a register: the kind and the size in bytes.
     code: str
+    # NumPy's kind of the dtype: ``b``, ``i``, ``u``, ``f`` or ``c``.
     kind: str
+    # Code of an element in memory, where bool is a byte and float16 an integer of 16 bits.
     memory: str
+    # Size of an element in bytes.
     itemsize: int
 
     @property

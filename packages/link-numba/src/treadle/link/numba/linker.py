@@ -88,10 +88,7 @@ class NumbaLinker(TableLinker):
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> NumbaProgram:
         """Return a program for the graph, compiled or loaded from the cache.
 
-        Raises
-        ------
-        LoweringError
-            If nodes have no rule, or dtypes that the backend does not support; all of them are listed.
+        All nodes without a rule, or with dtypes that the backend does not support, are refused together.
         """
         self.refuse(fgraph.toposort())
         with span("import"):
@@ -116,13 +113,7 @@ class NumbaLinker(TableLinker):
         return program.recipe if config.numba__cache else None  # type: ignore[attr-defined]  # a NumbaProgram
 
     def load_whole(self, data: Recipe, graph: ProgramGraph) -> NumbaProgram:
-        """Return the program of a recipe, with its machine code from the cache.
-
-        Raises
-        ------
-        LookupError
-            If the machine code is no longer in the cache.
-        """
+        """Return the program of a recipe, whose machine code is in the cache (else a LookupError)."""
         from treadle.link.numba.compiler import COMPILER
         from treadle.link.numba.program import NumbaProgram
 

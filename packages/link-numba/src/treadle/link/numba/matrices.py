@@ -36,31 +36,22 @@ class MatrixOperand:
 
     A matrix that already lies like this is read in place; any other is copied first. A vector is a matrix of one row,
     and a number a matrix of one element.
-
-    Parameters
-    ----------
-    name
-        The pointer to its first element. The matrix lies without gaps.
-    order
-        ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK; ``"either"`` as they do:
-        ``t_<name>`` then is 1 if columns run through memory, else 0.
-    writes
-        Whether the body overwrites it, which then is a copy.
-    into
-        The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
-        with that result; `name` is not defined.
-    half
-        ``"lower"`` or ``"upper"`` if the body reads only this triangle: a copy has zeros on the other side, and only
-        this one has to be finite.
-    strict
-        Whether the body does not read the triangle's diagonal.
     """
 
+    # The pointer to its first element. The matrix lies without gaps.
     name: str
+    # ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK; ``"either"`` as they
+    # do: ``t_<name>`` then is 1 if columns run through memory, else 0.
     order: str = "rows"
+    # Whether the body overwrites it, which then is a copy.
     writes: bool = False
+    # The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
+    # with that result; `name` is not defined.
     into: int | None = None
+    # ``"lower"`` or ``"upper"`` if the body reads only this triangle: a copy has zeros on the other side, and
+    # only this one has to be finite.
     half: str = ""
+    # Whether the body does not read the triangle's diagonal.
     strict: bool = False
 
 
@@ -89,28 +80,20 @@ class MatrixBody:
     with NaN or infinity, and the body is not run.
 
     LAPACK sees a matrix in C order as its transpose: a lower triangle is its ``"U"``.
-
-    Parameters
-    ----------
-    operands, results
-        Its operands and results, in the order of the op's signature.
-    text
-        The statements.
-    scratch
-        Working arrays of the body: names, each with the type of its elements (``T``, ``R``, ``int`` or a code)
-        and, after a space, the expression of their number. They are made once for the whole stack.
-    finite
-        Whether operands have to be finite; None if the op's field says it.
-    query
-        Statements that run once before it, to ask a routine for the best size of an array: at the pointers ``best``,
-        ``real`` and ``whole`` there is room for numbers of all three types.
     """
 
+    # Its operands and results, in the order of the op's signature.
     operands: Sequence[MatrixOperand]
     results: Sequence[MatrixResult]
+    # The statements.
     text: str
+    # Working arrays of the body: names, each with the type of its elements (``T``, ``R``, ``int`` or a code) and,
+    # after a space, the expression of their number. They are made once for the whole stack.
     scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    # Whether operands have to be finite; None if the op's field says it.
     finite: bool | None = None
+    # Statements that run once before it, to ask a routine for the best size of an array: at the pointers
+    # ``best``, ``real`` and ``whole`` there is room for numbers of all three types.
     query: str = ""
 
 
@@ -196,17 +179,7 @@ def _length(dim: str, lengths: Mapping[str, str]) -> str:
 
 
 class _Kernel:
-    """Writes the kernel that runs a body for a stack.
-
-    Parameters
-    ----------
-    op, body
-        The op and the body.
-    sources, targets
-        The element types of operands and results.
-    nd
-        The number of batch dimensions.
-    """
+    """Writes the kernel that runs a body for a stack with `nd` batch dimensions, given the element types."""
 
     def __init__(
         self, op: MatrixOp, body: MatrixBody, sources: Sequence[Storage], targets: Sequence[Storage], nd: int

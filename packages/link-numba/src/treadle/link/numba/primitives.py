@@ -357,14 +357,8 @@ def _fortran(builder: ir.IRBuilder, address: ir.Value, arguments: Sequence[ir.Va
 def _blas(code: str, letters: int, layout: str) -> Write:
     """Return the function that writes the call of a BLAS routine, with arguments in the routine's own order.
 
-    Parameters
-    ----------
-    code
-        Type code of the elements.
-    letters
-        The number of leading arguments that are letters.
-    layout
-        The other arguments: ``i`` for a number, ``p`` for an address, ``1`` and ``0`` for constant factors.
+    The leading arguments are letters. `layout` lists the others: ``i`` for a number, ``p`` for an address, ``1``
+    and ``0`` for constant factors.
     """
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:

@@ -27,48 +27,25 @@ _ERRORS = {
 
 
 class Recipe(NamedTuple):
-    """What another process needs to load a program, whose machine code is in the compile cache.
+    """What another process needs to load a program, whose machine code is in the compile cache."""
 
-    Attributes
-    ----------
-    key, stamp
-        The key of the machine code in the cache, and what the code depends on besides its text.
-    name, entry, signature
-        Name, text and argument types of the function that is called.
-    source
-        The whole generated text.
-    constants
-        The constants that the table holds.
-    uses_blas
-        Whether the table holds addresses of BLAS routines.
-    """
-
+    # The key of the machine code in the cache, and what the code depends on besides its text.
     key: str
     stamp: str
+    # Name, text and argument types of the function that is called.
     name: str
     entry: str
     signature: tuple[str, ...]
+    # The whole generated text.
     source: str
+    # The constants that the table holds.
     constants: tuple[Constant | Address, ...]
+    # Whether the table holds addresses of BLAS routines.
     uses_blas: bool
 
 
 class NumbaProgram(Program):
-    """A graph as one function compiled by Numba, called without the interpreter's lock.
-
-    Parameters
-    ----------
-    graph
-        The graph.
-    run
-        The compiled function, from the table of constants and the input arrays to a status and the outputs.
-    table
-        Addresses of routines and constants.
-    kept
-        What the table points to.
-    recipe
-        What it can be loaded from again.
-    """
+    """A graph as one function compiled by Numba, called without the interpreter's lock."""
 
     __slots__ = ("_graph", "_halves", "_kept", "_run", "_table", "_where", "recipe")
 
@@ -81,10 +58,14 @@ class NumbaProgram(Program):
         recipe: Recipe,
     ) -> None:
         self._graph = graph
+        # What it can be loaded from again.
         self.recipe = recipe
+        # The compiled function, from the table of constants and the input arrays to a status and the outputs.
         self._run = run
+        # Addresses of routines and constants.
         self._table = table
         self._where = int(table.ctypes.data)
+        # What the table points to.
         self._kept = tuple(kept)
         # Numba has no float16 arrays: they are passed as arrays of uint16.
         self._halves = _halves(graph.inputs), _halves(graph.outputs)

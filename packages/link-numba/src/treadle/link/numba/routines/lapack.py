@@ -17,18 +17,12 @@ _KINDS = {"char *": "c", "int *": "i"}
 
 
 class Routine(NamedTuple):
-    """The symbol and the parameters of a routine.
+    """The symbol and the parameters of a routine."""
 
-    Attributes
-    ----------
-    symbol
-        Its name in machine code.
-    kinds
-        A letter for each parameter: c for a character, i for an integer, s for a function that selects eigenvalues,
-        x for numbers. All are passed by their addresses.
-    """
-
+    # Its name in machine code.
     symbol: str
+    # A letter for each parameter: c for a character, i for an integer, s for a function that selects eigenvalues,
+    # x for numbers. All are passed by their addresses.
     kinds: str
 
 
@@ -41,13 +35,7 @@ class Routines:
         self._capsules: dict[str, Mapping[str, object]] = {}
 
     def find(self, library: str, name: str) -> Routine:
-        """Return a routine of ``lapack`` or ``blas``.
-
-        Raises
-        ------
-        BlasError
-            If SciPy does not have it.
-        """
+        """Return a routine of ``lapack`` or ``blas``."""
         with self._lock:
             if (library, name) not in self._known:
                 self._known[library, name] = self._install(library, name)

@@ -23,20 +23,13 @@ class SpecialFunctionError(TreadleError, ImportError):
 
 
 class Special(NamedTuple):
-    """The symbol and the types of a function.
+    """The symbol and the types of a function."""
 
-    Attributes
-    ----------
-    symbol
-        Its name in machine code.
-    code
-        Type code of its operands and result.
-    nin
-        The number of its operands.
-    """
-
+    # Its name in machine code.
     symbol: str
+    # Type code of its operands and result.
     code: str
+    # The number of its operands.
     nin: int
 
 
@@ -51,11 +44,6 @@ class SpecialFunctions:
         """Return a function for operands of a type code.
 
         f4 uses SciPy's function for float if there is one, otherwise the one for double.
-
-        Raises
-        ------
-        SpecialFunctionError
-            If SciPy does not have it.
         """
         with self._lock:
             if (name, code) not in self._known:

@@ -22,17 +22,11 @@ INACCURATE = frozenset({"erff"})
 
 @dataclass(frozen=True, slots=True)
 class VectorForm:
-    """The vector form of one function.
+    """The vector form of one function."""
 
-    Attributes
-    ----------
-    symbol
-        Its name, which encodes its arguments by the vector ABI of x86-64.
-    lanes
-        The number of elements of a vector.
-    """
-
+    # Its name, which encodes its arguments by the vector ABI of x86-64.
     symbol: str
+    # The number of elements of a vector.
     lanes: int
 
 

@@ -74,16 +74,11 @@ class Resolved(NamedTuple):
 
 
 class Target:
-    """Numba's contexts for one setting of the compiler, and the implementations resolved in them.
-
-    Parameters
-    ----------
-    typing_context, context
-        Numba's contexts; the second is specific to the flags.
-    """
+    """Numba's contexts for one setting of the compiler, and the implementations resolved in them."""
 
     def __init__(self, typing_context: TypingContext, context: BaseContext) -> None:
         self.typing = typing_context
+        # This one is specific to the flags.
         self.context = context
         self._resolved: dict[tuple[object, tuple[NumbaType, ...]], Resolved] = {}
 
@@ -140,16 +135,7 @@ class Target:
 class Emitter:
     """Types a unit's text, then writes it.
 
-    Parameters
-    ----------
-    target
-        Numba's contexts.
-    unit
-        The unit.
-    kinds
-        Types of its parameters.
-    callees
-        Numba's results for the units that it calls.
+    `kinds` are the types of its parameters, `callees` Numba's results for the units it calls.
     """
 
     def __init__(self, target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees) -> None:

@@ -17,20 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array parameter of a kernel.
+    """An array parameter of a kernel."""
 
-    Attributes
-    ----------
-    name
-        Its name; strides are called ``<name>_s0`` and so on.
-    storage
-        Its dtype.
-    still
-        For each dimension, whether its stride is known to be zero.
-    """
-
+    # Its name; strides are called ``<name>_s0`` and so on.
     name: str
+    # Its dtype.
     storage: Storage
+    # For each dimension, whether its stride is known to be zero.
     still: tuple[bool, ...]
 
     def stride(self, d: int) -> str:
@@ -94,23 +87,11 @@ def elementwise(
     body: Sequence[str],
     checks: bool = False,
 ) -> Unit:
-    """Return the kernel that runs statements for every element.
+    """Return the kernel that runs statements for every element of arrays of rank `ndim`.
 
-    Parameters
-    ----------
-    stem
-        Start of its name.
-    ndim
-        Rank of the nest.
-    arrays, scalars
-        The operands: arrays, and name and type code of scalars. The body reads the elements of an array from a variable
-        with the array's name followed by ``_x``.
-    outputs
-        The results: the body sets the variables with their names followed by ``_x``.
-    body
-        The statements.
-    checks
-        Whether the body sets ``bad`` where values are refused; the kernel returns it.
+    The operands are arrays, whose elements the body reads from variables with the array's name followed by ``_x``,
+    and scalars, each with its type code. It sets the variables of the outputs, and, with `checks`, ``bad`` where
+    values are refused, which the kernel returns.
     """
     every = [*arrays, *outputs]
     last = ndim - 1

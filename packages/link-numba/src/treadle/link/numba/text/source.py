@@ -22,20 +22,13 @@ PART = 60  # statements grow faster than linearly costly to compile in one funct
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A program's text.
+    """A program's text."""
 
-    Attributes
-    ----------
-    entry
-        The function to call from Python.
-    constants
-        The constants in its table.
-    uses_blas
-        Whether its table has addresses of BLAS routines.
-    """
-
+    # The function to call from Python.
     entry: Unit
+    # The constants in its table.
     constants: tuple[Constant | Address, ...]
+    # Whether its table has addresses of BLAS routines.
     uses_blas: bool
 
 

@@ -14,32 +14,20 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """One function of generated source.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    source
-        Its source text.
-    signature
-        Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements; ``array:f8:2`` an array.
-    uses
-        The units it calls.
-    is_kernel
-        Whether it is not inlined in machine code, since it has loops.
-    is_inlined
-        Whether it is inlined into every caller, whatever its size, so that LLVM can vectorize loops around it.
-    key
-        A digest of all this, the key in memory and on disk.
-    """
+    """One function of generated source."""
 
     name: str
+    # Its source text.
     source: str
+    # Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements; ``array:f8:2`` an array.
     signature: tuple[str, ...]
+    # The units it calls.
     uses: tuple[Unit, ...] = ()
+    # Whether it is not inlined in machine code, since it has loops.
     is_kernel: bool = False
+    # Whether it is inlined into every caller, whatever its size, so that LLVM can vectorize loops around it.
     is_inlined: bool = False
+    # A digest of all this, the key in memory and on disk.
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,16 +59,7 @@ class Unit:
 def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[str], uses: Sequence[Unit] = ()) -> Unit:
     """Return the unit with a function body.
 
-    Parameters
-    ----------
-    stem
-        Start of its name; a digest of the text follows.
-    params
-        Name and type code of each parameter.
-    lines
-        The body, without the indentation that it gets.
-    uses
-        The units it calls.
+    A digest of the text follows `stem` in its name; `params` are names and type codes; `lines` are indented here.
     """
     body = "".join(f"{INDENT}{line}\n" for line in lines)
     names = ", ".join(name for name, _ in params)

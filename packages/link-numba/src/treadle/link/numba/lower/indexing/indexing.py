@@ -195,21 +195,9 @@ def picking(
 ) -> Unit:
     """Return the kernel that visits every element that index arrays pick.
 
-    Parameters
-    ----------
-    plan
-        How the index arrays are applied.
-    arrays
-        Dtype of each index array; its parameters are ``p<k>``, its strides, and length and stride of the dimension
-        it indexes, ``m<k>`` and ``t<k>``.
-    others
-        Number of other dimensions, with lengths ``n<d>`` and strides ``s<d>``.
-    body
-        Statements over ``x[x_q]`` and ``y[y_q]``.
-    y
-        The other array: the result of reading, or the values to store.
-    storage
-        Dtype of the indexed array.
+    The parameters of index array k are ``p<k>``, its strides, and length and stride of the dimension it indexes,
+    ``m<k>`` and ``t<k>``. The other dimensions have lengths ``n<d>`` and strides ``s<d>``. `body` has statements
+    over ``x[x_q]`` and ``y[y_q]``, where y is the result of reading, or the values to store.
     """
     picked = range(plan.array_ndim)
     lines = [

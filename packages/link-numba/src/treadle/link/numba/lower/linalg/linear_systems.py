@@ -17,14 +17,8 @@ TAKES_COMPLEX = True
 def elimination(a: str, columns: str = "") -> list[str]:
     """Return the loops that replace a matrix (m x m, in C order) by its LU factors.
 
-    They set ``odd`` to 1 if rows were exchanged an odd number of times, and ``singular`` to 1 if a pivot is 0.
-
-    Parameters
-    ----------
-    a
-        The name of the matrix.
-    columns
-        The number of columns of ``x``, whose rows are exchanged and subtracted likewise; empty if there is no ``x``.
+    They set ``odd`` to 1 if rows were exchanged an odd number of times, and ``singular`` to 1 if a pivot is 0. Rows
+    of ``x``, which has so many `columns`, are exchanged and subtracted likewise, if there are any.
     """
     exchanged = [("m", a), *([(columns, "x")] if columns else [])]
     lines = [

@@ -15,14 +15,8 @@ TAKES_COMPLEX = True
 def substitution(*, lower: bool, turned: bool = False, unit: bool = False) -> list[str]:
     """Return the loops that solve with a triangle of ``a`` (m x m, in C order), in place in ``x`` (m x n).
 
-    Parameters
-    ----------
-    lower
-        Whether the system is lower triangular, so that its first row is solved first.
-    turned
-        Whether the system is that of the conjugate transpose of ``a``.
-    unit
-        Whether the diagonal is taken to be 1.
+    `lower` says which row of the system is solved first, `turned` that it is that of the conjugate transpose of
+    ``a``, `unit` that the diagonal is taken to be 1.
     """
     element = "$conj(a[k * m + i])" if turned else "a[i * m + k]"
     pivot = "$conj(a[i * m + i])" if turned else "a[i * m + i]"

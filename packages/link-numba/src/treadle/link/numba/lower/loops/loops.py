@@ -39,58 +39,38 @@ def lower_scan(op: Scan, node: TensorNode, writer: GraphWriter) -> None:
 
 @dataclass(slots=True)
 class _Carry:
-    """A value that each step hands on to the next.
+    """A value that each step hands on to the next."""
 
-    Attributes
-    ----------
-    start
-        The variable with the initial value.
-    value
-        The local variables that a step reads it from.
-    slot
-        The buffer that an array lies in, unless it lies elsewhere; 0 for a scalar.
-    new
-        The value for the next step.
-    source
-        The buffer of the step that the new array lies in, 0 if it lies elsewhere.
-    is_sure
-        Whether the new array always lies there.
-    is_written
-        Whether steps write into the array, which must then lie in its buffer.
-    """
-
+    # The variable with the initial value.
     start: TensorVariable
+    # The local variables that a step reads it from.
     value: Value
+    # The buffer that an array lies in, unless it lies elsewhere; 0 for a scalar.
     slot: int = 0
+    # The value for the next step.
     new: Value | None = None
+    # The buffer of the step that the new array lies in, 0 if it lies elsewhere.
     source: int = 0
+    # Whether the new array always lies there.
     is_sure: bool = False
+    # Whether steps write into the array, which must then lie in its buffer.
     is_written: bool = False
 
 
 @dataclass(slots=True)
 class _Stack:
-    """A result whose rows are stacked, one for each step.
+    """A result whose rows are stacked, one for each step."""
 
-    Attributes
-    ----------
-    address, slot
-        Its address and its buffer.
-    dims
-        The lengths of a row.
-    storage
-        Its dtype.
-    is_known
-        Whether these lengths are known before the first step; otherwise the first step sets them.
-    row
-        The row that a step computes, if the step writes it in place.
-    """
-
+    # Its address and its buffer.
     address: str
     slot: int
+    # The lengths of a row.
     dims: tuple[str, ...]
+    # Its dtype.
     storage: Storage
+    # Whether these lengths are known before the first step; otherwise the first step sets them.
     is_known: bool
+    # The row that a step computes, if the step writes it in place.
     row: ArrayValue | None = None
 
     @property

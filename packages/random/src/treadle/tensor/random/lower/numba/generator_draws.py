@@ -182,17 +182,9 @@ def _run(
 ) -> None:
     """Write the call of a kernel that runs statements for each draw.
 
-    Parameters
-    ----------
-    values, arrays
-        By position, the parameters that the statements name a, b and c; and those of them that are arrays, all of one
-        rank.
-    dims
-        The lengths of the loops.
-    core
-        The length of vectors, m in the statements.
-    more
-        Further names that the statements use, with their values.
+    `values` and `arrays` are, by position, the parameters that the statements name a, b and c, and those of them
+    that are arrays, all of one rank; `dims` are the lengths of the loops, `core` that of vectors, m in the
+    statements, and `more` further names that the statements use, with their values.
     """
     parameter_cores, _ = op.cores
     params = [*lengths(len(dims)), *((name, "i8") for name, _ in more), *(("m", "i8") for _ in core)]

@@ -85,24 +85,18 @@ class _Rejecting(NamedTuple):
     """How a sampler that may reject draws an element.
 
     ``<sampler>_from`` repeats attempts until one is accepted; ``<sampler>_attempt`` makes one of them.
-
-    Attributes
-    ----------
-    arguments
-        The arguments of both.
-    element, unless
-        The expression of the element from the number `drawn`, and the condition under which it is that number itself.
-    prepared
-        Statements that run first, on the parameters.
-    few, started, search
-        The condition under which a search replaces the attempts, the statements on the parameters that precede it, and
-        the expression of the draw for a uniform number u.
     """
 
+    # The arguments of both.
     arguments: str
+    # The expression of the element from the number `drawn`, and the condition under which it is that number
+    # itself.
     element: str = ""
     unless: str = "False"
+    # Statements that run first, on the parameters.
     prepared: tuple[str, ...] = ()
+    # The condition under which a search replaces the attempts, the statements on the parameters that precede it,
+    # and the expression of the draw for a uniform number u.
     few: str = ""
     started: tuple[str, ...] = ()
     search: str = ""
