@@ -57,13 +57,7 @@ def body_of(graph: FrozenFunctionGraph) -> FunctionGraph:
 
 
 def check_body(op: Scan) -> None:
-    """Refuse a loop whose body has nodes that C cannot lower.
-
-    Raises
-    ------
-    Unsupported
-        If there are such nodes; all are listed.
-    """
+    """Refuse a loop whose body has nodes that C cannot lower; all are listed."""
     reasons = {}
     for node in body_of(op.fgraph).toposort():
         try:

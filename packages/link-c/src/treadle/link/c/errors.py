@@ -7,16 +7,11 @@ from treadle.graph import GraphError
 
 
 class CompileError(GraphError, RuntimeError):
-    """The C compiler cannot be run, or rejects the generated text.
-
-    Attributes
-    ----------
-    line
-        The line of the text that it rejects, counted from 1; 0 if it names none.
-    """
+    """The C compiler cannot be run, or rejects the generated text."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
+        # The line of the text that it rejects, counted from 1; 0 if it names none.
         self.line = line
 
 

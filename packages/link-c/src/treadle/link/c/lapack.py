@@ -24,18 +24,9 @@ LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 def routine(name: str, parameters: str, dtype: str, library: str = "lapack") -> CPointer:
     """Return the pointer to the routine for a dtype, such as ``dpotrf`` for ``potrf`` and float64.
 
-    Parameters
-    ----------
-    name
-        Its name without the letter of the type.
-    parameters
-        A letter for each parameter: c for a character, i for an integer, x for an element, r for a real number of the
-        same precision, 1 to 3 for a function that selects by that many numbers. A routine that returns a number has
-        ``>`` and the number's letter at the end.
-    dtype
-        The dtype of its elements.
-    library
-        ``"lapack"`` or ``"blas"``.
+    `parameters` has a letter for each: c for a character, i for an integer, x for an element, r for a real number
+    of the same precision, 1 to 3 for a function that selects by that many numbers. A routine that returns a number
+    has ``>`` and the number's letter at the end. `library` is ``"lapack"`` or ``"blas"``.
     """
     letter = LETTERS[dtype]
     module = _MODULES[library]

@@ -49,14 +49,7 @@ class CLinker(RuleLinker):
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; inputs of types that C does not have are passed on if no node reads them.
 
-        Raises
-        ------
-        LoweringError
-            If nodes have no rule, or dtypes that C does not have; all of them are listed.
-        BackendUnavailableError
-            If there is no compiler.
-        CompileError
-            If the compiler fails.
+        All nodes without a rule, or with dtypes that C does not have, are refused together.
         """
         from treadle.link.c.linking import link_graph
 

@@ -35,50 +35,34 @@ _INITIALISING = new_lock()
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What it takes to turn a library in the compile cache into a program.
+    """What it takes to turn a library in the compile cache into a program."""
 
-    Attributes
-    ----------
-    key
-        The key of its library in the compile cache.
-    constants
-        The constants that are passed to it.
-    inputs
-        Dtypes of the inputs.
-    outputs
-        Number of outputs.
-    uses_blas, uses_sorts
-        Whether it needs the addresses of BLAS routines, and of NumPy's sorting functions.
-    info_length, keeps_blocks, errors
-        As in `Binary`.
-    has_arrays
-        Whether a value of the graph is more than a single number.
-    pointers
-        The functions whose addresses its initialisation needs; None if it has no initialisation.
-    headers
-        The user's header files that its text includes, with digests of their contents.
-    source
-        The C text.
-    nodes
-        The nodes by the numbers in its status codes; None for numbers that stand for no node.
-    loops
-        For each loop, the number of the first node of its body, and that of the loop's node.
-    """
-
+    # The key of its library in the compile cache.
     key: str
+    # The constants that are passed to it.
     constants: tuple[TensorConstant, ...]
+    # Dtypes of the inputs.
     inputs: tuple[str, ...]
+    # Number of outputs.
     outputs: int
+    # Whether it needs the addresses of BLAS routines, and of NumPy's sorting functions.
     uses_blas: bool
     uses_sorts: bool
+    # As in `Binary`.
     info_length: int
     keeps_blocks: bool
     errors: Mapping[tuple[int, int], tuple[type[Exception], str]]
+    # Whether a value of the graph is more than a single number.
     has_arrays: bool
+    # The functions whose addresses its initialisation needs; None if it has no initialisation.
     pointers: tuple[CPointer, ...] | None
+    # The user's header files that its text includes, with digests of their contents.
     headers: Mapping[str, str]
+    # The C text.
     source: Later[str]
+    # The nodes by the numbers in its status codes; None for numbers that stand for no node.
     nodes: Later[Sequence[Apply | None]]
+    # For each loop, the number of the first node of its body, and that of the loop's node.
     loops: Sequence[tuple[int, int]]
 
 

@@ -50,51 +50,32 @@ MOST_MISSES = 3
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """The loaded C library of a graph.
-
-    Attributes
-    ----------
-    library
-        The library.
-    run
-        Its entry point, which takes arguments one by one if there are few, otherwise as an array.
-    entry
-        The address of the entry point that takes them as an array.
-    fixed
-        The address of the table of fixed values: NumPy's array type, BLAS, constants, descriptors.
-    keep
-        The objects that must live as long as the program: the library, the table, the constants.
-    recipe
-        The rest of the program, which is stored with the library.
-    """
+    """The loaded C library of a graph."""
 
     library: SharedLibrary
+    # Its entry point, which takes arguments one by one if there are few, otherwise as an array.
     run: Callable[..., int]
+    # The address of the entry point that takes them as an array.
     entry: int
+    # The address of the table of fixed values: NumPy's array type, BLAS, constants, descriptors.
     fixed: int
+    # The objects that must live as long as the program: the library, the table, the constants.
     keep: tuple[object, ...]
+    # The rest of the program, which is stored with the library.
     recipe: Recipe
 
 
 @dataclass(frozen=True, slots=True)
 class BlockCounts:
-    """Counts of the blocks of memory that a call used for intermediate results and for results without a place.
+    """Counts of the blocks of memory that a call used for intermediate results and for results without a place."""
 
-    Attributes
-    ----------
-    made
-        Blocks from the C library or the pool.
-    reused
-        Blocks that had held another value in this call.
-    overwritten
-        Results that took over the block of an operand that nothing else needed.
-    peak
-        The largest number of bytes in use at one time.
-    """
-
+    # Blocks from the C library or the pool.
     made: int
+    # Blocks that had held another value in this call.
     reused: int
+    # Results that took over the block of an operand that nothing else needed.
     overwritten: int
+    # The largest number of bytes in use at one time.
     peak: int
 
 

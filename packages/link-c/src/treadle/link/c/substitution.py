@@ -24,21 +24,8 @@ static void @_exchange($T *x, int64_t ld, int n, const int *pivots, int first, i
 def substituted(a: str, x: str, *, lower: bool, adjoint: bool = False, unit: bool = False, either: bool = False) -> str:
     """Return the statement that solves A X = B or A^H X = B in place, for m by n matrices X.
 
-    BLAS sees X as its transpose, so that A has to be on the right side. It sees A as its transpose too, unless A lies
-    by columns.
-
-    Parameters
-    ----------
-    a, x
-        The names of A, and of B and X.
-    lower
-        Whether A is lower triangular.
-    adjoint
-        Whether to solve with A^H.
-    unit
-        Whether its diagonal is taken to be 1.
-    either
-        Whether A may lie by columns.
+    BLAS sees X as its transpose, so that A has to be on the right side. It sees A as its transpose too, unless A
+    lies by columns, which it may do with `either`. `unit` takes its diagonal to be 1.
     """
     diagonal = '"U"' if unit else '"N"'
     by_rows, by_columns = ('"U"', '"L"') if lower else ('"L"', '"U"')

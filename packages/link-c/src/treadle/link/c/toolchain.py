@@ -50,32 +50,21 @@ _FOR_LINKER = re.compile(r"-l.+|-L.+|-Wl,.+|.+\.(?:a|o|so)(?:\.\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler and its flags.
+    """A compiler and its flags."""
 
-    Attributes
-    ----------
-    driver
-        The compiler's path.
-    identity
-        A text that differs for other versions: path, size and modification time of the file.
-    flags
-        All flags before the source.
-    libraries
-        The flags after the source.
-    processor
-        The processor that ``-march=native`` stands for, and the C library.
-    warnings
-        Whether the compiler's warnings are printed.
-    threads
-        The smallest number of elements for which loops are shared among threads; 0 for never.
-    """
-
+    # The compiler's path.
     driver: str
+    # A text that differs for other versions: path, size and modification time of the file.
     identity: str
+    # All flags before the source.
     flags: tuple[str, ...]
+    # The flags after the source.
     libraries: tuple[str, ...]
+    # The processor that ``-march=native`` stands for, and the C library.
     processor: str
+    # Whether the compiler's warnings are printed.
     warnings: bool = False
+    # The smallest number of elements for which loops are shared among threads; 0 for never.
     threads: int = 0
 
     def command(self, source: Path, target: Path, *more: Path) -> list[str]:

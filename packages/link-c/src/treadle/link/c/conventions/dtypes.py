@@ -14,29 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CType:
-    """How C stores values of one dtype and computes with them.
+    """How C stores values of one dtype and computes with them."""
 
-    Attributes
-    ----------
-    short
-        Short name, part of the names of helper functions: ``f64``, ``i8`` …
-    stored
-        C type of an element in memory.
-    computed
-        C type to compute with; float16 is computed in float and rounded after every step.
-    size
-        The size of an element in memory, in bytes.
-    kind
-        NumPy's kind: ``b``, ``i``, ``u``, ``f`` or ``c``.
-    suffix
-        Suffix of C's math functions: ``f`` for single precision.
-    """
-
+    # Short name, part of the names of helper functions: ``f64``, ``i8`` …
     short: str
+    # C type of an element in memory.
     stored: str
+    # C type to compute with; float16 is computed in float and rounded after every step.
     computed: str
+    # The size of an element in memory, in bytes.
     size: int
+    # NumPy's kind: ``b``, ``i``, ``u``, ``f`` or ``c``.
     kind: str
+    # Suffix of C's math functions: ``f`` for single precision.
     suffix: str = ""
 
     @property

@@ -112,15 +112,9 @@ static int tr_hand_over(tr_var *v, DLTensor *o, int nd, int64_t size, int code, 
 class ExportAssembly(Assembly):
     """Assembles the text of a unit into a translation unit, whose entry points take DLPack tensors.
 
-    Parameters
-    ----------
-    unit
-        The unit.
-    name
-        Prefix of its functions.
-    ranks
-        For a unit that computes lengths: the rank and dtype of each output of the function; its own outputs are the
-        lengths, one after another. None for a unit that computes the outputs.
+    `name` is the prefix of its functions. For a unit that computes lengths, `ranks` has the rank and dtype of each
+    output of the function: its own outputs are the lengths, one after another. For one that computes the outputs it
+    is None.
     """
 
     def __init__(self, unit: Unit, name: str, ranks: Sequence[tuple[int, str]] | None = None) -> None:

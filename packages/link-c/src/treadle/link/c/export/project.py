@@ -33,31 +33,10 @@ if TYPE_CHECKING:
 
 
 def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path) -> Path:
-    """Write a rewritten graph as a C library of its own.
+    """Write a graph, rewritten for C and expanded, as a C library of its own; return the JSON file that describes it.
 
-    Parameters
-    ----------
-    fgraph
-        The graph, rewritten for C and expanded.
-    request
-        Names and roles of its inputs and outputs.
-    directory
-        The directory to write into; it is created if it is missing.
-
-    Returns
-    -------
-    The JSON file that describes what was written.
-
-    Raises
-    ------
-    ExportError
-        If nodes need functions of SciPy or another Python module; all of them are listed.
-    LoweringError
-        If nodes have no C rule, and would be Python steps; all of them are listed.
-    BackendUnavailableError
-        If there is no compiler.
-    CompileError
-        If the compiler fails.
+    The directory is created if it is missing. All nodes that need functions of SciPy or another Python module are
+    refused together (`ExportError`), and all that have no C rule (`LoweringError`).
     """
     toolchain = find_toolchain(threads=False)
     if isinstance(toolchain, str):

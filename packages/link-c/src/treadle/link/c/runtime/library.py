@@ -35,18 +35,13 @@ _TYPES = {ctype.short: ctype for ctype in CTYPES.values()}
 class Library:
     """All helper functions by name; the text of each is generated when it is first used.
 
-    A helper needs the helpers that its text names. One text may define more than one name: its key lists them all, the
-    first is the helper's own. Texts for types are named ``tr_<stem>_<type>…``, such as ``tr_sum_i8_i64_i64``; further
-    names that such a text defines end in ``_run``.
+    A helper needs the helpers that its text names. One text may define more than one name: its key lists them all,
+    the first is the helper's own. Texts for types are named ``tr_<stem>_<type>…``, such as ``tr_sum_i8_i64_i64``;
+    further names that such a text defines end in ``_run``.
 
-    Parameters
-    ----------
-    simd
-        Which math functions have SIMD entry points: names such as ``exp`` and ``expf``.
-    portable
-        Whether texts may be compiled on other machines, whose C library may not have these functions.
-    threads
-        The smallest number of elements for which loops are shared among threads; 0 for never.
+    `simd` are the math functions that have SIMD entry points, such as ``exp`` and ``expf``. Texts that are
+    `portable` may be compiled on other machines, whose C library may not have these. Loops over at least `threads`
+    elements are shared among threads, none if it is 0.
     """
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:

@@ -148,16 +148,10 @@ _WHERE_SIMD = """\
 
 
 def block_function(function: str, ctype: CType, simd: Container[str], *, portable: bool) -> str:
-    """Return the text of ``tr_v_<function>_<short>(n, x[, y], o)``.
+    """Return the text of ``tr_v_<function>_<short>(n, x[, y], o)``, for float or double.
 
-    Parameters
-    ----------
-    function, ctype
-        C's name of the function, and float or double.
-    simd
-        The functions that the C library has for vectors.
-    portable
-        Whether the text may be compiled on other machines, whose C library may not have these functions.
+    `simd` are the functions that the C library has for vectors, which it may lack on other machines: `portable`
+    says that the text may be compiled there.
     """
     pair = BLOCK_FUNCTIONS[function] == 2
     return _chosen(function, ctype, (_SIMD2, _PLAIN2) if pair else (_SIMD1, _PLAIN1), simd, portable)

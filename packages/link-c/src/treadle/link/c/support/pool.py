@@ -20,20 +20,13 @@ _SHARE = 16
 
 @dataclass(frozen=True, slots=True)
 class PoolCounts:
-    """Counts of the blocks that the pool handed out and holds.
+    """Counts of the blocks that the pool handed out and holds."""
 
-    Attributes
-    ----------
-    asked
-        Blocks that programs asked for.
-    reused
-        Of these, blocks that had been used before.
-    blocks, held
-        The number of blocks that it holds now, and of their bytes.
-    """
-
+    # Blocks that programs asked for.
     asked: int
+    # Of these, blocks that had been used before.
     reused: int
+    # The number of blocks that it holds now, and of their bytes.
     blocks: int
     held: int
 

@@ -23,26 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation; its operands are numbers of values, which count the inputs first, then the results in order.
+    """One operation; its operands are numbers of values, which count the inputs first, then the results in order."""
 
-    Attributes
-    ----------
-    args
-        The operands.
-    dtype
-        The dtype of the result.
-    text
-        The C expression for one number at a time, with the operands as ``{0}``, ``{1}`` ….
-    block
-        The C name of a function on whole blocks, instead of a text.
-    check
-        The C condition on the operands that makes the node fail, as for an integer to a negative power.
-    """
-
+    # The operands.
     args: tuple[int, ...]
+    # The dtype of the result.
     dtype: str
+    # The C expression for one number at a time, with the operands as ``{0}``, ``{1}`` ….
     text: str = ""
+    # The C name of a function on whole blocks, instead of a text.
     block: str = ""
+    # The C condition on the operands that makes the node fail, as for an integer to a negative power.
     check: str = ""
 
 

@@ -40,17 +40,11 @@ class _Loop:
 
 @dataclass(slots=True)
 class Kernel:
-    """Writes the C function of an expression.
+    """Writes the C function of an expression."""
 
-    Parameters
-    ----------
-    expression
-        The operations.
-    scalars
-        The inputs that are single numbers, the same for all elements.
-    """
-
+    # The operations.
     expression: Expression
+    # The inputs that are single numbers, the same for all elements.
     scalars: frozenset[int]
 
     def text(self) -> str:
@@ -376,16 +370,8 @@ class Kernel:
 def on_numbers(expression: Expression, names: list[str], prefix: str, failing: str) -> list[str]:
     """Return the statements that compute the values of an expression for single numbers.
 
-    Parameters
-    ----------
-    expression
-        The operations.
-    names
-        The C names of the inputs; those of the computed values are appended.
-    prefix
-        The beginning of new names, before the number of the value.
-    failing
-        The statement for an operation that fails.
+    `names` has the C names of the inputs; those of the computed values, `prefix` and a number, are appended.
+    `failing` is the statement for an operation that fails.
     """
     lines = []
     for value, operation in enumerate(expression.operations, start=len(names)):

@@ -8,26 +8,19 @@ from treadle.graph import Apply, Block, Branching, FunctionGraph
 
 
 class Layout:
-    """A graph's nodes by position, in blocks.
-
-    Attributes
-    ----------
-    order
-        The nodes in an order of evaluation in which each branch stands together, right before its choice.
-    blocks
-        Positions of each block's own nodes, inner blocks before those around them, the outermost last.
-    arms
-        By position of a choice: the numbers of the blocks of its two branches.
-    """
+    """A graph's nodes by position, in blocks."""
 
     __slots__ = ("_around", "_depth", "arms", "blocks", "order")
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         branching = Branching.of(fgraph)
+        # The nodes in an order of evaluation in which each branch stands together, right before its choice.
         self.order: Sequence[Apply] = branching.linear()
         place = {node: at for at, node in enumerate(self.order)}
         number: dict[Block, int] = {block: k for k, block in enumerate(branching.blocks)}
+        # Positions of each block's own nodes, inner blocks before those around them, the outermost last.
         self.blocks = [[place[node] for node in block.nodes] for block in branching.blocks]
+        # By position of a choice: the numbers of the blocks of its two branches.
         self.arms = {place[node]: (number[a], number[b]) for node, (a, b) in branching.inside.items()}
         # By position: the innermost choice around the node, and the number of choices around it.
         self._around: dict[int, int] = {}

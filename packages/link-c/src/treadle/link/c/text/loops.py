@@ -11,24 +11,13 @@ from treadle.tensor import CompiledLoopError, compiled_loop
 
 @dataclass(frozen=True, slots=True)
 class LoopPointer(CPointer):
-    """A loop of a ufunc, by its name in a module and its `signature` as the ufunc lists it, such as ``Dd->D``.
+    """A loop of a ufunc, by its name in a module and its `signature` as the ufunc lists it, such as ``Dd->D``."""
 
-    Parameters
-    ----------
-    is_data
-        Whether this is the data that the loop is called with, not the loop itself.
-    """
-
+    # Whether this is the data that the loop is called with, not the loop itself.
     is_data: bool = False
 
     def address(self) -> int:
-        """Return its address.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If NumPy has no such loop.
-        """
+        """Return its address, if NumPy has such a loop."""
         try:
             return compiled_loop(self.module, self.name, self.signature)[self.is_data]
         except CompiledLoopError as error:

@@ -29,35 +29,25 @@ class MatrixOperand:
 
     A matrix that already lies like this is read in place; any other is copied first. A vector is a matrix of one row,
     and a number a matrix of one element.
-
-    Parameters
-    ----------
-    name
-        The C variable that points to its first element. ``ld_<name>`` holds the distance of its rows (or columns).
-    order
-        ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK; ``"either"`` as they do:
-        ``t_<name>`` (``int``) then is 1 if columns run through memory, else 0.
-    writes
-        Whether the body overwrites it: a copy, or an operand that nothing needs after.
-    into
-        The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
-        with that result.
-    half
-        ``"lower"`` or ``"upper"`` if the body reads only this triangle: a copy has zeros on the other side, and only
-        this one has to be finite.
-    strict
-        Whether the body does not read the triangle's diagonal.
-    checked
-        Whether all of it has to be finite where the op's `check_finite` is true; a body that reads only parts of it
-        looks at these itself.
     """
 
+    # The C variable that points to its first element. ``ld_<name>`` holds the distance of its rows (or columns).
     name: str
+    # ``"rows"`` if rows are to run through memory, as in NumPy; ``"columns"`` as in LAPACK; ``"either"`` as they
+    # do: ``t_<name>`` (``int``) then is 1 if columns run through memory, else 0.
     order: str = "rows"
+    # Whether the body overwrites it: a copy, or an operand that nothing needs after.
     writes: bool = False
+    # The result, by number, in whose memory it is put: of the same shape, dtype and order. The body overwrites it
+    # with that result.
     into: int | None = None
+    # ``"lower"`` or ``"upper"`` if the body reads only this triangle: a copy has zeros on the other side, and
+    # only this one has to be finite.
     half: str = ""
+    # Whether the body does not read the triangle's diagonal.
     strict: bool = False
+    # Whether all of it has to be finite where the op's `check_finite` is true; a body that reads only parts of it
+    # looks at these itself.
     checked: bool = True
 
 
@@ -84,43 +74,31 @@ class MatrixBody:
     operands with NaN or infinity, and the body is not run.
 
     LAPACK sees a matrix in C order as its transpose: a lower triangle is its ``"U"``.
-
-    Parameters
-    ----------
-    operands, results
-        Its operands and results, in the order of the op's signature.
-    text
-        The statements.
-    routines
-        Routines of LAPACK by their names without the letter of the type, with their parameters as `lapack.routine`
-        takes them; those of BLAS are named ``blas:trsm``.
-    scratch
-        Working arrays of the body: names, each with the type of its elements (``T``, ``R`` or ``int``) and, after
-        a space, the expression of their number. ``n_<name>`` (``int``) holds that number. They are made once for the
-        whole stack.
-    query
-        Statements that run once before it, to ask a routine for the best size of an array, for example; variables that
-        they declare can be used in the expressions of `scratch`.
-    before
-        Definitions in front of the body; ``@`` in names stands for a name that no other body has.
-    small
-        Statements for small matrices of real numbers, in place of `text`: see `small_matrices`. They work on eight
-        matrices of a stack at once, or on one.
-    alone
-        The condition, in C, under which they also work on one matrix: ``m <= 24``; empty if they never do.
-    most, least
-        The largest number of rows and columns for which they work on a stack, and the smallest number of matrices.
     """
 
+    # Its operands and results, in the order of the op's signature.
     operands: Sequence[MatrixOperand]
     results: Sequence[MatrixResult]
+    # The statements.
     text: str
+    # Routines of LAPACK by their names without the letter of the type, with their parameters as `lapack.routine`
+    # takes them; those of BLAS are named ``blas:trsm``.
     routines: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    # Working arrays of the body: names, each with the type of its elements (``T``, ``R`` or ``int``) and, after a
+    # space, the expression of their number. ``n_<name>`` (``int``) holds that number. They are made once for the
+    # whole stack.
     scratch: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    # Statements that run once before it, to ask a routine for the best size of an array, for example; variables
+    # that they declare can be used in the expressions of `scratch`.
     query: str = ""
+    # Definitions in front of the body; ``@`` in names stands for a name that no other body has.
     before: str = ""
+    # Statements for small matrices of real numbers, in place of `text`: see `small_matrices`. They work on eight
+    # matrices of a stack at once, or on one.
     small: str = ""
+    # The condition, in C, under which they also work on one matrix: ``m <= 24``; empty if they never do.
     alone: str = ""
+    # The largest number of rows and columns for which they work on a stack, and the smallest number of matrices.
     most: int = SMALL
     least: int = 4
 

@@ -72,22 +72,15 @@ def _is_simple(node: Apply, graph: FunctionGraph, bodies: Bodies) -> bool:
 
 
 class ScalarLoop:
-    """Writes the C function of a loop over single numbers.
-
-    Parameters
-    ----------
-    node, unit
-        The loop, and the unit that it is a node of, whose arrays are ``v``.
-    graph
-        The body, expanded into ops that C has rules for.
-    bodies
-        A function that expands the body of an inner loop likewise.
-    """
+    """Writes the C function of a loop over single numbers."""
 
     def __init__(self, node: TensorNode, unit: Unit, graph: FunctionGraph, bodies: Bodies) -> None:
+        # The loop, and the unit that it is a node of, whose arrays are ``v``.
         self.node = node
         self.unit = unit
+        # The body, expanded into ops that C has rules for.
         self.graph = graph
+        # A function that expands the body of an inner loop likewise.
         self._bodies = bodies
         self._names: dict[Variable, str] = {}
         self._places: dict[Variable, Place] = {}

@@ -47,81 +47,50 @@ class Unit:
     Statements that can fail are written by `call`: they have a status, 0 if all is well, else one of ``TR_SHAPE``,
     ``TR_INDEX`` and the others of `convention.Status`, which becomes an error that names the node.
 
-    Parameters
-    ----------
-    fgraph
-        The graph.
-    keeps_blocks
-        Whether blocks of intermediate results stay with the program between calls.
-    around
-        The unit of the graph that this one is the body of a loop in. It shares its kernels, tables, constants and
-        requirements with that one; its arrays and functions are its own.
-
-    Attributes
-    ----------
-    root
-        The outermost unit around.
-    prefix
-        The prefix of names of functions that run nodes.
-    first
-        The number of the first node; numbers tell nodes of all units apart.
-    layout
-        The nodes in order, and which of them belong to branches of choices.
-    constants
-        The constants, those of loops' bodies included, in the order in which they are passed.
-    own_blas, routines
-        Whether BLAS is linked rather than passed as pointers, and the routines that are needed.
-    uses_sorts
-        Whether NumPy's sorting functions are called, where they are passed.
-    requirements
-        The requirements of functions of users' ops.
-    slots
-        The positions of variables in ``v``.
-    outputs
-        Each output of the graph with the position that its value is left in.
-    postponed
-        Nodes whose results are written by the nodes that read them.
-    lines
-        The statements of each node; those that leave the outputs are the last.
-    kernels, tables
-        Names of functions and constant arrays by their texts.
-    kernel_nodes
-        For each kernel, the number of the node that asked for it first.
-    own_constants
-        The constants of this unit alone.
-    nodes
-        Nodes by number, those of loops' bodies included; None for numbers of none.
-    loops
-        For each loop, the number of the first node of its body, and that of the loop.
-    functions
-        The texts of functions that run loops, each after those that it calls.
-    count, rank, operand_count
-        Lengths of ``v``, of each array's lengths, and of the arrays that hold one number for each operand.
+    The unit of a loop's body shares kernels, tables, constants and requirements with the unit `around` it, of the graph
+    that has the loop; its arrays and functions are its own.
     """
 
     def __init__(self, fgraph: FunctionGraph, *, keeps_blocks: bool = False, around: Unit | None = None) -> None:
         self.fgraph = fgraph
         self.keeps_blocks = keeps_blocks
+        # The outermost unit around.
         self.root: Unit = self if around is None else around.root
+        # The nodes in order, and which of them belong to branches of choices.
         self.layout = Layout(fgraph)
         order = self.layout.order
         computed = {*fgraph.inputs, *(out for node in order for out in node.outputs)}
         own = [_constant(v) for v in fgraph.variables if v not in computed]
+        # Whether BLAS is linked rather than passed as pointers.
         self.own_blas = bool(config.blas__ldflags)
+        # The positions of variables in ``v``.
         self.slots: dict[Variable, int] = {}
+        # Each output of the graph with the position that its value is left in.
         self.outputs: list[tuple[TensorVariable, int]] = []
+        # The statements of each node; those that leave the outputs are the last.
         self.lines: list[list[str]] = []
         if around is None:
+            # The constants of this unit alone; and those of loops' bodies too, in the order in which they are passed.
             self.own_constants = self.constants = own
+            # The routines of BLAS that are needed.
             self.routines: set[str] = set()
+            # Whether NumPy's sorting functions are called, where they are passed.
             self.uses_sorts = False
+            # The requirements of functions of users' ops.
             self.requirements = Requirements()
+            # Names of functions and, below, of constant arrays by their texts.
             self.kernels: dict[str, str] = {}
+            # For each kernel, the number of the node that asked for it first.
             self.kernel_nodes: list[int] = []
             self.tables: dict[str, str] = {}
+            # Nodes by number, those of loops' bodies included; None for numbers of none.
             self.nodes: list[Apply | None] = [*order, None]
+            # For each loop, the number of the first node of its body, and that of the loop.
             self.loops: list[tuple[int, int]] = []
+            # The texts of functions that run loops, each after those that it calls.
             self.functions: list[str] = []
+            # The prefix of names of functions that run nodes, and the number of the first node: numbers tell nodes of
+            # all units apart.
             self.prefix, self.first = "", 0
         else:
             root = self.root
@@ -134,6 +103,7 @@ class Unit:
             self.loops.append((self.first, around.number))
         # The number of free blocks that are kept for reuse.
         self.spares = 16
+        # Lengths of ``v``, of each array's lengths, and of the arrays that hold one number for each operand.
         self.count = 0
         self.rank = 1
         self.operand_count = 3
@@ -147,6 +117,7 @@ class Unit:
         self._owners: set[int] = set()
         self._bases: dict[int, set[int]] = {}
         self._shown: dict[int, list[Variable]] = {}
+        # Nodes whose results are written by the nodes that read them.
         self.postponed: set[Apply] = set()
 
     # For rules: operands and results
@@ -201,12 +172,7 @@ class Unit:
     def dying(self, var: Variable, operands: Sequence[Variable]) -> bool:
         """Whether the current node is the last one that needs the block that an operand may own.
 
-        Parameters
-        ----------
-        var
-            The operand.
-        operands
-            All operands of the node; no other one may refer to the block.
+        No other of its operands may refer to the block.
         """
         at = self.slots[var]
         if at not in self._owners or self._last.get(var) != self._node:
@@ -226,13 +192,9 @@ class Unit:
     def postpone(self, node: Apply, op_type: type[Op]) -> bool:
         """Leave the computation of the current node's result to the node that reads it, if that can do it in place.
 
-        Parameters
-        ----------
-        node
-            The current node, which has one result.
-        op_type
-            The type of the reader's op. The reader has to be the only one, have a result of the same dtype, and run
-            whenever this node does; no node between them may overwrite this node's operands.
+        The node has one result. Its reader has to be the only one, apply an op of the type, have a result of
+        the same dtype, and run whenever this node does; no node between them may overwrite this node's
+        operands.
         """
         (out,) = node.outputs
         order, at = self.layout.order, self._last[out]
