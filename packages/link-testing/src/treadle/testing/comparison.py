@@ -12,18 +12,10 @@ from treadle.testing.domain import Array
 def difference(
     actual: object, expected: Array, tolerance: tuple[float, float], signed_zeros: bool = False
 ) -> str | None:
-    """Return how a result differs from the expected one, or None.
+    """Return how a backend's result differs from NumPy's, or None.
 
-    Parameters
-    ----------
-    actual
-        The result of a backend.
-    expected
-        The result of NumPy.
-    tolerance
-        (relative, absolute) error allowed between finite floats; integers and bools must be the same.
-    signed_zeros
-        Whether the sign of zeros counts.
+    `tolerance` is the (relative, absolute) error allowed between finite floats; integers and bools must be the
+    same.
     """
     if not isinstance(actual, np.ndarray):
         return f"a NumPy array is needed, got {type(actual).__name__}"

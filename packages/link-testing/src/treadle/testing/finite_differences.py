@@ -22,18 +22,8 @@ def slopes(
 ) -> list[Array]:
     """Return the derivatives of a function's results along a direction, to fourth order in the step.
 
-    Parameters
-    ----------
-    function
-        The function, from several arrays to several arrays.
-    arrays
-        The point.
-    direction
-        One array for each operand, or None for those that do not move.
-
-    Notes
-    -----
-    (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h (Abramowitz and Stegun, 25.3.6).
+    (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h (Abramowitz and Stegun, 25.3.6). The direction is None for operands
+    that do not move.
     """
     h = step_for(arrays)
     ends = [function(*_moved(arrays, direction, times * h)) for times in (1, -1, 2, -2)]
@@ -54,9 +44,7 @@ def mixed_slope(
 ) -> float:
     """Return the second derivative of a function of arrays along two directions, to fourth order in the step.
 
-    Notes
-    -----
-    The central difference of a central difference at steps h and 2h, extrapolated (Richardson).
+    It is the central difference of a central difference at steps h and 2h, extrapolated (Richardson).
     """
     h = 2 * step_for(arrays)
 

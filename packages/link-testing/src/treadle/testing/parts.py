@@ -21,24 +21,16 @@ SLOPE_TOLERANCE = 2e-6
 
 @dataclass(slots=True)
 class Part:
-    """One sample of a group: variables in, variables out.
+    """One sample of a group: variables in, variables out."""
 
-    Attributes
-    ----------
-    sample
-        The record.
-    dtype
-        Dtype of the group.
-    inputs, outputs
-        Variables.
-    variants
-        The variants that are checked for this sample.
-    """
-
+    # The record.
     sample: Sample
+    # Dtype of the group.
     dtype: str
+    # Variables.
     inputs: list[TensorVariable] = field(default_factory=list)
     outputs: list[TensorVariable] = field(default_factory=list)
+    # The variants that are checked for this sample.
     variants: tuple[str, ...] = ()
 
     def arrays(self, variant: str) -> tuple[Array, ...]:

@@ -22,13 +22,7 @@ def _records() -> Mapping[str, Sequence[object]]:
 
 
 def published(kind: type[R]) -> dict[str, list[R]]:
-    """Return the published records of one kind, by the entry points that name them.
-
-    Raises
-    ------
-    TypeError
-        If an entry point names something that is not a record.
-    """
+    """Return the published records of one kind, by the entry points that name them."""
     for name, records in _records().items():
         for record in records:
             if not isinstance(record, Sample | Distribution | LeftOut):

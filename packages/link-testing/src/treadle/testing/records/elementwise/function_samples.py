@@ -50,18 +50,9 @@ def elementwise(
     takes_all: bool = True,
     kinds: tuple[str, ...] = KINDS,
 ) -> Sample:
-    """Return the record of an elementwise function.
+    """Return the record of an elementwise function, with one domain for each operand.
 
-    Parameters
-    ----------
-    family, name, build, oracle, dtypes, order, signed_zeros, tolerances, takes_all, kinds
-        As in `Sample`.
-    domains
-        One domain for each operand.
-    wrt
-        The operands that it can be differentiated by; none by default.
-    fixed
-        The dtypes of operands that do not have that of the group.
+    `fixed` are the dtypes of operands that do not have that of the group; the other fields are those of `Sample`.
     """
     return Sample(
         name,
