@@ -11,18 +11,18 @@ from numpy.typing import DTypeLike
 
 def convert(x: jax.Array, dtype: DTypeLike) -> jax.Array:
     """Return an array converted as NumPy does: truth to bool, integers wrapped."""
-    wanted = np.dtype(dtype)
-    own = np.dtype(x.dtype)
-    if own == wanted:
+    target = np.dtype(dtype)
+    source = np.dtype(x.dtype)
+    if source == target:
         return x
-    if wanted.kind == "b":
+    if target.kind == "b":
         return x != 0
-    if own.kind == "b" and wanted.kind in "fc":
+    if source.kind == "b" and target.kind in "fc":
         # Not a conversion: XLA makes a product with a converted bool a choice, so that 0 * inf would be 0 (tried).
-        return jnp.where(x, np.ones((), wanted), np.zeros((), wanted))
-    if own.kind == "f" and wanted.kind in "iu":
-        return _to_integer(widened(x), wanted)
-    return lax.convert_element_type(x, wanted)
+        return jnp.where(x, np.ones((), target), np.zeros((), target))
+    if source.kind == "f" and target.kind in "iu":
+        return _to_integer(widened(x), target)
+    return lax.convert_element_type(x, target)
 
 
 def widened(x: jax.Array) -> jax.Array:
@@ -37,13 +37,13 @@ def _truncated(x: jax.Array, dtype: str) -> jax.Array:
     return jnp.where(fits, lax.convert_element_type(x, dtype), np.array(least, dtype))
 
 
-def _to_integer(x: jax.Array, wanted: np.dtype) -> jax.Array:
+def _to_integer(x: jax.Array, target: np.dtype) -> jax.Array:
     """Return floats as integers. NumPy defines values in range only; the others follow what it does on x86."""
-    if wanted.name in {"int32", "int64"}:
-        return _truncated(x, wanted.name)
-    if wanted.itemsize < 4:
-        return lax.convert_element_type(_truncated(x, "int32"), wanted)
-    low = lax.convert_element_type(_truncated(x, "int64"), wanted)
-    if wanted.name == "uint32":
+    if target.name in {"int32", "int64"}:
+        return _truncated(x, target.name)
+    if target.itemsize < 4:
+        return lax.convert_element_type(_truncated(x, "int32"), target)
+    low = lax.convert_element_type(_truncated(x, "int64"), target)
+    if target.name == "uint32":
         return low
-    return jnp.where((x >= 2.0**63) & (x < 2.0**64), lax.convert_element_type(x, wanted), low)
+    return jnp.where((x >= 2.0**63) & (x < 2.0**64), lax.convert_element_type(x, target), low)

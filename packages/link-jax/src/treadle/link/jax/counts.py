@@ -67,21 +67,21 @@ def cut_at_counts(fgraph: FunctionGraph) -> FunctionGraph:
     """Return a graph in which numbers of steps pass through Python where lengths depend on them."""
     if not any(isinstance(node.op, Scan) and node.op.has_until for node in fgraph.apply_nodes):
         return fgraph
-    made = fgraph.clone()
-    for node in made.toposort():
+    cut = fgraph.clone()
+    for node in cut.toposort():
         op = node.op
         if not isinstance(op, Scan) or not op.has_until:
             continue
         outputs = _with_buffers(op, node) if op.n_stacked else None
         if outputs is not None:
-            made.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
+            cut.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
         count = node.outputs[-1] if outputs is None else outputs[-1]
-        if _decides_lengths(made, count):
-            clients = [(client, at) for client, at in made.clients[count] if not isinstance(client.op, FirstRows)]
+        if _decides_lengths(cut, count):
+            clients = [(client, at) for client, at in cut.clients[count] if not isinstance(client.op, FirstRows)]
             landed = Landed()(count)
             for client, at in clients:
-                made.change_node_input(client, at, landed, reason="expand")
-    return made
+                cut.change_node_input(client, at, landed, reason="expand")
+    return cut
 
 
 def _decides_lengths(fgraph: FunctionGraph, count: Variable) -> bool:
@@ -125,8 +125,8 @@ def _with_buffers(op: Scan, node: Apply) -> list[Variable] | None:
         parts.add_carry(start, buffer, set_subtensor(buffer[at], row))
     parts.rows_out = []
     parts.widen()
-    made = parts.node()
-    made.user_line = node.user_line
-    count = made.outputs[-1]
-    stacked = [FirstRows()(buffer, count) for buffer in made.outputs[first:-1]]
-    return [*made.outputs[: op.n_carries], *stacked, count]
+    buffered = parts.node()
+    buffered.user_line = node.user_line
+    count = buffered.outputs[-1]
+    stacked = [FirstRows()(buffer, count) for buffer in buffered.outputs[first:-1]]
+    return [*buffered.outputs[: op.n_carries], *stacked, count]

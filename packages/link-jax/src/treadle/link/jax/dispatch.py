@@ -39,8 +39,8 @@ class Funcify:
 
     def __call__(self, op: Op, node: Apply, **kwargs: object) -> Lowered:
         """Return the function of JAX arrays for a node; further arguments have no meaning here."""
-        found: Lowered = JAX.rule(node)(op, node)
-        return found
+        lowered: Lowered = JAX.rule(node)(op, node)
+        return lowered
 
 
 jax_funcify = Funcify()

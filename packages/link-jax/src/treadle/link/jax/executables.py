@@ -65,10 +65,10 @@ class ExecutableCache:
             libraries, data = pickle.loads(payload)
             if libraries:
                 _initialise_lapack()
-            found: Callable[..., Outcome] = serialize_executable.deserialize_and_load(*data)
+            executable: Callable[..., Outcome] = serialize_executable.deserialize_and_load(*data)
         except Exception:  # noqa: BLE001 - whatever JAX finds wrong with it, the form is compiled anew
             return None
-        return found
+        return executable
 
     def put(self, about: Key, lowered: stages.Lowered, compiled: stages.Compiled) -> None:
         """Keep a compiled form, unless it calls libraries that are not known to be there when it is loaded."""
@@ -94,7 +94,7 @@ def _initialise_lapack() -> None:
 class Executables:
     """One function of arrays, compiled for each combination of shapes that it meets."""
 
-    __slots__ = ("_arguments", "_cache", "_found", "_jitted", "_lock", "_traceable", "_values")
+    __slots__ = ("_arguments", "_by_shapes", "_cache", "_jitted", "_lock", "_traceable", "_values")
 
     def __init__(
         self,
@@ -111,18 +111,18 @@ class Executables:
         self._values = values
         # Returns where they are kept, or None.
         self._cache = cache
-        self._found: dict[Shapes, Callable[..., Outcome]] = {}
+        self._by_shapes: dict[Shapes, Callable[..., Outcome]] = {}
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
 
     def __call__(self, *args: Array) -> Outcome:
         """Compute."""
         shapes = tuple([x.shape for x in args])
-        found = self._found.get(shapes)
-        if found is None:
-            found = self._make(shapes, args)
+        executable = self._by_shapes.get(shapes)
+        if executable is None:
+            executable = self._make(shapes, args)
         try:
-            return found(*args, *self._arguments)
+            return executable(*args, *self._arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
             outcome: Outcome = self._jit()(*args, *self._arguments)
@@ -130,17 +130,17 @@ class Executables:
 
     def _make(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
         with self._lock:
-            found = self._found.get(shapes)
-            if found is None:
-                found = self._found[shapes] = self._stored_or_compiled(shapes, args)
-        return found
+            executable = self._by_shapes.get(shapes)
+            if executable is None:
+                executable = self._by_shapes[shapes] = self._stored_or_compiled(shapes, args)
+        return executable
 
     def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
         cache = self._cache()
         about = (self._values, shapes)
-        found = None if cache is None else cache.find(about)
-        if found is not None:
-            return found
+        stored = None if cache is None else cache.find(about)
+        if stored is not None:
+            return stored
         with early_nodes() as early:
             lowered = self._jit().lower(*args, *self._arguments)
         with span("compiler"):

@@ -56,7 +56,7 @@ class JAXOp(ExternalOp[jax.Array]):
         """Return the gradients, of which JAX's are the conjugates."""
         outputs, pull = jax.vjp(function, *primals)
         seeds = tuple(jnp.conj(jnp.asarray(ct, dtype=out.dtype)) for ct, out in zip(cotangents, outputs, strict=True))
-        return tuple(jnp.conj(found) for found in pull(seeds))
+        return tuple(jnp.conj(gradient) for gradient in pull(seeds))
 
     @staticmethod
     def batch(

@@ -27,9 +27,9 @@ def _missing(x: jax.Array) -> jax.Array:
 
 def not_finite(*stacks: jax.Array) -> jax.Array:
     """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
-    found = [~jnp.isfinite(x).all((-2, -1)) for x in stacks]
-    result = found[0]
-    for further in found[1:]:
+    flags = [~jnp.isfinite(x).all((-2, -1)) for x in stacks]
+    result = flags[0]
+    for further in flags[1:]:
         result = result | further
     return result
 

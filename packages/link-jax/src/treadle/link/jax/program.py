@@ -198,16 +198,16 @@ class JaxProgram(Program):
 
     def _fail(self, inputs: Sequence[Value], error: Exception) -> NoReturn:
         """Raise what the graph raises on the Python VM, which names the node."""
-        found = replay(self.fgraph, inputs, error)
-        if found is error:
+        explained = replay(self.fgraph, inputs, error)
+        if explained is error:
             if isinstance(error, BranchShapeError | CarryShapeError):
                 raise error
             msg = f"jax: the compiled program failed ({type(error).__name__}: {error}), but NumPy finds nothing wrong."
-            found = NodeError(msg)
+            explained = NodeError(msg)
         try:
-            raise found from error
+            raise explained from error
         finally:
-            del found  # it leads to this frame
+            del explained  # it leads to this frame
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for JAX arrays of exactly the dtype and rank."""

@@ -23,9 +23,9 @@ def stage_graph(fgraph: FunctionGraph, varying: Collection[Variable] = ()) -> St
     lowered = {node: _lowered_or_refused(node) for node in order}
     # XLA compiles for each value that decides a shape: data is refused, which PyTorch, with integers that vary, takes.
     staging = stage(fgraph, order, data=False, varying=varying, positions=lambda node: _static(lowered[node], node))
-    for node, found in lowered.items():
-        if isinstance(found, TakesAssumed):
-            for at in found.where_known:
+    for node, rule_result in lowered.items():
+        if isinstance(rule_result, TakesAssumed):
+            for at in rule_result.where_known:
                 staging.known |= shape_values(fgraph, node.inputs[at])
     steps = JAX.lower(order, lambda node: _step(lowered[node], node, staging), staging.refused)
     return StagedGraph(
@@ -72,27 +72,27 @@ def _step(lowered: Lowered | LoweringError, node: Apply, staging: Staging) -> St
 
 def _branching(fgraph: FunctionGraph, staging: Staging) -> Branching:
     """Return the graph as blocks; a choice whose value decides a shape is made with both values at hand."""
-    found = Branching.of(fgraph, lambda node: not staging.on_host(node))
-    if all(block.depth <= MOST_NESTED for block in found.blocks):
-        return found
-    deep = {block.owner for block in found.blocks if block.depth > MOST_NESTED}
+    branching = Branching.of(fgraph, lambda node: not staging.on_host(node))
+    if all(block.depth <= MOST_NESTED for block in branching.blocks):
+        return branching
+    deep = {block.owner for block in branching.blocks if block.depth > MOST_NESTED}
     return Branching.of(fgraph, lambda node: node not in deep and not staging.on_host(node))
 
 
 def _in_blocks(branching: Branching, steps: Mapping[Apply, Step]) -> tuple[Step | Choice, ...]:
     """Return the steps of the outermost block; those of branches stand inside choices."""
-    made: dict[Block, tuple[Step | Choice, ...]] = {}
+    by_block: dict[Block, tuple[Step | Choice, ...]] = {}
     for block in branching.blocks:
-        found: list[Step | Choice] = []
+        steps_of_block: list[Step | Choice] = []
         for node in block.nodes:
             inside = branching.inside.get(node)
             if inside is None:
-                found.append(steps[node])
+                steps_of_block.append(steps[node])
             else:
-                first, second = (Arm(made[inner], inner.results) for inner in inside)
-                found.append(Choice(node, (first, second)))
-        made[block] = tuple(found)
-    return made[branching.root]
+                first, second = (Arm(by_block[inner], inner.results) for inner in inside)
+                steps_of_block.append(Choice(node, (first, second)))
+        by_block[block] = tuple(steps_of_block)
+    return by_block[branching.root]
 
 
 def _constants(fgraph: FunctionGraph, order: Sequence[Apply]) -> list[Constant]:

@@ -90,8 +90,8 @@ class StagedGraph:
         free = [*self.inputs, *self.arguments]
 
         def run(*args: jax.Array) -> Outcome:
-            made: dict[Variable, Array] = dict(zip(free, args, strict=True))
-            trace = Trace(made | fixed)
+            known: dict[Variable, Array] = dict(zip(free, args, strict=True))
+            trace = Trace(known | fixed)
             trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
             with span("code generation"):
                 trace.run(self.steps)
@@ -129,9 +129,9 @@ def _bits(value: V) -> V:
 class Trace:
     """The values of one trace."""
 
-    def __init__(self, made: dict[Variable, Array], actual: dict[Variable, Array] | None = None) -> None:
+    def __init__(self, values: dict[Variable, Array], actual: dict[Variable, Array] | None = None) -> None:
         # Values of variables; NumPy arrays for those that decide shapes.
-        self.made = made
+        self.values = values
         # What those that decide shapes are in the call at hand, where this may be something else in another
         # call.
         self.actual = {} if actual is None else actual
@@ -142,7 +142,7 @@ class Trace:
 
     def present(self, var: Variable) -> Array:
         """Return a variable's value in the call at hand."""
-        return self.actual[var] if var in self.actual else self.made[var]
+        return self.actual[var] if var in self.actual else self.values[var]
 
     def failed(self) -> Flag:
         """Return whether values were invalid; None if that cannot be."""
@@ -163,7 +163,7 @@ class Trace:
 
     def assume(self, node: Apply, var: Variable) -> None:
         """Take a value that decides a shape for granted."""
-        self.assumptions.append(Assumption(node, (var,), np.asarray(self.made[var]), self.actual[var]))
+        self.assumptions.append(Assumption(node, (var,), np.asarray(self.values[var]), self.actual[var]))
 
     def run(self, steps: Sequence[Step | Choice]) -> None:
         """Trace steps."""
@@ -173,14 +173,14 @@ class Trace:
             elif step.on_host:
                 self._known(step)
             else:
-                self.made.update(zip(step.node.outputs, self._traced(step), strict=True))
+                self.values.update(zip(step.node.outputs, self._traced(step), strict=True))
 
     def _known(self, step: Step) -> None:
         """Compute a node that decides a shape: with NumPy, and for the call at hand."""
         node = step.node
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        perform_early(node, [np.asarray(self.made[v]) for v in node.inputs], cells)
-        self.made.update(zip(node.outputs, (cell[0] for cell in cells), strict=True))
+        perform_early(node, [np.asarray(self.values[v]) for v in node.inputs], cells)
+        self.values.update(zip(node.outputs, (cell[0] for cell in cells), strict=True))
         varying = [v for v in node.inputs if v in self.actual]
         if step.function is not None and varying:
             self.actual.update(zip(node.outputs, self._traced(step), strict=True))
@@ -205,20 +205,20 @@ class Trace:
             return jnp.asarray(self.present(var))
         if var in self.actual:
             if step.takes_assumed:
-                return Assumed(np.asarray(self.made[var]), jnp.asarray(self.actual[var]))
+                return Assumed(np.asarray(self.values[var]), jnp.asarray(self.actual[var]))
             self.assume(step.node, var)
-        return self.made[var]
+        return self.values[var]
 
     def _choose(self, step: Choice) -> None:
         """Trace both branches as functions of ``lax.cond``; one alone where the condition is known already."""
         first = step.node.inputs[0]
-        condition = self.made[first]
+        condition = self.values[first]
         if isinstance(condition, np.ndarray | np.generic | bool):
             if first in self.actual:
                 self.assume(step.node, first)
             arm = step.arms[0 if condition else 1]
             self.run(arm.steps)
-            self.made.update(zip(step.node.outputs, (self.present(v) for v in arm.results), strict=True))
+            self.values.update(zip(step.node.outputs, (self.present(v) for v in arm.results), strict=True))
             return
         kinds = [v.type for v in tensors(step.node.outputs)]
         inside: list[Trace] = []
@@ -226,10 +226,10 @@ class Trace:
         def traced(arm: Arm) -> BranchFunction:
             def run() -> tuple[jax.Array, ...]:
                 # No other branch knows the variables that are made here.
-                own = Trace(self.made, self.actual)
-                own.run(arm.steps)
-                inside.append(own)
-                flags = (jnp.asarray(False) if flag is None else flag for flag in (own.failed(), own.differs()))
+                inner = Trace(self.values, self.actual)
+                inner.run(arm.steps)
+                inside.append(inner)
+                flags = (jnp.asarray(False) if flag is None else flag for flag in (inner.failed(), inner.differs()))
                 values = (
                     jnp.asarray(self.present(v), dtype=t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
                 )
@@ -237,13 +237,13 @@ class Trace:
 
             return run
 
-        taken = jnp.asarray(condition) != 0
-        failed, differs, *values = _cond(step.node, taken, traced(step.arms[0]), traced(step.arms[1]))
-        if any(own.failures for own in inside):
+        first_is_taken = jnp.asarray(condition) != 0
+        failed, differs, *values = _cond(step.node, first_is_taken, traced(step.arms[0]), traced(step.arms[1]))
+        if any(inner.failures for inner in inside):
             self.failures.append(failed)
-        if any(own.assumptions for own in inside):
+        if any(inner.assumptions for inner in inside):
             self.assumptions.append(Assumption(step.node, (), np.asarray(False), differs))
-        self.made.update(zip(step.node.outputs, values, strict=True))
+        self.values.update(zip(step.node.outputs, values, strict=True))
 
 
 def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: BranchFunction) -> tuple[jax.Array, ...]:
@@ -258,7 +258,7 @@ def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: Bran
         return run
 
     try:
-        found: tuple[jax.Array, ...] = lax.cond(condition, noted(first), noted(second))
+        results: tuple[jax.Array, ...] = lax.cond(condition, noted(first), noted(second))
     except TypeError as error:
         if len(shapes) != 2 or shapes[0] == shapes[1]:
             raise
@@ -267,7 +267,7 @@ def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: Bran
             f"{node.where()}. Give both branches the same shapes, or pick another mode."
         )
         raise BranchShapeError(msg) from error
-    return found
+    return results
 
 
 def _own(value: Array, args: Sequence[jax.Array]) -> jax.Array:

@@ -64,14 +64,14 @@ class Variants:
     values too. So values not met before are tried on the form that is used most, and only then compiled for.
     """
 
-    __slots__ = ("_fitting", "_found", "_limit", "_lock", "_make", "_usual", "_warned")
+    __slots__ = ("_by_values", "_fitting", "_limit", "_lock", "_make", "_usual", "_warned")
 
     def __init__(self, make: Callable[[Sequence[np.ndarray]], Variant], limit: int) -> None:
         # Returns the compiled form for values.
         self._make = make
         # How many to keep.
         self._limit = limit
-        self._found: OrderedDict[Values, Variant] = OrderedDict()
+        self._by_values: OrderedDict[Values, Variant] = OrderedDict()
         # Which form other values fit.
         self._fitting: OrderedDict[Values, Variant] = OrderedDict()
         self._usual: Variant | None = None
@@ -79,36 +79,36 @@ class Variants:
         self._lock = new_lock()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._by_values)
 
     def __call__(self, values: Sequence[np.ndarray], inputs: Sequence[Array]) -> Outcome:
         """Return what a form that fits returns for inputs of which some, `values`, decide shapes."""
         key = tuple(x.tobytes() for x in values)
         with self._lock:
-            first = self._found.get(key) or self._fitting.get(key) or self._usual
+            first = self._by_values.get(key) or self._fitting.get(key) or self._usual
         if first is None:
-            return self._made(key, values, inputs)
+            return self._compiled_for(key, values, inputs)
         result, rows = _called(first, inputs)
         if rows is None or first.fits(key, rows):
             self._note(key, first)
             return result
         with self._lock:
-            alike = [v for v in self._found.values() if v.assumed == rows[1].tobytes() and v is not first]
+            alike = [v for v in self._by_values.values() if v.assumed == rows[1].tobytes() and v is not first]
         for other in alike[:1]:
-            result, found = _called(other, inputs)
-            if found is None or other.fits(key, found):
+            result, other_rows = _called(other, inputs)
+            if other_rows is None or other.fits(key, other_rows):
                 self._note(key, other)
                 return result
-        result = self._made(key, values, inputs)
-        self._warn(first.assumptions or self._found[key].assumptions, rows)
+        result = self._compiled_for(key, values, inputs)
+        self._warn(first.assumptions or self._by_values[key].assumptions, rows)
         return result
 
-    def _made(self, key: Values, values: Sequence[np.ndarray], inputs: Sequence[Array]) -> Outcome:
+    def _compiled_for(self, key: Values, values: Sequence[np.ndarray], inputs: Sequence[Array]) -> Outcome:
         """Return what the form made for the values returns."""
         with self._lock:
-            variant = self._found.get(key)
+            variant = self._by_values.get(key)
             if variant is None:
-                variant = self._found[key] = self._make([np.array(x) for x in values])
+                variant = self._by_values[key] = self._make([np.array(x) for x in values])
                 self._drop_oldest()
         result, rows = _called(variant, inputs)
         if rows is not None:
@@ -117,9 +117,9 @@ class Variants:
         return result
 
     def _drop_oldest(self) -> None:
-        if len(self._found) <= self._limit:
+        if len(self._by_values) <= self._limit:
             return
-        _, gone = self._found.popitem(last=False)
+        _, gone = self._by_values.popitem(last=False)
         self._usual = None if self._usual is gone else self._usual
         for key in [k for k, v in self._fitting.items() if v is gone]:
             del self._fitting[key]
@@ -128,9 +128,9 @@ class Variants:
         """Note that a form served values."""
         with self._lock:
             variant.uses += 1
-            if variant.made_for not in self._found:
+            if variant.made_for not in self._by_values:
                 return
-            self._found.move_to_end(variant.made_for)
+            self._by_values.move_to_end(variant.made_for)
             if self._usual is None or variant.uses > self._usual.uses:
                 self._usual = variant
             if variant.made_for != key:
@@ -164,9 +164,9 @@ def is_of_fixed_length(node: Apply) -> bool:
     if not isinstance(op, Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor):
         return False
     first = 1 if isinstance(op, Subtensor | AdvancedSubtensor) else 2
-    given = iter(node.inputs[first:])
+    remaining = iter(node.inputs[first:])
     for entry in op.entries:
-        parts = [next(given) for _ in range(symbolic_count([entry]))]
+        parts = [next(remaining) for _ in range(symbolic_count([entry]))]
         if not isinstance(entry, Span) or not parts:
             continue
         if not isinstance(entry.start, Symbolic) or not isinstance(entry.stop, Symbolic) or len(parts) > 2:

@@ -102,9 +102,9 @@ def _let_share(outer: FunctionGraph) -> None:
     for node in outer.toposort():
         op = node.op
         if isinstance(op, IfElse) and not op.as_view:
-            made = IfElse(op.n_outs, True, op.name).make_node(*node.inputs)
-            made.user_line = node.user_line
-            outer.replace_all(zip(node.outputs, made.outputs, strict=True))
+            sharing = IfElse(op.n_outs, True, op.name).make_node(*node.inputs)
+            sharing.user_line = node.user_line
+            outer.replace_all(zip(node.outputs, sharing.outputs, strict=True))
 
 
 def _callable(node: Apply, linker: StretchLinker) -> Compute:
@@ -114,7 +114,7 @@ def _callable(node: Apply, linker: StretchLinker) -> Compute:
         if len(node.outputs) == 1:
             return lambda *values: program(*values)[0]
         return lambda *values: tuple(program(*values))
-    found: Compute = TORCH.rule(node)(op, node)
-    if isinstance(found, Loop):
-        found.link(linker)
-    return found
+    function: Compute = TORCH.rule(node)(op, node)
+    if isinstance(function, Loop):
+        function.link(linker)
+    return function

@@ -38,15 +38,15 @@ class TorchOp(ExternalOp[torch.Tensor]):
             In a process forked from one where PyTorch had run.
         """
         PROCESS.check()
-        given = [to_native(from_host(x, t.dtype), t.dtype) for x, t in zip(arrays, self.itypes, strict=True)]
+        tensors = [to_native(from_host(x, t.dtype), t.dtype) for x, t in zip(arrays, self.itypes, strict=True)]
         with torch.no_grad():
-            results = self.function(*given)
-        made = []
+            results = self.function(*tensors)
+        outputs = []
         for kind, value in zip(self.otypes, results, strict=True):
             # The function may hand an argument through, or a part of a larger tensor, or mark it as a conjugate only.
             plain = value.detach().cpu().resolve_conj().resolve_neg()
-            made.append(to_host(from_native(plain, kind.dtype), kind.dtype).copy())
-        return made
+            outputs.append(to_host(from_native(plain, kind.dtype), kind.dtype).copy())
+        return outputs
 
     @staticmethod
     def vjp(
@@ -74,9 +74,9 @@ class TorchOp(ExternalOp[torch.Tensor]):
     @staticmethod
     def evaluate(function: Callable[..., object], types: Sequence[TensorType]) -> object:
         """Call the function with small tensors of ones."""
-        given = [torch.ones(t.shape, dtype=getattr(torch, t.dtype)) for t in types]
+        tensors = [torch.ones(t.shape, dtype=getattr(torch, t.dtype)) for t in types]
         with torch.no_grad():
-            return function(*given)
+            return function(*tensors)
 
     @staticmethod
     def type_of(result: Any) -> TensorType:
@@ -100,9 +100,9 @@ def lower_torch_op(op: TorchOp, node: Apply) -> Callable[..., torch.Tensor | Ten
     del node
 
     def run(*stored: torch.Tensor) -> torch.Tensor | Tensors:
-        found = op.function(*(to_native(x, t.dtype) for x, t in zip(stored, op.itypes, strict=True)))
-        made = tuple(from_native(x, t.dtype) for x, t in zip(found, op.otypes, strict=True))
-        return made[0] if len(made) == 1 else made
+        results = op.function(*(to_native(x, t.dtype) for x, t in zip(stored, op.itypes, strict=True)))
+        outputs = tuple(from_native(x, t.dtype) for x, t in zip(results, op.otypes, strict=True))
+        return outputs[0] if len(outputs) == 1 else outputs
 
     return run
 

@@ -33,8 +33,8 @@ __all__ = ["TorchLinker"]
 
 
 def _lower(node: Apply) -> Lowered:
-    found: Lowered = TORCH.rule(node)(node.op, node)
-    return found
+    lowered: Lowered = TORCH.rule(node)(node.op, node)
+    return lowered
 
 
 def _makes_lengths_of_data(node: Apply) -> bool:
@@ -122,9 +122,9 @@ class TorchLinker(PortableLinker):
         return TorchProgram(fgraph, generated, run, place, native_outputs)
 
     def _compiles(self, fgraph: FunctionGraph, place: torch.device) -> bool:
-        wanted = config.torch__compile if self.compiled is None else self.compiled
+        is_asked_for = config.torch__compile if self.compiled is None else self.compiled
         # torch.compile has no code for complex numbers: it would call the same functions as the uncompiled program.
-        if not wanted or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):
+        if not is_asked_for or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):
             return False
         # Nor does it take lengths that depend on data wherever a length is compared with another.
         if any(map(_makes_lengths_of_data, fgraph.apply_nodes)):

@@ -78,8 +78,8 @@ class _Results:
             return
         if not self._whole:
             self._whole = [x.new_empty((self._count, *x.shape[1:])) for x in rows]
-        for whole, part in zip(self._whole, rows, strict=True):
-            whole[self._done : self._done + steps].copy_(part)
+        for stacked, part in zip(self._whole, rows, strict=True):
+            stacked[self._done : self._done + steps].copy_(part)
         self._done += steps
 
     def get(self) -> list[torch.Tensor]:
@@ -144,31 +144,31 @@ class Loop:
         tensors = [
             fixed[i] if i in fixed else load(x) for i, (load, x) in enumerate(zip(self._load, values[1:], strict=True))
         ]
-        given = op.sorted(tensors)
-        if count < 0 or any(len(x) < count for x in given.sequences):
+        arguments = op.sorted(tensors)
+        if count < 0 or any(len(x) < count for x in arguments.sequences):
             msg = "the number of steps does not fit"
             raise ValueError(msg)
         if count == 0:
-            results, done = [*given.carries, *self._nothing(given)], 0
+            results, steps = [*arguments.carries, *self._nothing(arguments)], 0
         else:
-            found = self._looped(count, given)
-            if found is None:
+            looped = self._looped(count, arguments)
+            if looped is None:
                 return None
-            results, done = found
+            results, steps = looped
         if op.has_until:
-            results.append(torch.tensor(done, device=self._place))
+            results.append(torch.tensor(steps, device=self._place))
         return owned(self._outputs, results, tensors)
 
-    def _looped(self, count: int, given: LoopInputs) -> tuple[list[torch.Tensor], int] | None:
+    def _looped(self, count: int, arguments: LoopInputs) -> tuple[list[torch.Tensor], int] | None:
         """Return what at least one step makes, and the number of steps; None if values were found invalid."""
         op, steps = self._op, self._steps
-        carries: Sequence[torch.Tensor] = given.carries
-        rest = steps.prepared(given.constants)
+        carries: Sequence[torch.Tensor] = arguments.carries
+        fixed = steps.prepared(arguments.constants)
         stacked = _Results(None if op.has_until else count)
         flags: Flag = None
         done, steady, goes_on = 0, True, True
         while goes_on and done < count:
-            block = steps.advance(done, count, steady, given.sequences, carries, rest)
+            block = steps.advance(done, count, steady, arguments.sequences, carries, fixed)
             done += block.steps
             goes_on = block.goes_on
             steady = all(a.shape == b.shape for a, b in zip(carries, block.carries, strict=True))
@@ -180,10 +180,11 @@ class Loop:
                 return None
         return [*carries, *stacked.get()], done
 
-    def _nothing(self, given: LoopInputs) -> list[torch.Tensor]:
+    def _nothing(self, arguments: LoopInputs) -> list[torch.Tensor]:
         """Return the stacked results of a loop of no steps."""
-        given = given._replace(sequences=[x[:0] for x in given.sequences])
+        arguments = arguments._replace(sequences=[x[:0] for x in arguments.sequences])
         host = [
-            to_host(x.cpu(), v.type.dtype) for v, x in zip(self._node.inputs[1:], itertools.chain(*given), strict=True)
+            to_host(x.cpu(), v.type.dtype)
+            for v, x in zip(self._node.inputs[1:], itertools.chain(*arguments), strict=True)
         ]
         return [from_host(x, x.dtype.name).to(self._place) for x in self._op.empty_results(self._op.sorted(host))]

@@ -20,7 +20,7 @@ def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
 
     def filled(*stacks: torch.Tensor) -> Results:
         failed, *results = run(*stacks)
-        made = tuple(
+        with_nan = tuple(
             torch.where(
                 failed.reshape(*failed.shape, *[1] * (x.ndim - failed.ndim)),
                 torch.full_like(x, torch.nan if x.is_floating_point() or x.is_complex() else 0),
@@ -28,7 +28,7 @@ def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
             )
             for x in results
         )
-        return made[0] if len(made) == 1 else made
+        return with_nan[0] if len(with_nan) == 1 else with_nan
 
     def flagged(*stacks: torch.Tensor) -> tuple[Flag, Results]:
         failed, *results = run(*stacks)
@@ -39,9 +39,9 @@ def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
 
 def not_finite(*stacks: torch.Tensor) -> torch.Tensor:
     """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
-    found = [~torch.isfinite(x).flatten(-2).all(-1) for x in stacks]
-    result = found[0]
-    for further in found[1:]:
+    flags = [~torch.isfinite(x).flatten(-2).all(-1) for x in stacks]
+    result = flags[0]
+    for further in flags[1:]:
         result = result | further
     return result
 

@@ -28,8 +28,8 @@ class ByDtypes:
 def _of_ufunc(name: str, kind: str) -> Kernel | None:
     """Return PyTorch's function of a ufunc's name, for floats."""
     # torch.equal compares whole tensors; everything else of NumPy's names is elementwise.
-    found = None if kind != "f" or name == "equal" else getattr(torch, name, None)
-    return found if callable(found) else None
+    function = None if kind != "f" or name == "equal" else getattr(torch, name, None)
+    return function if callable(function) else None
 
 
 # The kind is that of the last operand's dtype, see `treadle.link.torch.programs.storage.kind`.
@@ -45,8 +45,8 @@ def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
 
 def kernel_of(scalar_op: ScalarOp, loops: Sequence[str]) -> Kernel:
     """Return the kernel of a scalar op for the dtypes to compute with, or refuse it."""
-    found = SCALARS.find(scalar_op, kind(loops[-1]))
-    if found is None:
+    entry = SCALARS.find(scalar_op, kind(loops[-1]))
+    if entry is None:
         msg = f"the elementwise function {scalar_op.name} has no kernel for {', '.join(loops)}"
         raise Unsupported(msg)
-    return found.make(loops) if isinstance(found, ByDtypes) else found
+    return entry.make(loops) if isinstance(entry, ByDtypes) else entry

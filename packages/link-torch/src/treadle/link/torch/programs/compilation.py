@@ -109,10 +109,10 @@ class Compiled:
         if met not in self._known:
             return self._first_call(met, args)
         try:
-            found: Sequence[object] = self._compiled(*args)
+            results: Sequence[object] = self._compiled(*args)
         except Exception:  # noqa: BLE001 - whatever it is, the second attempt raises it again
             return self._first_call(met, args)
-        return found
+        return results
 
     def _first_call(self, met: object, args: Sequence[Value]) -> Sequence[object]:
         # Imported by torch.compile anyway; importing it takes seconds, so not before.

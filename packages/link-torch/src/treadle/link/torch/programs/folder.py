@@ -23,8 +23,8 @@ def inductor_folder() -> Iterator[None]:
 
     before = os.environ.get(_VARIABLE)
     cache = default_cache()
-    own = os.path.abspath(default_cache_dir())  # noqa: PTH100 - compared with what PyTorch itself puts there
-    folder = cache.guest(NAME) if before in {None, own} else None
+    default = os.path.abspath(default_cache_dir())  # noqa: PTH100 - compared with what PyTorch itself puts there
+    folder = cache.guest(NAME) if before in {None, default} else None
     if folder is None:
         yield
         return

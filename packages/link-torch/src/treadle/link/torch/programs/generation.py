@@ -42,8 +42,8 @@ class GeneratedFunction:
 
 def _literal(constant: Constant) -> str:
     """Return an integer constant, or a vector of them, as text."""
-    found = constant.data.tolist()
-    return repr(tuple(found)) if isinstance(found, list) else repr(found)
+    value = constant.data.tolist()
+    return repr(tuple(value)) if isinstance(value, list) else repr(value)
 
 
 def named(function: Callable[..., Sequence[Value]]) -> Callable[..., Sequence[Value]]:
@@ -87,10 +87,10 @@ class _Writer:
         self.scope: dict[str, Compute] = {}
         self.lines: list[str] = []
         self.flags: list[str] = []
-        given = [*fgraph.inputs, *plan.prelude]
-        self.tensors = {v: f"a{i}" for i, v in enumerate(given) if v in plan.tensors and v not in plan.prelude}
-        self.tensors |= {v: f"a{i}" for i, v in enumerate(given) if v in plan.prelude and v not in plan.hosts}
-        self.numbers = {v: f"n{i}" for i, v in enumerate(given) if v in plan.hosts}
+        arguments = [*fgraph.inputs, *plan.prelude]
+        self.tensors = {v: f"a{i}" for i, v in enumerate(arguments) if v in plan.tensors and v not in plan.prelude}
+        self.tensors |= {v: f"a{i}" for i, v in enumerate(arguments) if v in plan.prelude and v not in plan.hosts}
+        self.numbers = {v: f"n{i}" for i, v in enumerate(arguments) if v in plan.hosts}
         self.arguments = (tuple(self.tensors), tuple(self.numbers))
         constants = [v for v in plan.tensors if isinstance(v, Constant)]
         self.constants = {v: f"c{i}" for i, v in enumerate(constants)}
@@ -119,8 +119,8 @@ class _Writer:
         if var not in self.names:
             (tensor,) = tensors([var])
             name = f"v{len(self.names)}"
-            made = self.function(as_tensor(tensor.type.dtype, self.place))
-            self.lines.append(f"    {name} = {made}({self.numbers[var]})")
+            maker = self.function(as_tensor(tensor.type.dtype, self.place))
+            self.lines.append(f"    {name} = {maker}({self.numbers[var]})")
             self.names[var] = name
         return self.names[var]
 

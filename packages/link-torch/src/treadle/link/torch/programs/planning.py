@@ -51,8 +51,8 @@ class ExecutionPlan:
             self.prelude[out] = None
             return
         node = out.owner
-        made = f"{node.op}{node.where()} computes" if node is not None else "is given"
-        reason = f"a length depends on what {made} from the shape of a tensor that the program computes"
+        origin = f"{node.op}{node.where()} computes" if node is not None else "is given"
+        reason = f"a length depends on what {origin} from the shape of a tensor that the program computes"
         self.refused.append((user, Unsupported(reason, "make the length an input")))
 
 

@@ -45,8 +45,8 @@ def number(value: Value) -> int | tuple[int, ...]:
     """Return an input that decides shapes as a Python integer, or a tuple of them."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
-    found = value.tolist()
-    return tuple(found) if isinstance(found, list) else int(found)
+    plain = value.tolist()
+    return tuple(plain) if isinstance(plain, list) else int(plain)
 
 
 @contextmanager
@@ -70,14 +70,17 @@ def invalid() -> NodeValueError:
 
 
 def owned(
-    kinds: Sequence[tuple[str, bool]], results: Sequence[Value], given: Sequence[Value], taken: Collection[int] = ()
+    kinds: Sequence[tuple[str, bool]],
+    results: Sequence[Value],
+    sources: Sequence[Value],
+    reserved: Collection[int] = (),
 ) -> list[Value]:
     """Return results as outputs that share no memory; one that does, or is a part of a larger block, is copied.
 
     `kinds` has the dtype of each result, and whether it is to be a tensor. Memory of the tensors that results were
-    computed from, and at the addresses in `taken`, is not shared either.
+    computed from, and at the addresses in `reserved`, is not shared either.
     """
-    used = {t.untyped_storage().data_ptr() for t in given if isinstance(t, torch.Tensor)}
+    shared = {t.untyped_storage().data_ptr() for t in sources if isinstance(t, torch.Tensor)}
     outputs = []
     for (dtype, native), result in zip(kinds, results, strict=True):
         if dtype not in STORAGE_DTYPES:
@@ -86,19 +89,19 @@ def owned(
         tensor = result if native or result.device.type == "cpu" else result.cpu()
         storage = tensor.untyped_storage()
         place = storage.data_ptr()
-        if place in used or place in taken or storage.nbytes() != tensor.nbytes:
+        if place in shared or place in reserved or storage.nbytes() != tensor.nbytes:
             tensor = tensor.clone(memory_format=torch.contiguous_format)
             place = tensor.untyped_storage().data_ptr()
-        used.add(place)
+        shared.add(place)
         outputs.append(to_native(tensor, dtype) if native else to_host(tensor, dtype))
     return outputs
 
 
 def explained(fgraph: FunctionGraph, inputs: Sequence[Value], error: Exception) -> Exception:
     """Return what the Python VM says about these inputs, or an error of PyTorch's own where it finds nothing wrong."""
-    found = replay(fgraph, inputs, error)
-    if found is not error:
-        return found
+    explanation = replay(fgraph, inputs, error)
+    if explanation is not error:
+        return explanation
     if isinstance(error, NodeError):
         msg = (
             "pytorch: values were found invalid, but the Python VM computes the graph without complaint. Run the "
@@ -198,8 +201,8 @@ class TorchProgram(Program):
 
     def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""
-        found = type_.to_host(value)
-        return np.array(found) if isinstance(found, np.ndarray) else found
+        array = type_.to_host(value)
+        return np.array(array) if isinstance(array, np.ndarray) else array
 
     def wait(self, values: Sequence[object]) -> None:
         """Return when outputs in native form have been computed: a device other than the CPU works on its own."""

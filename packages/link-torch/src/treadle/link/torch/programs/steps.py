@@ -68,7 +68,7 @@ class StraightSteps:
         generated = step.generated
         at = {v: i for i, v in enumerate(step.inputs)}
         varying = op.n_sequences + op.n_carries
-        self._taken = tuple(at[v] for v in generated.tensors if at[v] < varying)
+        self._varying = tuple(at[v] for v in generated.tensors if at[v] < varying)
         self._givens = [at[v] - varying for v in generated.tensors if at[v] >= varying]
         self._numbers = [at[v] - varying for v in generated.numbers]
         place = device()
@@ -91,7 +91,7 @@ class StraightSteps:
 
     def advance(
         self, done: int, count: int, steady: bool, sequences: Sequence[torch.Tensor],
-        carries: Sequence[torch.Tensor], rest: Sequence[Value],
+        carries: Sequence[torch.Tensor], fixed: Sequence[Value],
     ) -> Block:  # fmt: skip
         """Make some of the steps that remain of a loop of `count`, of which some are done."""
         remaining = count - done
@@ -102,77 +102,77 @@ class StraightSteps:
         patience = min(self._patience, 1) if size > SMALL else self._patience
         long = most == 1 or count >= 4 * most
         if several is not None and long and steady and done >= patience and remaining >= most:
-            found = self._compiled(several, most, [x[:most] for x in rows], carries, rest)
-            if found is not None:
-                return found
+            block = self._compiled(several, most, [x[:most] for x in rows], carries, fixed)
+            if block is not None:
+                return block
         allowed = min(remaining, _BLOCK, max(1, _BLOCK_ELEMENTS // max(size, 1)))
         if several is not None and done < patience:
             allowed = min(allowed, patience - done)
-        return self._operations(allowed, rows, carries, rest)
+        return self._operations(allowed, rows, carries, fixed)
 
     def _compiled(
         self, several: Compiled, most: int, rows: Sequence[torch.Tensor], carries: Sequence[torch.Tensor],
-        rest: Sequence[Value],
+        fixed: Sequence[Value],
     ) -> Block | None:  # fmt: skip
         """Run a compiled function of several steps; None if carries changed their shapes where they must not."""
-        keeps, flag, alive, steps, *made = several(*rows, *carries, *rest)
+        keeps, flag, alive, steps, *outputs = several(*rows, *carries, *fixed)
         if not keeps:
             return None
         n = self._op.n_carries
         goes_on = alive is None or bool(alive)
-        return Block(flag, most if steps is None else int(steps), goes_on, made[:n], made[n:])  # type: ignore[call-overload]  # a tensor
+        return Block(flag, most if steps is None else int(steps), goes_on, outputs[:n], outputs[n:])  # type: ignore[call-overload]  # a tensor
 
     def _operations(
-        self, most: int, rows: Sequence[torch.Tensor], carries: Sequence[torch.Tensor], rest: Sequence[Value]
+        self, most: int, rows: Sequence[torch.Tensor], carries: Sequence[torch.Tensor], fixed: Sequence[Value]
     ) -> Block:
         """Run steps operation by operation, until the condition is met."""
-        run, taken, until = self._run, self._taken, self._op.has_until
+        run, varying, until = self._run, self._varying, self._op.has_until
         n, last = self._op.n_carries, self._op.n_carries + self._op.n_stacked
         lists: list[list[torch.Tensor]] = [[] for _ in range(self._op.n_stacked)]
         flags: Flag = None
         parts = [x.unbind() for x in rows]
         for i in range(most):
             values = (*[x[i] for x in parts], *carries)
-            flag, *made = run(*[values[j] for j in taken], *rest)
+            flag, *outputs = run(*[values[j] for j in varying], *fixed)
             flags = either(flags, flag)
-            carries = made[:n]
-            for rows_made, row in zip(lists, made[n:last], strict=True):
+            carries = outputs[:n]
+            for rows_made, row in zip(lists, outputs[n:last], strict=True):
                 rows_made.append(row)
-            if until and bool(made[-1]):
+            if until and bool(outputs[-1]):
                 return Block(flags, i + 1, False, carries, [torch.stack(x) for x in lists])
         return Block(flags, most, True, carries, [torch.stack(x) for x in lists])
 
     def _masked(self, count: int) -> Callable[..., list[Any]]:
         """Return the function of a number of steps, to be compiled: those after the last one change nothing."""
-        run, taken, until = self._run, self._taken, self._op.has_until
+        run, varying, until = self._run, self._varying, self._op.has_until
         first, n, last = self._op.n_sequences, self._op.n_carries, self._op.n_carries + self._op.n_stacked
         n_stacked = self._op.n_stacked
 
         def steps(*args: Any) -> list[Any]:
             parts = [x.unbind() for x in args[:first]]
-            carries, rest = list(args[first : first + n]), args[first + n :]
+            carries, fixed = list(args[first : first + n]), args[first + n :]
             lists: list[list[torch.Tensor]] = [[] for _ in range(n_stacked)]
-            flags = alive = done = None
+            flags = alive = steps_made = None
             keeps = True
             for i in range(count):
                 values = (*[x[i] for x in parts], *carries)
-                flag, *made = run(*[values[j] for j in taken], *rest)
-                new = made[:n]
+                flag, *outputs = run(*[values[j] for j in varying], *fixed)
+                new = outputs[:n]
                 if alive is not None:
                     keeps = keeps and all(a.shape == b.shape for a, b in zip(new, carries, strict=True))
                     if not keeps:
                         return [False]
                     new = [torch.where(alive, a, b) for a, b in zip(new, carries, strict=True)]
                     flag = None if flag is None else flag & alive
-                    done = alive.to(torch.int64) if done is None else done + alive
+                    steps_made = alive.to(torch.int64) if steps_made is None else steps_made + alive
                 flags = either(flags, flag)
                 carries = new
-                for rows, row in zip(lists, made[n:last], strict=True):
+                for rows, row in zip(lists, outputs[n:last], strict=True):
                     rows.append(row)
                 if until:
-                    alive = ~made[-1] if alive is None else alive & ~made[-1]
+                    alive = ~outputs[-1] if alive is None else alive & ~outputs[-1]
             # The first step is always made.
-            total = None if done is None else done + 1
+            total = None if steps_made is None else steps_made + 1
             return [True, flags, alive, total, *carries, *[torch.stack(x) for x in lists]]
 
         return steps
@@ -196,17 +196,17 @@ class CalledSteps:
 
     def advance(
         self, done: int, count: int, steady: bool, sequences: Sequence[torch.Tensor],
-        carries: Sequence[torch.Tensor], rest: Sequence[Value],
+        carries: Sequence[torch.Tensor], fixed: Sequence[Value],
     ) -> Block:  # fmt: skip
         """Make one step."""
         op = self._op
         varying = [*[x[done] for x in sequences], *carries]
         values = [to_native(x, dtype) for x, dtype in zip(varying, self._inputs, strict=False)]
         try:
-            found = self._program(*values, *rest)
+            results = self._program(*values, *fixed)
         except NodeError as error:
             raise op.in_step(error, self._node, done) from error
-        made = [from_native(x, dtype) for x, dtype in zip(found, self._outputs, strict=True)]
+        outputs = [from_native(x, dtype) for x, dtype in zip(results, self._outputs, strict=True)]
         n, last = op.n_carries, op.n_carries + op.n_stacked
-        goes_on = not (op.has_until and bool(made[-1]))
-        return Block(None, 1, goes_on, made[:n], [x[None] for x in made[n:last]])
+        goes_on = not (op.has_until and bool(outputs[-1]))
+        return Block(None, 1, goes_on, outputs[:n], [x[None] for x in outputs[n:last]])

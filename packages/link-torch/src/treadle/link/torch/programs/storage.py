@@ -33,8 +33,8 @@ def kind(dtype: str) -> str:
     """Return how a dtype computes: ``b`` bool, ``i`` integers as values, ``u`` uint64's bits, ``f``, ``c``."""
     if dtype == "uint64":
         return "u"
-    found = np.dtype(dtype).kind
-    return "i" if found == "u" else found
+    letter = np.dtype(dtype).kind
+    return "i" if letter == "u" else letter
 
 
 def width(dtype: str) -> int:

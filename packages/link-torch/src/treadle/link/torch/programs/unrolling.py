@@ -24,21 +24,21 @@ def unrolled(fgraph: FunctionGraph, most: int) -> FunctionGraph:
 
     if not any(map(steps_of, fgraph.apply_nodes)):
         return fgraph
-    made = fgraph.clone()
-    while found := [(node, count) for node in made.toposort() if (count := steps_of(node))]:
-        for node, count in found:
-            made.replace_all(zip(node.outputs, _steps(node, count), strict=True), reason="unroll")
-    return made
+    graph = fgraph.clone()
+    while loops := [(node, count) for node in graph.toposort() if (count := steps_of(node))]:
+        for node, count in loops:
+            graph.replace_all(zip(node.outputs, _steps(node, count), strict=True), reason="unroll")
+    return graph
 
 
 def _steps(node: Apply, count: int) -> list[Variable]:
     """Return the outputs of a loop as what its steps compute."""
     op = cast("Scan", node.op)
-    given = op.sorted(node.inputs[1:])
-    sequences = [_of_length(x, count, node) for x in tensors(given.sequences)]
-    carries, rows = given.carries, []
+    inputs = op.sorted(node.inputs[1:])
+    sequences = [_of_length(x, count, node) for x in tensors(inputs.sequences)]
+    carries, rows = inputs.carries, []
     for i in range(count):
-        outputs = op.fgraph.bind([*(x[i] for x in sequences), *carries, *given.constants])
+        outputs = op.fgraph.bind([*(x[i] for x in sequences), *carries, *inputs.constants])
         carries = outputs[: op.n_carries]
         rows.append(outputs[op.n_carries :])
     return [*carries, *(stack(list(parts)) for parts in zip(*rows, strict=True))]

@@ -25,8 +25,8 @@ def elemwise(op: Elemwise, node: Apply) -> Function:
         return steps
 
     def run(*inputs: jax.Array) -> jax.Array | Checked[jax.Array]:
-        found = steps(*inputs)
-        return Checked(found.value[0], found.failed) if isinstance(found, Checked) else found[0]
+        outputs = steps(*inputs)
+        return Checked(outputs.value[0], outputs.failed) if isinstance(outputs, Checked) else outputs[0]
 
     return run
 

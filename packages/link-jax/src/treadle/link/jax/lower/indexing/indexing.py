@@ -54,8 +54,8 @@ class Window:
     @property
     def is_whole(self) -> bool:
         """Whether the part is the array itself."""
-        found = not self.reversed and not self.dropped and tuple(self.counts) == self.of
-        return found and all(isinstance(s, int) for s in self.starts)
+        keeps_shape = not self.reversed and not self.dropped and tuple(self.counts) == self.of
+        return keeps_shape and all(isinstance(s, int) for s in self.starts)
 
     @property
     def sizes(self) -> list[int]:
@@ -81,8 +81,8 @@ class Window:
         if self.is_whole:
             return x
         block = self._block(x)
-        taken = lax.slice(block, [0] * block.ndim, block.shape, self.steps)
-        return lax.squeeze(lax.rev(taken, self.reversed), self.dropped)
+        picked = lax.slice(block, [0] * block.ndim, block.shape, self.steps)
+        return lax.squeeze(lax.rev(picked, self.reversed), self.dropped)
 
     def write(self, x: jax.Array, values: jax.Array, replace: bool) -> jax.Array:
         """Return the array with the part replaced by values, or with values added to it."""
@@ -106,10 +106,10 @@ class Window:
             return value
         return Checked(value, jnp.stack(self.failures).any() if self.failures else None, tuple(self.assumptions))
 
-    def take_slice(self, entry: Span, n: int, given: Iterator[Given]) -> None:
+    def take_slice(self, entry: Span, n: int, parts: Iterator[Given]) -> None:
         """Take a slice of the next dimension, n long; one whose bounds may change in length and step only."""
         begin, end, stride = (
-            next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)
+            next(parts) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)
         )
         fixed = slice(_assumed(begin), _assumed(end), _assumed(stride))
         start, stop, step = fixed.indices(n)
@@ -162,16 +162,16 @@ def _slice(start: Bound, stop: Bound, step: int, n: int) -> tuple[jax.Array, jax
 
 def _window(entries: Sequence[At | Span | Positions], shape: tuple[int, ...], parts: Sequence[Given]) -> Window:
     """Return the part that an index picks from an array of this shape; dimensions that arrays index stay whole."""
-    given = iter(parts)
+    remaining = iter(parts)
     window = Window(shape)
     for d, (entry, n) in enumerate(zip(entries, shape, strict=True)):
         if isinstance(entry, Span):
-            window.take_slice(entry, n, given)
+            window.take_slice(entry, n, remaining)
         elif isinstance(entry, Positions):
-            next(given)
-            window.take_slice(Span(), n, given)
+            next(remaining)
+            window.take_slice(Span(), n, remaining)
         else:
-            value = next(given) if isinstance(entry.value, Symbolic) else entry.value
+            value = next(remaining) if isinstance(entry.value, Symbolic) else entry.value
             window.starts.append(_position(value, n, window.failures))
             window.counts.append(1)
             window.steps.append(1)
@@ -185,9 +185,9 @@ def _position(value: int | Given, n: int, failures: list[jax.Array]) -> int | ja
         raise _out_of_bounds(n)
     if isinstance(value, int):
         return value % n
-    given = jnp.asarray(value)
-    position = lax.convert_element_type(given, "int64")
-    least = 0 if given.dtype.kind == "u" else -n
+    array = jnp.asarray(value)
+    position = lax.convert_element_type(array, "int64")
+    least = 0 if array.dtype.kind == "u" else -n
     failures.append((position < least) | (position >= n))
     return jnp.where(position < 0, position + n, position)
 
@@ -200,19 +200,19 @@ def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Seq
     """Return the index of arrays of positions into what the slices pick, None without such; note what can fail."""
     if not any(isinstance(entry, Positions) for entry in entries):
         return None
-    given = iter(parts)
+    remaining = iter(parts)
     index: list[slice | jax.Array] = []
     arrays: list[tuple[jax.Array, int]] = []
     for entry, n in zip(entries, window.of, strict=True):
         if not isinstance(entry, Positions):
             for _ in range(symbolic_count([entry])):
-                next(given)
+                next(remaining)
             index.append(slice(None))
             continue
         if entry.length not in {None, n}:
             msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
             raise IndexingError(msg)
-        positions = jnp.asarray(next(given), "int64")
+        positions = jnp.asarray(next(remaining), "int64")
         index.append(positions)
         arrays.append((positions, n))
     if not math.prod(np.broadcast_shapes(*(a.shape for a, _ in arrays))):

@@ -41,8 +41,8 @@ def _as_one_system(a: jax.Array, b: jax.Array, q: jax.Array) -> tuple[jax.Array,
     m, n = q.shape[-2:]
     left = jnp.einsum("...ij,kl->...ikjl", a, jnp.eye(n, dtype=a.dtype))
     right = jnp.einsum("ij,...lk->...ikjl", jnp.eye(m, dtype=a.dtype), b)
-    whole = (left + right).reshape(*q.shape[:-2], m * n, m * n)
-    factor, pivots = jax.scipy.linalg.lu_factor(whole)
+    matrix = (left + right).reshape(*q.shape[:-2], m * n, m * n)
+    factor, pivots = jax.scipy.linalg.lu_factor(matrix)
     solve = jax.scipy.linalg.lu_solve
     for _ in q.shape[:-2]:
         solve = jax.vmap(solve)

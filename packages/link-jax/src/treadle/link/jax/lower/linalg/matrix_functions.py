@@ -52,8 +52,8 @@ def _expm(a: jax.Array) -> jax.Array:
     result = jnp.linalg.solve(even - odd, even + odd)
 
     def square(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        done, y = state
-        return done + 1, jnp.where(done < s, _product(y, y), y)
+        squarings, y = state
+        return squarings + 1, jnp.where(squarings < s, _product(y, y), y)
 
     most = jnp.max(s, initial=0)
     result = jax.lax.while_loop(lambda state: state[0] < most, square, (jnp.zeros((), real), result))[1]

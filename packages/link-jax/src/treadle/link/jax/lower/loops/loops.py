@@ -72,10 +72,10 @@ def _numbers(op: Scan, node: TensorNode, body: FunctionGraph) -> dict[int, np.nd
     """
     inner, outer = op.sorted(body.inputs).constants, op.sorted(node.inputs[1:]).constants
     return {
-        at: given.data
-        for at, (var, given) in enumerate(zip(inner, outer, strict=True))
-        if isinstance(given, Constant)
-        and given.data.size == 1
+        at: value.data
+        for at, (var, value) in enumerate(zip(inner, outer, strict=True))
+        if isinstance(value, Constant)
+        and value.data.size == 1
         and all(
             isinstance(client.op, Elemwise) and {x.name for x in client.op.scalar_ops} <= _ROUNDED_ALIKE
             for client, _ in body.clients[var]
@@ -85,16 +85,16 @@ def _numbers(op: Scan, node: TensorNode, body: FunctionGraph) -> dict[int, np.nd
 
 def _unrolled(body: FunctionGraph, inner: LoopInputs) -> int:
     """Return how many steps to make at a time."""
-    made = [v for node in body.apply_nodes for v in node.outputs]
-    if any(not isinstance(v.type, TensorType) or v.type.ndim for v in (*inner.sequences, *inner.carries, *made)):
+    results = [v for node in body.apply_nodes for v in node.outputs]
+    if any(not isinstance(v.type, TensorType) or v.type.ndim for v in (*inner.sequences, *inner.carries, *results)):
         return 1
     if not all(isinstance(node.op, Elemwise | DimShuffle | Subtensor | ShapeI) for node in body.apply_nodes):
         return 1
     # Each output is a kernel, which reads what it depends on; a row takes its position too.
     rows = set(inner.sequences)
-    touched = sum(2 + len(found) + len(rows & found) for found in map(_needed, body.outputs))
-    found = [n for n in (_UNROLLED, 2) if (n * touched + 8) * _LARGEST_NUMBER <= _SMALL]
-    return found[0] if found else 1
+    touched = sum(2 + len(needed) + len(rows & needed) for needed in map(_needed, body.outputs))
+    counts = [n for n in (_UNROLLED, 2) if (n * touched + 8) * _LARGEST_NUMBER <= _SMALL]
+    return counts[0] if counts else 1
 
 
 def _needed(out: Variable) -> set[Variable]:
@@ -119,20 +119,20 @@ class Loop:
 
     def __call__(self, steps: Given, *inputs: Given) -> Checked[tuple[Array, ...]]:
         """Return the outputs."""
-        given = self.op.sorted(inputs)
+        arguments = self.op.sorted(inputs)
         inner = self.op.sorted(self.body.inputs)
         body = Body(self, {c: c.data for c in self.body.constants})
-        for at, (var, x) in enumerate(zip(inner.constants, given.constants, strict=True)):
+        for at, (var, x) in enumerate(zip(inner.constants, arguments.constants, strict=True)):
             if isinstance(x, Assumed):
                 body.values[var], body.actual[var] = x.value, x.actual
             else:
                 body.values[var] = self.numbers.get(at, x)
-        state = jnp.asarray(False), jnp.asarray(False), _typed(given.carries, inner.carries)
+        state = jnp.asarray(False), jnp.asarray(False), _typed(arguments.carries, inner.carries)
         if isinstance(steps, jax.Array):
-            return body.counted(steps, given.sequences, state)
-        found = body.repeated(int(steps.value if isinstance(steps, Assumed) else steps), given.sequences, state)
+            return body.counted(steps, arguments.sequences, state)
+        outputs = body.repeated(int(steps.value if isinstance(steps, Assumed) else steps), arguments.sequences, state)
         assumed = ((steps.value, steps.actual),) if isinstance(steps, Assumed) else ()
-        return Checked(found.value, found.failed, (*assumed, *found.assumptions))
+        return Checked(outputs.value, outputs.failed, (*assumed, *outputs.assumptions))
 
 
 @dataclass(slots=True)
@@ -156,12 +156,12 @@ class Body:
         trace = Trace(self.values | varying, dict(self.actual))
         trace.run(body.steps)
         outputs = _typed([trace.present(v) for v in body.outputs], body.outputs)
-        found = trace.failed(), trace.differs()
+        flags = trace.failed(), trace.differs()
         # A flag that stays as it is XLA drops.
-        if found[0] is not None:
-            self.can_fail, failed = True, failed | found[0]
-        if found[1] is not None:
-            self.assumes, differs = True, differs | found[1]
+        if flags[0] is not None:
+            self.can_fail, failed = True, failed | flags[0]
+        if flags[1] is not None:
+            self.assumes, differs = True, differs | flags[1]
         last = op.n_carries + op.n_stacked
         until = outputs[last] if op.has_until else None
         return (failed, differs, outputs[: op.n_carries]), outputs[op.n_carries : last], until
@@ -180,40 +180,42 @@ class Body:
                 raise CarryShapeError(msg)
         return after
 
-    def repeated(self, wanted: int, sequences: Sequence[jax.Array], state: State) -> Checked[tuple[Array, ...]]:
+    def repeated(self, steps: int, sequences: Sequence[jax.Array], state: State) -> Checked[tuple[Array, ...]]:
         """Return the outputs for a number of steps that is known."""
-        count = max(0, min([wanted, *(len(x) for x in sequences)]))
+        count = max(0, min([steps, *(len(x) for x in sequences)]))
         if self.loop.op.has_until:
-            return self.counted(jnp.asarray(wanted), sequences, state)
+            return self.counted(jnp.asarray(steps), sequences, state)
         ahead: list[Arrays] = []
-        made: Arrays = ()
+        stacked: Arrays = ()
         if count == 0:
-            made = self._empty(sequences, state)
+            stacked = self._empty(sequences, state)
         while len(ahead) < count:
-            rest = [x[len(ahead) : count] for x in sequences]
+            remaining = [x[len(ahead) : count] for x in sequences]
             if count - len(ahead) > 1:
                 try:
-                    state, made = self._scanned(count - len(ahead), rest, state)
+                    state, stacked = self._scanned(count - len(ahead), remaining, state)
                     break
                 except CarryShapeError:
                     if len(ahead) == _MOST_AHEAD:
                         raise
-            state, rows, _ = self.step(state, [x[0] for x in rest])
+            state, rows, _ = self.step(state, [x[0] for x in remaining])
             ahead.append(rows)
         if ahead:
             first = [jnp.stack(rows) for rows in zip(*ahead, strict=True)]
-            made = tuple(jnp.concatenate(pair) for pair in zip(first, made, strict=True)) if made else tuple(first)
-        return self._checked(state, made, None if count == wanted else jnp.asarray(True))
+            stacked = (
+                tuple(jnp.concatenate(pair) for pair in zip(first, stacked, strict=True)) if stacked else tuple(first)
+            )
+        return self._checked(state, stacked, None if count == steps else jnp.asarray(True))
 
     def _scanned(self, count: int, sequences: Sequence[jax.Array], state: State) -> tuple[State, Arrays]:
         def step(before: State, rows: Arrays) -> tuple[State, Arrays]:
-            after, made, _ = self.step(before, rows)
-            return self.kept(before, after), made
+            after, stacked, _ = self.step(before, rows)
+            return self.kept(before, after), stacked
 
         backwards = self.loop.backwards
         rows = _flipped(sequences, backwards)
-        state, made = lax.scan(step, state, rows, length=count, reverse=backwards, unroll=self.loop.unrolled)
-        return state, _flipped(made, backwards)
+        state, stacked = lax.scan(step, state, rows, length=count, reverse=backwards, unroll=self.loop.unrolled)
+        return state, _flipped(stacked, backwards)
 
     def _empty(self, sequences: Sequence[jax.Array], state: State) -> Arrays:
         """Return the results of no steps; lengths that depend on what a step computes are 0."""
@@ -242,15 +244,15 @@ class Body:
             after, _, until = self.step(before, [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in sequences])
             return at + 1, ended if until is None else until, self.kept(before, after)
 
-        done, _, state = lax.while_loop(goes_on, step, (jnp.zeros((), "int64"), jnp.asarray(False), state))
-        return self._checked(state, (done,) if self.loop.op.has_until else (), (steps < 0) | (steps != limit))
+        made_steps, _, state = lax.while_loop(goes_on, step, (jnp.zeros((), "int64"), jnp.asarray(False), state))
+        return self._checked(state, (made_steps,) if self.loop.op.has_until else (), (steps < 0) | (steps != limit))
 
-    def _checked(self, state: State, made: Arrays, wrong: jax.Array | None) -> Checked[tuple[Array, ...]]:
+    def _checked(self, state: State, further: Arrays, wrong: jax.Array | None) -> Checked[tuple[Array, ...]]:
         """Return the outputs with the flags; `wrong` says whether the number of steps is."""
         failed, differs, carries = state
         flags = [flag for flag in (wrong, failed if self.can_fail else None) if flag is not None]
         assumed = ((np.asarray(False), differs),) if self.assumes else ()
-        return Checked((*carries, *made), jnp.stack(flags).any() if flags else None, assumed)
+        return Checked((*carries, *further), jnp.stack(flags).any() if flags else None, assumed)
 
 
 def _typed(values: Iterable[Array], variables: Iterable[Variable]) -> Arrays:

@@ -32,10 +32,10 @@ def accumulation(op: Accumulation, node: Apply) -> Callable[[jax.Array], jax.Arr
     def run(x: jax.Array) -> jax.Array:
         values = widened(convert(x, op.dtype))
         if values.dtype == bool:
-            found = _FUNCTIONS[_OF_TRUTH.get(op.kind, op.kind)](values.astype("uint8"), axis=op.axis)
+            accumulated = _FUNCTIONS[_OF_TRUTH.get(op.kind, op.kind)](values.astype("uint8"), axis=op.axis)
         else:
-            found = _FUNCTIONS[op.kind](values, axis=op.axis)
-        return convert(found, op.dtype)
+            accumulated = _FUNCTIONS[op.kind](values, axis=op.axis)
+        return convert(accumulated, op.dtype)
 
     return run
 
@@ -53,7 +53,7 @@ def linear_recurrence(op: LinearRecurrence, node: Apply) -> Callable[[jax.Array,
             return x
         first = jnp.ones_like(lax.slice_in_dim(x, 0, 1, axis=op.axis))
         steps = jnp.concatenate([first, decay], axis=op.axis)
-        _, found = lax.associative_scan(combine, (widened(steps), widened(x)), axis=op.axis)
-        return convert(found, x.dtype)
+        _, states = lax.associative_scan(combine, (widened(steps), widened(x)), axis=op.axis)
+        return convert(states, x.dtype)
 
     return run

@@ -27,14 +27,14 @@ def sum_to(op: SumTo, node: TensorNode) -> Lowered:
     """Lower to a sum over the dimensions that were broadcast; to nothing where the shapes agree."""
 
     def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
-        wanted = tuple(int(n) for n in lengths)
-        if x.shape == wanted:
+        shape = tuple(int(n) for n in lengths)
+        if x.shape == shape:
             return x
-        extra = x.ndim - len(wanted)
-        if any(m not in {1, n} for n, m in zip(x.shape[extra:], wanted, strict=True)):
-            msg = f"shape {x.shape} cannot be summed to {wanted}"
+        extra = x.ndim - len(shape)
+        if any(m not in {1, n} for n, m in zip(x.shape[extra:], shape, strict=True)):
+            msg = f"shape {x.shape} cannot be summed to {shape}"
             raise ShapeError(msg)
-        summed = [d + extra for d, m in enumerate(wanted) if m == 1 and x.shape[d + extra] != 1]
-        return lax.reshape(total(x, (*range(extra), *summed)), wanted)
+        summed = [d + extra for d, m in enumerate(shape) if m == 1 and x.shape[d + extra] != 1]
+        return lax.reshape(total(x, (*range(extra), *summed)), shape)
 
     return run

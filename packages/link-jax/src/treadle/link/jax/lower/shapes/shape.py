@@ -29,13 +29,13 @@ def reshape(op: Reshape, node: TensorNode) -> Lowered:
     """Lower to a reshape; a length of -1 is worked out from the others."""
 
     def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
-        wanted = [int(n) for n in lengths]
-        others = math.prod(n for n in wanted if n != -1)
-        if wanted.count(-1) == 1 and others > 0:
-            wanted[wanted.index(-1)] = x.size // others
-        if any(n < 0 for n in wanted) or math.prod(wanted) != x.size:
+        shape = [int(n) for n in lengths]
+        known = math.prod(n for n in shape if n != -1)
+        if shape.count(-1) == 1 and known > 0:
+            shape[shape.index(-1)] = x.size // known
+        if any(n < 0 for n in shape) or math.prod(shape) != x.size:
             msg = f"cannot reshape an array of shape {x.shape} into {tuple(map(int, lengths))}"
             raise ShapeError(msg)
-        return lax.reshape(x, wanted)
+        return lax.reshape(x, shape)
 
     return run

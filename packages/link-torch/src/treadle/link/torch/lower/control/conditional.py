@@ -15,7 +15,7 @@ def ifelse(op: IfElse, node: TensorNode) -> Lowered:
     count = op.n_outs
 
     def run(condition: torch.Tensor, *values: torch.Tensor) -> Results:
-        taken = values[:count] if bool(condition) else values[count:]
-        return taken[0] if count == 1 else taken
+        branch = values[:count] if bool(condition) else values[count:]
+        return branch[0] if count == 1 else branch
 
     return run

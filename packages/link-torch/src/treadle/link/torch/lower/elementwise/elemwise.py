@@ -17,11 +17,11 @@ from treadle.tensor import CASTS, Composite, Elemwise, ScalarOp, tensors
 @TORCH.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply) -> Kernel:
     """Lower a scalar op to its kernel, a composite to the kernels of its steps."""
-    whole = op.expanded(node, takes)
+    expanded = op.expanded(node, takes)
     sources = [x.type.dtype for x in tensors(node.inputs)]
-    step = whole.steps[0]
+    step = expanded.steps[0]
     if step.scalar_op is not op.scalar_op:
-        return composite(whole, sources)
+        return composite(expanded, sources)
     return scalar_function(step.scalar_op, sources, step.loops, step.out)
 
 

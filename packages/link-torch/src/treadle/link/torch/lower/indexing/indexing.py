@@ -112,9 +112,9 @@ class Part:
     def laid_out(self, values: torch.Tensor) -> torch.Tensor:
         """Return values, broadcast to the part's shape, with their dimensions in the order of the view's."""
         rank = self.positions[0].dim() if self.positions else 0
-        own = list(self.view.shape[len(self.positions) :])
+        lengths = list(self.view.shape[len(self.positions) :])
         middle = list(self.positions[0].shape) if self.positions and not self.scalar else []
-        values = values.expand([*own[: self.place], *middle, *own[self.place :]])
+        values = values.expand([*lengths[: self.place], *middle, *lengths[self.place :]])
         if self.scalar:
             values = values.unsqueeze(0)
         elif rank:
@@ -165,7 +165,7 @@ def part(x: torch.Tensor, entries: Sequence[Entry], place: int, parts: Sequence[
     picker = _Picker(x, parts)
     for entry in entries:
         picker.take(entry)
-    others = [d for d in range(picker.dim) if d not in picker.dynamic]
+    sliced = [d for d in range(picker.dim) if d not in picker.dynamic]
     # Where nothing is taken, NumPy checks single positions only.
     nothing = any(p.numel() == 0 for p in picker.positions)
     bad: Flag = None
@@ -181,7 +181,7 @@ def part(x: torch.Tensor, entries: Sequence[Entry], place: int, parts: Sequence[
     scalar = bool(positions) and positions[0].dim() == 0
     if scalar:
         positions = [p.reshape(1) for p in positions]
-    view = picker.view.permute([*picker.dynamic, *others]) if positions else picker.view
+    view = picker.view.permute([*picker.dynamic, *sliced]) if positions else picker.view
     return Part(view, positions, scalar, place, picker.reversed, bad)
 
 
@@ -206,14 +206,14 @@ def _add(picked: Part, values: torch.Tensor) -> None:
     several threads, values that lie transposed in memory are added at wrong places (PyTorch issue 191837).
     """
     view, positions = picked.view, picked.positions
-    indexed, own = list(view.shape[: len(positions)]), list(view.shape[len(positions) :])
+    indexed, lengths = list(view.shape[: len(positions)]), list(view.shape[len(positions) :])
     flat = positions[0]
     for at, n in zip(positions[1:], indexed[1:], strict=True):
         flat = flat * n + at
     count = _product(flat.shape)
-    index = flat.reshape([count, *(1 for _ in own)]).expand([count, *own])
-    source = view.reshape([_product(indexed), *own])
-    view.copy_(torch.scatter_add(source, 0, index, values.reshape([count, *own])).reshape([*indexed, *own]))
+    index = flat.reshape([count, *(1 for _ in lengths)]).expand([count, *lengths])
+    source = view.reshape([_product(indexed), *lengths])
+    view.copy_(torch.scatter_add(source, 0, index, values.reshape([count, *lengths])).reshape([*indexed, *lengths]))
 
 
 @TORCH.register(Subtensor, AdvancedSubtensor)

@@ -61,8 +61,8 @@ def search_sorted(op: SearchSorted, node: TensorNode) -> Lowered:
         if key.numel() == 0 or low.numel() == 0:
             return torch.zeros(values.shape, dtype=torch.int64, device=values.device)
         flat = key.reshape(rows, key.numel() // rows).contiguous()
-        found = torch.searchsorted(low.reshape(rows, low.shape[-1]).contiguous(), flat, right=right)
-        return found.reshape(values.shape)
+        positions = torch.searchsorted(low.reshape(rows, low.shape[-1]).contiguous(), flat, right=right)
+        return positions.reshape(values.shape)
 
     return run
 
@@ -79,8 +79,8 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
         return torch.zeros(bins + 1, dtype=dtype, device=x.device).scatter_add(0, places, added)[:bins]
 
     def unbounded(x: torch.Tensor, least: torch.Tensor, *weights: torch.Tensor) -> tuple[Flag, torch.Tensor]:
-        found = torch.bincount(torch.clamp(x, min=0), *weights, minlength=int(least))
-        return (x < 0).any(), found.to(dtype)
+        counts = torch.bincount(torch.clamp(x, min=0), *weights, minlength=int(least))
+        return (x < 0).any(), counts.to(dtype)
 
     return bounded if op.bounded else Checked(unbounded)
 

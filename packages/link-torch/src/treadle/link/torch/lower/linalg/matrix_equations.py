@@ -20,8 +20,8 @@ def sylvester(op: Sylvester, node: TensorNode) -> Lowered | Checked:
         a, b, q = (torch.where(good[..., None, None], x, 0) for x in (a, b, q))
         m, n = q.shape[-2], q.shape[-1]
         rows, columns = (torch.eye(k, dtype=q.dtype, device=q.device) for k in (m, n))
-        whole = a[..., :, None, :, None] * columns[:, None, :] + rows[:, None, :, None] * b.mT[..., None, :, None, :]
-        factor, pivots, _ = torch.linalg.lu_factor_ex(whole.reshape(*batch, m * n, m * n))
+        matrix = a[..., :, None, :, None] * columns[:, None, :] + rows[:, None, :, None] * b.mT[..., None, :, None, :]
+        factor, pivots, _ = torch.linalg.lu_factor_ex(matrix.reshape(*batch, m * n, m * n))
         x = torch.linalg.lu_solve(factor, pivots, q.reshape(*batch, m * n, 1)).reshape(*batch, m, n)
         if m * n:
             sizes = factor.diagonal(dim1=-2, dim2=-1).abs()

@@ -56,14 +56,14 @@ def linear_recurrence(op: LinearRecurrence, node: Apply) -> Callable[[torch.Tens
     def run(decay: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         h = x.to(torch.float32) if half else x
         n = x.shape[axis]
-        rest = decay.to(h.dtype)
+        decays = decay.to(h.dtype)
         step = 1
         while step < n:
-            kept, later = torch.narrow(h, axis, 0, step), torch.narrow(h, axis, step, n - step)
-            h = torch.cat([kept, later + rest * torch.narrow(h, axis, 0, n - step)], dim=axis)
+            first, later = torch.narrow(h, axis, 0, step), torch.narrow(h, axis, step, n - step)
+            h = torch.cat([first, later + decays * torch.narrow(h, axis, 0, n - step)], dim=axis)
             # Element t of `rest` is the product of the decays between t and t + step.
             if 2 * step < n:
-                rest = torch.narrow(rest, axis, 0, n - 2 * step) * torch.narrow(rest, axis, step, n - 2 * step)
+                decays = torch.narrow(decays, axis, 0, n - 2 * step) * torch.narrow(decays, axis, step, n - 2 * step)
             step = 2 * step
         return h.to(torch.float16) if half else h
 

@@ -60,8 +60,8 @@ class JaxLanes(DrawLanes):
         self, proceeds: Callable[..., jax.Array], body: Callable[..., tuple[jax.Array, ...]], *start: jax.Array
     ) -> Sequence[jax.Array]:
         """Return the values after ``body(*values)`` while ``proceeds(*values)``."""
-        found: tuple[jax.Array, ...] = lax.while_loop(lambda v: proceeds(*v), lambda v: body(*v), start)
-        return found
+        values: tuple[jax.Array, ...] = lax.while_loop(lambda v: proceeds(*v), lambda v: body(*v), start)
+        return values
 
     def integers(self, low: jax.Array, high: jax.Array) -> jax.Array:
         """Return integers from low to high - 1, by uint64's arithmetic."""
@@ -84,5 +84,5 @@ class JaxLanes(DrawLanes):
             rejected = jnp.where(narrow, (b & ones == 0) & (a & ones < excess), masked > m)
             return first + jnp.where(narrow, b >> half, masked), rejected
 
-        made: jax.Array = self.attempts(attempt, jnp.ones(m.shape, bool), m)
-        return made.astype(np.int64)
+        draws: jax.Array = self.attempts(attempt, jnp.ones(m.shape, bool), m)
+        return draws.astype(np.int64)

@@ -44,10 +44,10 @@ def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
             return jnp.zeros(shape, op.dtype)
         stream = Stream(state)
         if by_rejection is not None:
-            made: jax.Array = by_rejection(JaxLanes(stream, shape), *inputs[op.ndim :])
+            draws: jax.Array = by_rejection(JaxLanes(stream, shape), *inputs[op.ndim :])
         elif direct is not None:
-            made = direct(stream, math.prod(shape), op.dtype)
-        return made.astype(op.dtype).reshape(shape)
+            draws = direct(stream, math.prod(shape), op.dtype)
+        return draws.astype(op.dtype).reshape(shape)
 
     return run
 
@@ -69,11 +69,11 @@ def _normal(stream: Stream, n: int, dtype: str) -> jax.Array:
     if dtype == "float32":
         w = stream.blocks(-(-n // 4))
         pairs = ((w[0], w[1]), (w[2], w[3]))
-        made = [
+        normals = [
             _box_muller((a.astype("float64") + 1).astype("float32") * np.float32(2.0**-32), _of_turns(b))
             for a, b in pairs
         ]
-        return interleaved((*made[0], *made[1]), n)
+        return interleaved((*normals[0], *normals[1]), n)
     a, b = pairs64(stream.blocks(-(-n // 2)))
     return interleaved(_box_muller(1 - unit64(a), unit64(b)), n)
 

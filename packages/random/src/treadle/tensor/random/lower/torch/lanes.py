@@ -62,9 +62,9 @@ class TorchLanes(DrawLanes):
         """Return the values after ``body(*values)`` while ``proceeds(*values)``."""
         if torch.compiler.is_compiling():
             # The values keep their strides, and share no memory.
-            own = tuple([x.clone(memory_format=torch.contiguous_format) for x in start])
-            found: tuple[torch.Tensor, ...] = torch.while_loop(proceeds, body, own)
-            return found
+            initial = tuple([x.clone(memory_format=torch.contiguous_format) for x in start])
+            final: tuple[torch.Tensor, ...] = torch.while_loop(proceeds, body, initial)
+            return final
         values = start
         while bool(proceeds(*values)):
             values = body(*values)
@@ -92,5 +92,5 @@ class TorchLanes(DrawLanes):
             rejected = torch.where(narrow, uneven, (masked ^ SIGN_BIT) > most)
             return low + torch.where(narrow, b >> 32, masked), rejected
 
-        made: torch.Tensor = self.attempts(attempt, torch.ones_like(narrow), torch.zeros_like(m))
-        return made
+        draws: torch.Tensor = self.attempts(attempt, torch.ones_like(narrow), torch.zeros_like(m))
+        return draws

@@ -43,10 +43,10 @@ def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
             return state.new_zeros(shape, dtype=storage)
         stream = Stream(state)
         if by_rejection is not None:
-            made: torch.Tensor = by_rejection(TorchLanes(stream, shape), *inputs[ndim:])
+            draws: torch.Tensor = by_rejection(TorchLanes(stream, shape), *inputs[ndim:])
         elif direct is not None:
-            made = direct(stream, math.prod(shape), dtype)
-        return made.to(storage).reshape(shape)
+            draws = direct(stream, math.prod(shape), dtype)
+        return draws.to(storage).reshape(shape)
 
     return run
 

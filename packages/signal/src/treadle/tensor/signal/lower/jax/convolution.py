@@ -33,18 +33,18 @@ def convolution(op: ConvND, node: TensorNode) -> Lowered:
             precision=lax.Precision.HIGHEST,
         )
 
-    def run(a: jax.Array, b: jax.Array, *wanted: np.ndarray) -> jax.Array:
+    def run(a: jax.Array, b: jax.Array, *lengths: np.ndarray) -> jax.Array:
         # What does not fit is refused as everywhere; JAX has outputs of length 0 where a filter is too long.
-        given = tuple(int(n) for n in wanted)
-        shape = tuple(n or 0 for n in op.result_shape(a.shape, b.shape, given))
+        sizes = tuple(int(n) for n in lengths)
+        shape = tuple(n or 0 for n in op.result_shape(a.shape, b.shape, sizes))
         a, b = convert(a, inner), convert(b, inner)
         like = jax.ShapeDtypeStruct(shape, inner)  # type: ignore[no-untyped-call]  # a class of JAX
         if op.part == "output":
-            made = forward(a, b)
+            result = forward(a, b)
         elif op.part == "input":
-            made = jax.linear_transpose(lambda x: forward(x, b), like)(a)[0]
+            result = jax.linear_transpose(lambda x: forward(x, b), like)(a)[0]
         else:
-            made = jax.linear_transpose(lambda w: forward(a, w), like)(b)[0]
-        return convert(made, out.dtype)
+            result = jax.linear_transpose(lambda w: forward(a, w), like)(b)[0]
+        return convert(result, out.dtype)
 
     return run

@@ -42,14 +42,14 @@ def convolution(op: ConvND, node: TensorNode) -> Lowered:
     def backward(ct: torch.Tensor, x: torch.Tensor, w: torch.Tensor, which: int) -> torch.Tensor:
         mask = [which == 0, which == 1, False]
         zeros = [0] * op.ndim
-        made = torch.ops.aten.convolution_backward(
+        gradients = torch.ops.aten.convolution_backward(
             ct, x, w, None, op.stride, inner, op.dilation, False, zeros, op.groups, mask
         )
-        result: torch.Tensor = made[which]
+        result: torch.Tensor = gradients[which]
         return result
 
-    def run(a: torch.Tensor, b: torch.Tensor, *wanted: int) -> torch.Tensor:
-        shape = tuple(n or 0 for n in op.result_shape(tuple(a.shape), tuple(b.shape), tuple(int(n) for n in wanted)))
+    def run(a: torch.Tensor, b: torch.Tensor, *lengths: int) -> torch.Tensor:
+        shape = tuple(n or 0 for n in op.result_shape(tuple(a.shape), tuple(b.shape), tuple(int(n) for n in lengths)))
         a, b = left(a), right(b)
         if 0 in shape or 0 in a.shape or 0 in b.shape:
             return to_output(a.new_zeros(shape))
@@ -76,15 +76,17 @@ def _of_integers(op: ConvND, a: torch.Tensor, b: torch.Tensor, shape: tuple[int,
     else:
         x = torch.nn.functional.pad(a, sides)
         w_shape, y_shape = (tuple(b.shape), shape) if op.part == "output" else (shape, tuple(b.shape))
-    made = x.new_zeros(shape) if op.part != "input" else x
+    result = x.new_zeros(shape) if op.part != "input" else x
     spatial = "pqr"[:n]
-    outputs = (b if op.part == "filter" else a if op.part == "input" else made).reshape(y_shape[0], g, -1, *y_shape[2:])
+    outputs = (b if op.part == "filter" else a if op.part == "input" else result).reshape(
+        y_shape[0], g, -1, *y_shape[2:]
+    )
     for flat in range(torch.Size(w_shape[2:]).numel()):
         at: list[int] = []
-        rest = flat
+        remaining = flat
         for k in reversed(w_shape[2:]):
-            at.insert(0, rest % k)
-            rest //= k
+            at.insert(0, remaining % k)
+            remaining //= k
         picked = tuple(
             slice(i * d, i * d + (p - 1) * s + 1, s)
             for i, d, s, p in zip(at, op.dilation, op.stride, y_shape[2:], strict=True)
@@ -93,7 +95,7 @@ def _of_integers(op: ConvND, a: torch.Tensor, b: torch.Tensor, shape: tuple[int,
         images = window.reshape(x.shape[0], g, -1, *y_shape[2:])
         if op.part == "filter":
             part = torch.einsum(f"bgc{spatial},bgo{spatial}->goc", images, outputs)
-            made[..., *at] = part.reshape(w_shape[:2])
+            result[..., *at] = part.reshape(w_shape[:2])
             continue
         weights = b[..., *at].reshape(g, -1, w_shape[1])
         if op.part == "output":
@@ -102,5 +104,5 @@ def _of_integers(op: ConvND, a: torch.Tensor, b: torch.Tensor, shape: tuple[int,
             window += torch.einsum(f"bgo{spatial},goc->bgc{spatial}", outputs, weights).reshape(window.shape)
     if op.part == "input":
         for d, ((low, _), m) in enumerate(zip(op.padding, shape[2:], strict=True), 2):
-            made = made.narrow(d, low, m)
-    return made
+            result = result.narrow(d, low, m)
+    return result

@@ -28,8 +28,8 @@ def _series_slope(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: ja
     """The derivative by a (by = 0) or c, as the scalar op's implementation computes it."""
     far = (z > FAR) & (away > 0)
     sums = _sums(by, a, b, c, jnp.where(far, START, z))
-    found = jnp.where(far, _continued(by, a, b, c, jnp.where(far, away, 1.0), sums), sums[2])
-    return jnp.where((z >= 0) & (away > 0), found, jnp.nan)
+    slope = jnp.where(far, _continued(by, a, b, c, jnp.where(far, away, 1.0), sums), sums[2])
+    return jnp.where((z >= 0) & (away > 0), slope, jnp.nan)
 
 
 def _sums(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array) -> Sums:
@@ -40,15 +40,15 @@ def _sums(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array)
 
     def step(state: State) -> State:
         n, term, slope, sums, unsettled = state
-        rest = (b + n) / (c + n) * z / (n + 1)
-        slope = jnp.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * rest
-        term = term * (a + n) * rest
+        ratio = (b + n) / (c + n) * z / (n + 1)
+        slope = jnp.where(by == 0, slope * (a + n) + term, (slope - term / (c + n)) * (a + n)) * ratio
+        term = term * (a + n) * ratio
         # Each element's sum ends by itself, whatever stands beside it.
         terms = (term, (n + 1) * term, slope, (n + 1) * slope)
         f, df, s, ds = (jnp.where(unsettled, old + new, old) for old, new in zip(sums, terms, strict=True))
         # A slope may happen to be 0 while the terms go on.
         size = (n + 1) * jnp.maximum(jnp.abs(slope), jnp.abs(term))
-        grows = (n < turn) | (jnp.abs((a + n) * rest) >= 1)
+        grows = (n < turn) | (jnp.abs((a + n) * ratio) >= 1)
         goes_on = (size > 0) & (size < jnp.inf) & (grows | (size > 1e-17 * jnp.abs(ds)))
         return n + 1, term, slope, (f, df, s, ds), unsettled & goes_on
 
@@ -76,8 +76,8 @@ def _continued(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, end: jax
             left = left - unsettled
             scale, drag = at * away * (k + 1) * (k + 2) / h, ((2 * away - 1) * k + c - (a + b + 1) * at) * (k + 1)
             pull = (k + a) * (k + b) * h
-            own = jnp.where(by == 0, (k + b) * h * f0 + at * (k + 1) * f1, -(k + 1) * f1)
-            f2, s2 = (pull * f0 - drag * f1) / scale, (pull * s0 - drag * s1 + own) / scale
+            source = jnp.where(by == 0, (k + b) * h * f0 + at * (k + 1) * f1, -(k + 1) * f1)
+            f2, s2 = (pull * f0 - drag * f1) / scale, (pull * s0 - drag * s1 + source) / scale
             terms = (f2, (k + 2) * f2, s2, (k + 2) * s2)
             f, df, s, ds = (jnp.where(unsettled, old + new, old) for old, new in zip(sums, terms, strict=True))
             # One of them may happen to be 0 while the others go on.
@@ -87,11 +87,11 @@ def _continued(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, end: jax
 
         first = (f + df * h, df * h, s + ds * h, ds * h)
         start = (jnp.zeros((), at.dtype), (f, s), (df * h, ds * h), first, left, jnp.zeros(end.shape, bool), going)
-        *_, found, left, _, _ = lax.while_loop(lambda state: jnp.any(state[-1]), term, start)
-        scaled = (found[0], found[1] / h, found[2], found[3] / h)
-        made = tuple(jnp.where(going, new, old) for new, old in zip(scaled, (f, df, s, ds), strict=True))
-        return jnp.where(going, away - h, away), left, made
+        *_, scaled_sums, left, _, _ = lax.while_loop(lambda state: jnp.any(state[-1]), term, start)
+        scaled = (scaled_sums[0], scaled_sums[1] / h, scaled_sums[2], scaled_sums[3] / h)
+        continued = tuple(jnp.where(going, new, old) for new, old in zip(scaled, (f, df, s, ds), strict=True))
+        return jnp.where(going, away - h, away), left, continued
 
     start = (jnp.full_like(end, 1 - START), jnp.full(end.shape, MOST_TERMS), sums)
-    _, left, made = lax.while_loop(lambda state: jnp.any((state[0] > end) & (state[1] > 0)), step, start)
-    return jnp.where(left > 0, made[2], jnp.nan)
+    _, left, continued = lax.while_loop(lambda state: jnp.any((state[0] > end) & (state[1] > 0)), step, start)
+    return jnp.where(left > 0, continued[2], jnp.nan)
