@@ -18,7 +18,7 @@ def convert(x: jax.Array, dtype: DTypeLike) -> jax.Array:
     if target.kind == "b":
         return x != 0
     if source.kind == "b" and target.kind in "fc":
-        # Not a conversion: XLA makes a product with a converted bool a choice, so that 0 * inf would be 0 (tried).
+        # Not a conversion: XLA turns a product with a converted bool into a choice, so that 0 * inf would be 0 (tried).
         return jnp.where(x, np.ones((), target), np.zeros((), target))
     if source.kind == "f" and target.kind in "iu":
         return _to_integer(widened(x), target)

@@ -1,7 +1,7 @@
 """Numbers of steps that a condition decides, where lengths depend on them: XLA must know lengths before it runs.
 
-A program is cut after such a loop. What comes behind is compiled for the number of steps, as for an input that decides
-a shape. The loop itself writes its rows into buffers for the most steps that it may make.
+A program is cut after such a loop. What follows is compiled for the number of steps, as for an input that decides a
+shape. The loop itself writes its rows into buffers that are long enough for all steps it may make.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COUNT = TensorType("int64", ())
 
 @static_op
 class Landed(Op):
-    """An integer, on its way through Python."""
+    """An integer handed to Python: what follows is compiled for its value."""
 
     on_host: ClassVar[bool] = True
 
@@ -41,7 +41,7 @@ class Landed(Op):
         return Apply(self, [count], [count.type.make_variable()])
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
-        """Hand it on."""
+        """Copy it."""
         output_storage[0][0] = inputs[0].copy()
 
 
@@ -116,7 +116,7 @@ def _with_buffers(op: Scan, node: Apply) -> list[Variable] | None:
     at = _COUNT.make_variable("step")
     parts.add_carry(constant(0, dtype=_COUNT.dtype), at, add(at, 1))
     first = len(parts.starts)
-    # A row at least: where there is none, no position is inside.
+    # At least one row: an empty buffer has no position to write to.
     most = maximum(parts.steps, 1)
     for row, places in zip(tensors(parts.rows_out), known.places, strict=True):
         shape: list[Any] = [bound[place[0]] if isinstance(place, tuple) else place for place in places]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import jax
 import jax.numpy as jnp
 
@@ -27,11 +29,7 @@ def _missing(x: jax.Array) -> jax.Array:
 
 def not_finite(*stacks: jax.Array) -> jax.Array:
     """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
-    flags = [~jnp.isfinite(x).all((-2, -1)) for x in stacks]
-    result = flags[0]
-    for further in flags[1:]:
-        result = result | further
-    return result
+    return reduce(jnp.logical_or, (~jnp.isfinite(x).all((-2, -1)) for x in stacks))
 
 
 def broadcast_batches(*stacks: jax.Array) -> list[jax.Array]:

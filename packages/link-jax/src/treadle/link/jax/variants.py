@@ -139,7 +139,7 @@ class Variants:
                     self._fitting.popitem(last=False)
 
     def _warn(self, assumptions: Assumptions, rows: np.ndarray) -> None:
-        """Name the value that forced a form to be compiled, once; not the end of a tensor met by a slice."""
+        """Name the value that forced a form to be compiled, once; not where a slice reached the end of a tensor."""
         differ = rows[0] != rows[1]
         at, changed = 0, []
         for node, deciding, size in assumptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import torch
 
@@ -39,11 +40,7 @@ def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
 
 def not_finite(*stacks: torch.Tensor) -> torch.Tensor:
     """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
-    flags = [~torch.isfinite(x).flatten(-2).all(-1) for x in stacks]
-    result = flags[0]
-    for further in flags[1:]:
-        result = result | further
-    return result
+    return reduce(torch.logical_or, (~torch.isfinite(x).flatten(-2).all(-1) for x in stacks))
 
 
 def finite(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -18,7 +18,7 @@ from treadle.link.torch.programs.folder import inductor_folder
 # Lengths 0 and 1, and equal ones, are compiled separately: a program of many inputs has many such cases.
 RECOMPILATIONS = 200
 _SHAPES_REMEMBERED = 4096
-# So many elements are not shared out to threads, as in PyTorch's own kernels.
+# Work on up to so many elements is not split among threads, as in PyTorch's own kernels.
 SMALL = 2**15
 
 

@@ -13,7 +13,6 @@ TAKES_COMPLEX = True
 @TABLE.register(RepeatedPositions)
 def repeated_positions(op: RepeatedPositions, node: TensorNode, unit: Unit) -> None:
     """Write the call that adds up the counts, then writes each position as often as its count says."""
-    del op
     counts, n = node.inputs
     c, o = unit.slot(counts), unit.owns(node.outputs[0])
     unit.line("{")

@@ -15,7 +15,6 @@ TAKES_COMPLEX = True
 @TABLE.register(DeepCopyOp)
 def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
     """Write a copy in C order."""
-    del op
     (x,) = node.inputs
     source, o, size = unit.slot(x), unit.owns(node.outputs[0]), ctype(x).size
     unit.call(f"tr_copy(v + {o}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
@@ -24,7 +23,6 @@ def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(ViewOp)
 def view(op: Op, node: TensorNode, unit: Unit) -> None:
     """Write a view of the first input, with the same lengths, strides and memory."""
-    del op
     x = node.inputs[0]
     source, o = unit.slot(x), unit.views(node.outputs[0], x)
     unit.line(f"v[{o}].p = v[{source}].p;")

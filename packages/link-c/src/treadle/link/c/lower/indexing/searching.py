@@ -11,7 +11,6 @@ from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted,
 @TABLE.register(CheckMask)
 def check_mask(op: CheckMask, node: TensorNode, unit: Unit) -> None:
     """Write a check of the lengths, and a view."""
-    del op
     mask, *wanted = node.inputs
     source, o = unit.slot(mask), unit.views(node.outputs[0], mask)
     lengths = ", ".join(map(unit.integer, wanted))
@@ -22,7 +21,6 @@ def check_mask(op: CheckMask, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(Nonzero)
 def nonzero(op: Nonzero, node: TensorNode, unit: Unit) -> None:
     """Write the search for true elements."""
-    del op
     (mask,) = node.inputs
     source = unit.slot(mask)
     outs = unit.table("int", [unit.owns(out) for out in node.outputs])
@@ -55,7 +53,6 @@ def bin_count(op: BinCount, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(RowOrder)
 def row_order(op: RowOrder, node: TensorNode, unit: Unit) -> None:
     """Write the call that finds the sorted order of the rows."""
-    del op
     (x,) = node.inputs
     source, o = unit.slot(x), unit.owns(node.outputs[0])
     unit.call(f"tr_row_order_{ctype(x).short}(v + {o}, v + {source})")

@@ -16,7 +16,6 @@ TAKES_COMPLEX = True
 @TABLE.register(MatMul)
 def matmul(op: MatMul, node: TensorNode, unit: Unit) -> None:
     """Write a call of BLAS, or of a loop for dtypes that BLAS does not have."""
-    del op
     kind = node.outputs[0].type.dtype
     a, b = (cast_to(unit, x, kind) for x in node.inputs)
     o = unit.owns(node.outputs[0])
@@ -35,7 +34,6 @@ def matmul(op: MatMul, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(Gemm)
 def gemm(op: Gemm, node: TensorNode, unit: Unit) -> None:
     """Write a call of BLAS that adds the product to the scaled matrix, or to a copy if the matrix is needed later."""
-    del op
     short = ctype(node.outputs[0]).short
     c, alpha, a, b, beta = (unit.slot(x) for x in node.inputs)
     free = node.inputs.count(node.inputs[0]) == 1 and unit.dying(node.inputs[0], node.inputs)

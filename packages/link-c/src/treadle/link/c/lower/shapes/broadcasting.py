@@ -14,7 +14,6 @@ TAKES_COMPLEX = True
 @TABLE.register(Alloc)
 def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
     """Write a new array and fill it with the value, broadcast."""
-    del op
     x, *wanted = node.inputs
     size = ctype(x).size
     source, o = unit.slot(x), unit.owns(node.outputs[0])
@@ -29,7 +28,6 @@ def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(SumTo)
 def sum_to(op: SumTo, node: TensorNode, unit: Unit) -> None:
     """Write the sum over the broadcast dimensions, or a view if there are none."""
-    del op
     x, *wanted = node.inputs
     kind = x.type.dtype
     short = CTYPES[kind].short

@@ -14,7 +14,6 @@ TAKES_COMPLEX = True
 @TABLE.register(Shape)
 def shape(op: Shape, node: TensorNode, unit: Unit) -> None:
     """Write all lengths into a vector."""
-    del op
     x, o = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
     rank = node.inputs[0].type.ndim
     unit.line(f"v[{o}].n[0] = {rank};")

@@ -36,7 +36,7 @@ Index: TypeAlias = tuple[slice | jax.Array, ...]
 
 @dataclass(slots=True)
 class Window:
-    """The part of an array that slices and positions pick: a block, of which every so manyth element is taken."""
+    """The part of an array that slices and positions pick: a block, whose elements are taken at a distance."""
 
     # Shape of the array; for each dimension, the first position (a JAX scalar if it is symbolic), how many elements
     # are taken, and the distance between them, 1 or more.

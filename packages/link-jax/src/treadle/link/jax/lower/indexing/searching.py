@@ -16,7 +16,6 @@ from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted,
 @JAX.register(CheckMask)
 def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
     """Lower to the mask, flagged where its lengths are not as wanted."""
-    del op
     batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
 
     def run(mask: jax.Array, *lengths: jax.Array | np.ndarray) -> Checked[jax.Array]:
@@ -29,7 +28,6 @@ def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
 @JAX.register(Nonzero)
 def nonzero(op: Nonzero, node: TensorNode) -> NoReturn:
     """Refuse."""
-    del op, node
     reason = "the number of elements that a mask picks is known only when the program runs"
     remedy = "use where(mask, x, other), x[mask].set(value) with one value, or nonzero(mask, size=n)"
     raise Unsupported(reason, remedy)
@@ -41,7 +39,7 @@ def search_sorted(op: SearchSorted, node: TensorNode) -> Lowered:
     side = "right" if op.side == "right" else "left"
 
     def search(x: jax.Array, v: jax.Array) -> jax.Array:
-        # JAX searches among bool values as little as it sorts them.
+        # jnp.searchsorted does not take bool.
         low, key = (a.astype("uint8") if a.dtype == bool else a for a in (x, v))
         return jnp.searchsorted(low, key, side=side).astype("int64")
 
@@ -72,10 +70,9 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
 @JAX.register(RowOrder)
 def row_order(op: RowOrder, node: TensorNode) -> Lowered:
     """Lower to a sort by all columns, of which the last key of jnp.lexsort decides first."""
-    del op, node
 
     def run(x: jax.Array) -> jax.Array:
-        # A key more, for matrices without columns.
+        # jnp.lexsort needs a key where a matrix has no columns.
         keys = [jnp.zeros(x.shape[0], "uint8"), *x.T[::-1]]
         return jnp.lexsort(keys).astype("int64")
 

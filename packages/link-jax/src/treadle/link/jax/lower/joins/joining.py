@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,11 +15,7 @@ from treadle.tensor import ARange, Join, TensorNode, range_length
 def join(op: Join, node: TensorNode) -> Lowered:
     """Lower to a concatenation in the result's dtype."""
     out = node.outputs[0].type
-
-    def run(*tensors: jax.Array) -> jax.Array:
-        return jnp.concatenate([convert(x, out.dtype) for x in tensors], axis=op.axis)
-
-    return run
+    return lambda *tensors: jnp.concatenate([convert(x, out.dtype) for x in tensors], axis=op.axis)
 
 
 @JAX.register(ARange)

@@ -16,7 +16,6 @@ from treadle.tensor import Cholesky, CholeskySolve, TensorNode
 @JAX.register(Cholesky)
 def cholesky(op: Cholesky, node: TensorNode) -> Lowered:
     """Lower to lax.linalg.cholesky, which makes what is not positive definite NaN."""
-    del node
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         read = jnp.tril(a) if op.lower else jnp.tril(a.mT.conj())
@@ -32,7 +31,6 @@ def cholesky(op: Cholesky, node: TensorNode) -> Lowered:
 @JAX.register(CholeskySolve)
 def cholesky_solve(op: CholeskySolve, node: TensorNode) -> Lowered:
     """Lower to two triangular solves."""
-    del node
 
     def run(factor: jax.Array, b: jax.Array) -> Results | Checked[Results]:
         read, right = broadcast_batches(jnp.tril(factor) if op.lower else jnp.triu(factor), b)

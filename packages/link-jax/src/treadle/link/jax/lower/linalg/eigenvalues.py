@@ -18,11 +18,10 @@ def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode) -> Lowered:
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         read, failed = finite(jnp.tril(a) if op.lower else jnp.triu(a))
-        if vectors:
-            w, v = jnp.linalg.eigh(read, UPLO=op.uplo, symmetrize_input=False)
-            return settled(op.on_error, failed | jnp.isnan(w).any(-1), w, v)
-        w = jnp.linalg.eigvalsh(read, UPLO=op.uplo, symmetrize_input=False)
-        return settled(op.on_error, failed | jnp.isnan(w).any(-1), w)
+        compute = jnp.linalg.eigh if vectors else jnp.linalg.eigvalsh
+        results = compute(read, UPLO=op.uplo, symmetrize_input=False)
+        w, *v = results if vectors else (results,)
+        return settled(op.on_error, failed | jnp.isnan(w).any(-1), w, *v)
 
     return run
 
@@ -35,10 +34,7 @@ def of_square(op: Eig | Eigvals, node: TensorNode) -> Lowered:
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         read, failed = finite(a)
-        if vectors:
-            w, v = jnp.linalg.eig(read)
-            return settled(op.on_error, failed | jnp.isnan(w).any(-1), w, v)
-        w = jnp.linalg.eigvals(read)
-        return settled(op.on_error, failed | jnp.isnan(w).any(-1), w)
+        w, *v = jnp.linalg.eig(read) if vectors else (jnp.linalg.eigvals(read),)
+        return settled(op.on_error, failed | jnp.isnan(w).any(-1), w, *v)
 
     return run

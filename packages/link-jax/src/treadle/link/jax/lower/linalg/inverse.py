@@ -15,7 +15,6 @@ from treadle.tensor import MatrixInverse, TensorNode
 @JAX.register(MatrixInverse)
 def inverse(op: MatrixInverse, node: TensorNode) -> Lowered:
     """Lower to LU factors, by which the identity is solved."""
-    del node
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         factor, _, permutation = lax.linalg.lu(a)

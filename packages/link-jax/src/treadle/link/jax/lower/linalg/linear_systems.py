@@ -15,7 +15,6 @@ from treadle.tensor import Solve, TensorNode
 @JAX.register(Solve)
 def solve(op: Solve, node: TensorNode) -> Lowered:
     """Lower to LU or Cholesky factors and triangular solves; JAX has no factors of symmetric indefinite matrices."""
-    del node
 
     def run(a: jax.Array, b: jax.Array) -> Results | Checked[Results]:
         half = a if op.assume_a == "gen" else jnp.tril(a) if op.lower else jnp.triu(a)

@@ -15,7 +15,6 @@ from treadle.tensor import LUFactor, LUSolve, PivotToPermutations, TensorNode
 @JAX.register(LUFactor)
 def lu_factor(op: LUFactor, node: TensorNode) -> Lowered:
     """Lower to lax.linalg.lu."""
-    del node
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         factor, pivots, _ = lax.linalg.lu(a)
@@ -27,7 +26,6 @@ def lu_factor(op: LUFactor, node: TensorNode) -> Lowered:
 @JAX.register(LUSolve)
 def lu_solve(op: LUSolve, node: TensorNode) -> Lowered:
     """Lower to two triangular solves."""
-    del node
 
     def run(factor: jax.Array, pivots: jax.Array, b: jax.Array) -> Results | Checked[Results]:
         n = factor.shape[-1]
@@ -43,7 +41,6 @@ def lu_solve(op: LUSolve, node: TensorNode) -> Lowered:
 @JAX.register(PivotToPermutations)
 def pivots_to_permutation(op: PivotToPermutations, node: TensorNode) -> Lowered:
     """Lower to lax.linalg.lu_pivots_to_permutation."""
-    del node
 
     def run(pivots: jax.Array) -> Checked[Results]:
         n = pivots.shape[-1]

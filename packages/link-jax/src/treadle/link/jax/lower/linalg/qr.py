@@ -14,7 +14,6 @@ from treadle.tensor import QR, HouseholderProduct, TensorNode
 @JAX.register(QR)
 def qr(op: QR, node: TensorNode) -> Lowered:
     """Lower to jax.lax.linalg.qr; the Householder vectors to jnp.linalg.qr."""
-    del node
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         a, failed = finite(a)
@@ -44,7 +43,6 @@ def qr(op: QR, node: TensorNode) -> Lowered:
 @JAX.register(HouseholderProduct)
 def householder_product(op: HouseholderProduct, node: TensorNode) -> Lowered:
     """Lower to jax.lax.linalg.householder_product."""
-    del op, node
 
     def run(a: jax.Array, tau: jax.Array) -> jax.Array:
         batch = jnp.broadcast_shapes(a.shape[:-2], tau.shape[:-1])

@@ -18,7 +18,6 @@ _REMEDY = "compile the function with mode C, NUMBA or VM"
 @JAX.register(Schur)
 def schur(op: Schur, node: TensorNode) -> Lowered:
     """Lower to jax.lax.linalg.schur; refuse an order of the eigenvalues."""
-    del node
     if op.sort is not None:
         reason = "JAX has no Schur form with its eigenvalues in an order"
         raise Unsupported(reason, f"leave sort out, or {_REMEDY}")
@@ -34,7 +33,6 @@ def schur(op: Schur, node: TensorNode) -> Lowered:
 @JAX.register(QZ)
 def qz(op: QZ, node: TensorNode) -> NoReturn:
     """Refuse."""
-    del op, node
     reason = "JAX has no generalised Schur form"
     raise Unsupported(reason, _REMEDY)
 

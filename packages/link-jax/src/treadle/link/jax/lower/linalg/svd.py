@@ -13,7 +13,6 @@ from treadle.tensor import SVD, TensorNode
 @JAX.register(SVD)
 def svd(op: SVD, node: TensorNode) -> Lowered:
     """Lower to jnp.linalg.svd, which gives NaN where LAPACK does not converge."""
-    del node
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         a, failed = finite(a)

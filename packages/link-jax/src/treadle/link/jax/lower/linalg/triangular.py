@@ -14,7 +14,6 @@ from treadle.tensor import SolveTriangular, TensorNode
 @JAX.register(SolveTriangular)
 def solve_triangular(op: SolveTriangular, node: TensorNode) -> Lowered:
     """Lower to lax.linalg.triangular_solve."""
-    del node
     outside = -1 if op.unit_diagonal else 0
 
     def run(a: jax.Array, b: jax.Array) -> Results | Checked[Results]:

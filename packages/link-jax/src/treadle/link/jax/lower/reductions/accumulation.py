@@ -27,15 +27,13 @@ _OF_TRUTH = {"sum": "max", "prod": "min"}
 @JAX.register(Accumulation)
 def accumulation(op: Accumulation, node: Apply) -> Callable[[jax.Array], jax.Array]:
     """Lower to lax's cumulative operations, in the dtype of the result; float16 in float32."""
-    del node
 
     def run(x: jax.Array) -> jax.Array:
         values = widened(convert(x, op.dtype))
+        kind = op.kind
         if values.dtype == bool:
-            accumulated = _FUNCTIONS[_OF_TRUTH.get(op.kind, op.kind)](values.astype("uint8"), axis=op.axis)
-        else:
-            accumulated = _FUNCTIONS[op.kind](values, axis=op.axis)
-        return convert(accumulated, op.dtype)
+            kind, values = _OF_TRUTH.get(kind, kind), values.astype("uint8")
+        return convert(_FUNCTIONS[kind](values, axis=op.axis), op.dtype)
 
     return run
 
@@ -43,7 +41,6 @@ def accumulation(op: Accumulation, node: Apply) -> Callable[[jax.Array], jax.Arr
 @JAX.register(LinearRecurrence)
 def linear_recurrence(op: LinearRecurrence, node: Apply) -> Callable[[jax.Array, jax.Array], jax.Array]:
     """Lower to an associative scan over steps h -> decay h + x; two of them make one."""
-    del node
 
     def combine(first: tuple[jax.Array, jax.Array], then: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         return first[0] * then[0], then[0] * first[1] + then[1]

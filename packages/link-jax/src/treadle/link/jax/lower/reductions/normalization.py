@@ -16,5 +16,4 @@ from treadle.tensor import Peak
 @JAX.register(Peak)
 def peak(op: Peak, node: Apply) -> Callable[[Array], Array]:
     """Lower to jax.numpy's max."""
-    del node
     return lambda x: jnp.max(x, axis=op.axes, keepdims=True, initial=-np.inf)

@@ -15,11 +15,7 @@ from treadle.tensor import Alloc, ShapeError, SumTo, TensorNode
 @JAX.register(Alloc)
 def alloc(op: Alloc, node: TensorNode) -> Lowered:
     """Lower to a broadcast."""
-
-    def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
-        return jnp.broadcast_to(x, tuple(int(n) for n in lengths))
-
-    return run
+    return lambda x, *lengths: jnp.broadcast_to(x, tuple(int(n) for n in lengths))
 
 
 @JAX.register(SumTo)

@@ -1,4 +1,4 @@
-"""Shapes on JAX: known while tracing, so they are NumPy values."""
+"""Shapes on JAX: NumPy values, as they are known while tracing."""
 
 from __future__ import annotations
 

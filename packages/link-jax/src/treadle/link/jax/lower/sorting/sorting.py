@@ -16,12 +16,10 @@ from treadle.tensor import ArgSort, Sort
 @JAX.register(Sort)
 def sort(op: Sort, node: Apply) -> Callable[[Array], Array]:
     """Lower to jax.numpy's sort."""
-    del node
     return lambda x: jnp.sort(x, axis=op.axis)
 
 
 @JAX.register(ArgSort)
 def argsort(op: ArgSort, node: Apply) -> Callable[[Array], Array]:
     """Lower to jax.numpy's stable argsort."""
-    del node
     return lambda x: convert(jnp.argsort(x, axis=op.axis, stable=True), "int64")

@@ -14,7 +14,6 @@ TAKES_COMPLEX = True
 @TABLE.register(RepeatedPositions)
 def lower_repeated_positions(op: RepeatedPositions, node: TensorNode, writer: GraphWriter) -> None:
     """Add up the counts, then write each position as often as its count says."""
-    del op
     counts = writer.array(node.inputs[0])
     n = writer.let(writer.scalar(node.inputs[1], "int64"), "n")
     (m,), (stride,) = counts.dims, counts.strides

@@ -14,7 +14,6 @@ TAKES_COMPLEX = True
 @TABLE.register(CheckAndRaise)
 def lower_check_and_raise(op: CheckAndRaise, node: TensorNode, writer: GraphWriter) -> None:
     """Test each condition, then bind the value to the output."""
-    del op
     value, *conditions = node.inputs
     for condition in conditions:
         writer.stop_if(f"not ({writer.scalar(condition)})", ASSERTION)

@@ -15,7 +15,6 @@ TAKES_COMPLEX = True
 @TABLE.register(DeepCopyOp)
 def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> None:
     """Copy an array; a scalar needs no copy."""
-    del op
     value = writer.value(node.inputs[0])
     if isinstance(value, ScalarValue):
         writer.bind(node.outputs[0], value)
@@ -26,5 +25,4 @@ def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> No
 @TABLE.register(ViewOp)
 def lower_view(op: ViewOp, node: TensorNode, writer: GraphWriter) -> None:
     """Bind the value to the output."""
-    del op
     writer.bind(node.outputs[0], writer.value(node.inputs[0]))

@@ -19,7 +19,6 @@ from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted,
 @TABLE.register(CheckMask)
 def lower_check_mask(op: CheckMask, node: TensorNode, writer: GraphWriter) -> None:
     """Check the lengths; the result is the mask itself."""
-    del op
     mask, *wanted = node.inputs
     value = writer.array(mask)
     for n, length in zip(value.dims[len(value.dims) - len(wanted) :], wanted, strict=True):
@@ -42,7 +41,6 @@ def _kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[str]) 
 @TABLE.register(Nonzero)
 def lower_nonzero(op: Nonzero, node: TensorNode, writer: GraphWriter) -> None:
     """Count the true elements, then write their positions."""
-    del op
     (mask,) = node.inputs
     value = writer.array(mask)
     ndim = value.ndim
@@ -176,7 +174,6 @@ def lower_bin_count(op: BinCount, node: TensorNode, writer: GraphWriter) -> None
 @TABLE.register(RowOrder)
 def lower_row_order(op: RowOrder, node: TensorNode, writer: GraphWriter) -> None:
     """Order the rows by merge sort."""
-    del op
     value = writer.array(node.inputs[0])
     order = writer.new_output(node.outputs[0], value.dims[:1])
     spare = writer.allocate(value.dims[:1], order.storage)

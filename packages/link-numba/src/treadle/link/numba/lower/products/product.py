@@ -83,7 +83,6 @@ def multiplication(batch: int, storage: Storage) -> Unit:
 @TABLE.register(MatMul)
 def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     """Multiply, after converting both factors to the dtype of the product."""
-    del op
     (out,) = node.outputs
     storage = writer.storage(out)
     a, b = (_as(writer, v, storage) for v in node.inputs)

@@ -18,7 +18,6 @@ TAKES_COMPLEX = True
 @TABLE.register(Alloc)
 def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:
     """Fill a new array with a value that broadcasts to it."""
-    del op
     x, *wanted = node.inputs
     (out,) = node.outputs
     value = writer.value(x)
@@ -48,7 +47,6 @@ def padded(value: ArrayValue, ndim: int) -> ArrayValue:
 @TABLE.register(SumTo)
 def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
     """Sum over the dimensions that were broadcast; if there are none, the result is the array itself."""
-    del op
     x, *wanted = node.inputs
     (out,) = node.outputs
     value = writer.value(x)

@@ -18,7 +18,6 @@ TAKES_COMPLEX = True
 @TABLE.register(Shape)
 def lower_shape(op: Shape, node: TensorNode, writer: GraphWriter) -> None:
     """Write the lengths into a vector."""
-    del op
     value = writer.value(node.inputs[0])
     dims = () if isinstance(value, ScalarValue) else value.dims
     result = writer.new_output(node.outputs[0], [str(len(dims))])
@@ -35,7 +34,6 @@ def lower_shape_i(op: ShapeI, node: TensorNode, writer: GraphWriter) -> None:
 @TABLE.register(Reshape)
 def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
     """Give the array other lengths; it is copied first if it is not in C order."""
-    del op
     x, *wanted = node.inputs
     (out,) = node.outputs
     value = writer.value(x)

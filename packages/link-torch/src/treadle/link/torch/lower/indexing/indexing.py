@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -88,7 +89,7 @@ class Part:
     # The positions, all of one shape and of rank 1 at least: PyTorch reads a position of rank 0 off its tensor,
     # which compiled code cannot.
     positions: list[torch.Tensor]
-    # Whether the positions are of rank 0 in truth.
+    # Whether the positions were of rank 0.
     scalar: bool
     # Where the dimensions of the positions stand among the others in the result.
     place: int
@@ -166,7 +167,7 @@ def part(x: torch.Tensor, entries: Sequence[Entry], place: int, parts: Sequence[
     for entry in entries:
         picker.take(entry)
     sliced = [d for d in range(picker.dim) if d not in picker.dynamic]
-    # Where nothing is taken, NumPy checks single positions only.
+    # Where nothing is picked, NumPy checks single positions only.
     nothing = any(p.numel() == 0 for p in picker.positions)
     bad: Flag = None
     checked = []
@@ -192,13 +193,6 @@ def _place(entries: Sequence[Entry], node: TensorNode, first: int) -> int:
     return gather_plan(entries, [getattr(v.type, "ndim", 0) for v in node.inputs[first:]]).place
 
 
-def _product(numbers: Sequence[int]) -> int:
-    result = 1
-    for n in numbers:
-        result = result * n
-    return result
-
-
 def _add(picked: Part, values: torch.Tensor) -> None:
     """Add values at the positions, repeated ones again and again.
 
@@ -210,9 +204,9 @@ def _add(picked: Part, values: torch.Tensor) -> None:
     flat = positions[0]
     for at, n in zip(positions[1:], indexed[1:], strict=True):
         flat = flat * n + at
-    count = _product(flat.shape)
+    count = math.prod(flat.shape)
     index = flat.reshape([count, *(1 for _ in lengths)]).expand([count, *lengths])
-    source = view.reshape([_product(indexed), *lengths])
+    source = view.reshape([math.prod(indexed), *lengths])
     view.copy_(torch.scatter_add(source, 0, index, values.reshape([count, *lengths])).reshape([*indexed, *lengths]))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from treadle.link.torch.programs.storage import SIGN_BIT
@@ -12,7 +14,6 @@ from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted,
 @TORCH.register(CheckMask)
 def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
     """Lower to the mask, flagged where its lengths are not as wanted."""
-    del op
     batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
 
     def run(mask: torch.Tensor, *lengths: torch.Tensor) -> tuple[Flag, torch.Tensor]:
@@ -25,7 +26,6 @@ def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
 @TORCH.register(Nonzero)
 def nonzero(op: Nonzero, node: TensorNode) -> Lowered:
     """Lower to torch.nonzero."""
-    del op
     if len(node.outputs) == 1:
         return lambda mask: torch.nonzero(mask, as_tuple=True)[0]
     return lambda mask: torch.nonzero(mask, as_tuple=True)
@@ -37,7 +37,7 @@ def _ordered(a: torch.Tensor, dtype: str) -> torch.Tensor:
         return a.to(torch.uint8)
     if not a.is_floating_point():
         return torch.bitwise_xor(a, SIGN_BIT) if dtype == "uint64" else a
-    # By their bits: NaN after every number, as PyTorch's own search has it nowhere, and one zero.
+    # By their bits: NaN then comes after every number, unlike in PyTorch's search, and there is one zero.
     wide = torch.int64 if a.dtype == torch.float64 else torch.int32
     most = torch.iinfo(wide).max
     bits = ((a if wide == torch.int64 else a.to(torch.float32)) + 0.0).view(wide)
@@ -52,9 +52,7 @@ def search_sorted(op: SearchSorted, node: TensorNode) -> Lowered:
 
     def run(among: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         low, key = _ordered(among, dtype), _ordered(values, dtype)
-        rows = 1
-        for n in low.shape[:batch]:
-            rows *= n
+        rows = math.prod(low.shape[:batch])
         if batch and low.shape[:batch] != key.shape[:batch]:
             msg = "the batches of sorted values and of values searched for differ"
             raise ValueError(msg)
@@ -88,7 +86,6 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
 @TORCH.register(RowOrder)
 def row_order(op: RowOrder, node: TensorNode) -> Lowered:
     """Lower to a stable sort by each column, the last one first."""
-    del op
     dtype = node.inputs[0].type.dtype
 
     def run(x: torch.Tensor) -> torch.Tensor:

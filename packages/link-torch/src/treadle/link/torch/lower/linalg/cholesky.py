@@ -12,7 +12,6 @@ from treadle.tensor import Cholesky, CholeskySolve, TensorNode
 @TORCH.register(Cholesky)
 def cholesky(op: Cholesky, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.cholesky_ex."""
-    del node
 
     def run(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         read = torch.tril(a) if op.lower else torch.tril(a.mH)
@@ -28,7 +27,6 @@ def cholesky(op: Cholesky, node: TensorNode) -> Lowered:
 @TORCH.register(CholeskySolve)
 def cholesky_solve(op: CholeskySolve, node: TensorNode) -> Lowered:
     """Lower to torch.cholesky_solve."""
-    del node
 
     def solve(factor: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.cholesky_solve(b, factor, upper=not op.lower)

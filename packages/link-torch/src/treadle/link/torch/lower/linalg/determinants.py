@@ -11,7 +11,6 @@ from treadle.tensor import Det, SLogDet, TensorNode
 @TORCH.register(Det)
 def det(op: Det, node: TensorNode) -> Lowered:
     """Lower to the product of pivots; where that leaves the range on the way, to the exponential of the logarithm."""
-    del op, node
 
     def run(a: torch.Tensor) -> torch.Tensor:
         sign, log, product = _sign_and_size(a)
@@ -24,7 +23,6 @@ def det(op: Det, node: TensorNode) -> Lowered:
 @TORCH.register(SLogDet)
 def slogdet(op: SLogDet, node: TensorNode) -> Lowered:
     """Lower to the signs and logarithms of pivots."""
-    del op, node
     return lambda a: _sign_and_size(a)[:2]
 
 

@@ -12,7 +12,6 @@ from treadle.tensor import MatrixInverse, TensorNode
 @TORCH.register(MatrixInverse)
 def inverse(op: MatrixInverse, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.inv_ex."""
-    del node
 
     def run(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         x, info = torch.linalg.inv_ex(a)

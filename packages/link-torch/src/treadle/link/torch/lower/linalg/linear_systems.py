@@ -12,7 +12,6 @@ from treadle.tensor import Solve, TensorNode
 @TORCH.register(Solve)
 def solve(op: Solve, node: TensorNode) -> Lowered:
     """Lower to LU or Cholesky factors, and a solve with them."""
-    del node
 
     def run(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         half = a if op.assume_a == "gen" else torch.tril(a) if op.lower else torch.triu(a)

@@ -12,7 +12,6 @@ from treadle.tensor import LUFactor, LUSolve, PivotToPermutations, TensorNode
 @TORCH.register(LUFactor)
 def lu_factor(op: LUFactor, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.lu_factor_ex, which counts rows from 1."""
-    del node
 
     def factored(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         factor, pivots, _ = torch.linalg.lu_factor_ex(a)
@@ -27,7 +26,6 @@ def lu_factor(op: LUFactor, node: TensorNode) -> Lowered:
 @TORCH.register(LUSolve)
 def lu_solve(op: LUSolve, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.lu_solve."""
-    del node
 
     def run(factor: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         failed = (torch.diagonal(factor, dim1=-2, dim2=-1) == 0).any(-1) | _misplaced(pivots)
@@ -44,7 +42,6 @@ def lu_solve(op: LUSolve, node: TensorNode) -> Lowered:
 @TORCH.register(PivotToPermutations)
 def pivots_to_permutation(op: PivotToPermutations, node: TensorNode) -> Lowered:
     """Lower to torch.lu_unpack, which makes a matrix of a permutation."""
-    del node
 
     def run(pivots: torch.Tensor) -> tuple[Flag, Results]:
         n = pivots.shape[-1]

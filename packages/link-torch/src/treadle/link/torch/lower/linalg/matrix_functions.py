@@ -14,7 +14,6 @@ State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 @TORCH.register(Expm)
 def expm(op: Expm, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.matrix_exp."""
-    del op, node
 
     def run(a: torch.Tensor) -> torch.Tensor:
         finite = torch.isfinite(a).all(-1, keepdim=True).all(-2, keepdim=True)

@@ -13,7 +13,6 @@ from treadle.tensor import QR, HouseholderProduct, TensorNode
 @TORCH.register(QR)
 def qr(op: QR, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.qr; the Householder vectors to torch.geqrf."""
-    del node
     if op.pivoting:
         msg = "PyTorch has no QR factors with exchanged columns"
         raise Unsupported(msg, "take qr without pivoting, or svd")
@@ -35,7 +34,6 @@ def qr(op: QR, node: TensorNode) -> Lowered:
 @TORCH.register(HouseholderProduct)
 def householder_product(op: HouseholderProduct, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.householder_product."""
-    del op, node
 
     def run(a: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
         batch = torch.broadcast_shapes(a.shape[:-2], tau.shape[:-1])

@@ -14,6 +14,5 @@ from treadle.tensor import QZ, RealToComplexSchur, Schur, TensorNode
 @TORCH.register(RealToComplexSchur)
 def schur(op: Schur | QZ | RealToComplexSchur, node: TensorNode) -> NoReturn:
     """Refuse."""
-    del op, node
     reason = "PyTorch has no Schur forms"
     raise Unsupported(reason, "use eig, which it has, or compile the function with mode C, NUMBA or VM")

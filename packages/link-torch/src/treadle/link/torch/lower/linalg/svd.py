@@ -12,7 +12,6 @@ from treadle.tensor import SVD, TensorNode
 @TORCH.register(SVD)
 def svd(op: SVD, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.svd."""
-    del node
 
     def run(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
         a, failed = finite(a)

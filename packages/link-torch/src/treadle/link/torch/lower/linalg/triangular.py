@@ -12,7 +12,6 @@ from treadle.tensor import SolveTriangular, TensorNode
 @TORCH.register(SolveTriangular)
 def solve_triangular(op: SolveTriangular, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.solve_triangular."""
-    del node
     outside = -1 if op.unit_diagonal else 0
 
     def run(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -14,7 +14,6 @@ from treadle.tensor import Peak
 @TORCH.register(Peak)
 def peak(op: Peak, node: Apply) -> Callable[[torch.Tensor], torch.Tensor]:
     """Lower to amax, and to minus infinity where it would refuse."""
-    del node
     axes = list(op.axes)
 
     def run(x: torch.Tensor) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -106,9 +107,7 @@ def arg_reduction(op: ArgReduction, node: TensorNode) -> Lowered:
         elif dtype == "float16":
             x = x.to(torch.float32)
         x = x.permute(order)
-        count = 1
-        for n in x.shape[len(kept) :]:
-            count = count * n
+        count = math.prod(x.shape[len(kept) :])
         if count == 0:
             msg = "there is no element to find"
             raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""SpecifyShape: shapes are known while tracing, so that is when they are checked."""
+"""SpecifyShape: shapes are checked while tracing, when they are known."""
 
 from __future__ import annotations
 

@@ -67,19 +67,14 @@ def _exponential(stream: Stream, n: int, dtype: str) -> jax.Array:
 def _normal(stream: Stream, n: int, dtype: str) -> jax.Array:
     """Return normals by Box and Muller's transform: a pair from each block, in float32 two."""
     if dtype == "float32":
-        w = stream.blocks(-(-n // 4))
-        pairs = ((w[0], w[1]), (w[2], w[3]))
-        normals = [
-            _box_muller((a.astype("float64") + 1).astype("float32") * np.float32(2.0**-32), _of_turns(b))
-            for a, b in pairs
-        ]
-        return interleaved((*normals[0], *normals[1]), n)
+        w, unit = stream.blocks(-(-n // 4)), np.float32(2.0**-32)
+        first, second = (
+            _box_muller((a.astype("float64") + 1).astype("float32") * unit, b.astype("float32") * unit)
+            for a, b in ((w[0], w[1]), (w[2], w[3]))
+        )
+        return interleaved((*first, *second), n)
     a, b = pairs64(stream.blocks(-(-n // 2)))
     return interleaved(_box_muller(1 - unit64(a), unit64(b)), n)
-
-
-def _of_turns(bits: jax.Array) -> jax.Array:
-    return bits.astype("float32") * np.float32(2.0**-32)
 
 
 def _box_muller(u: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array]:

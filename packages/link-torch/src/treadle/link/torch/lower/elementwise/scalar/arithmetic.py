@@ -38,7 +38,7 @@ SCALARS.register("mod", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[1]})
 def _integer_division(loops: Sequence[str], divide: TensorFunction, negate: bool) -> TensorFunction:
     """Return an integer division that the machine cannot refuse: by zero it is 0, by -1 it is done by hand.
 
-    The smallest integer divided by -1 overflows, which some processors punish like a division by zero.
+    The smallest integer divided by -1 overflows, on which some processors trap as on a division by zero.
     """
     if loops[-1].startswith("u"):
 

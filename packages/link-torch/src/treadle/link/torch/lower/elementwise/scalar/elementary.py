@@ -28,7 +28,7 @@ for _name in ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh"
 
 @SCALARS.function("expm1", kinds="f")
 def _expm1(x: torch.Tensor) -> torch.Tensor:
-    """Compute near 0 by the hyperbolic tangent: compiled code makes exp(x) - 1 of expm1, which loses all digits."""
+    """Compute near 0 by the hyperbolic tangent: compiled code takes exp(x) - 1 for expm1, which loses all digits."""
     t = torch.tanh(0.5 * x)
     return torch.where(x == 0, x, torch.where(torch.abs(x) < 1, 2 * t / (1 - t), torch.expm1(x)))
 
@@ -42,7 +42,7 @@ def _arctanh(x: torch.Tensor) -> torch.Tensor:
 
 @SCALARS.function("frexp_exponent", kinds="f")
 def frexp_exponent(x: torch.Tensor) -> torch.Tensor:
-    """The exponent, from the bits: PyTorch's compiler makes no code of torch.frexp."""
+    """The exponent, from the bits: PyTorch's compiler has no code for torch.frexp."""
     wide = torch.abs(x).to(torch.float64)
     tiny = wide < 2.0**-1022
     bits = torch.where(tiny, wide * 2.0**54, wide).view(torch.int64)

@@ -16,7 +16,7 @@ for _name, _function in (("and", "and"), ("or", "or"), ("xor", "xor"), ("invert"
 @SCALARS.function("left_shift", kinds="iu")
 @ByDtypes
 def left_shift(loops: Sequence[str]) -> TensorFunction:
-    """Shift to the left; by the width or more, or by less than nothing, it is 0."""
+    """Shift to the left; by the width or more, or by a negative number, it is 0."""
     bits = width(loops[-1])
 
     def shift(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
