@@ -146,10 +146,7 @@ def _in_force(flags: Mapping[str, object] | None) -> AbstractContextManager[None
 
 
 def run_check(
-    backend: str,
-    check: Check,
-    flags: Mapping[str, object] | None = None,
-    may_refuse: Sequence[str] = OPTIONAL_DTYPES,
+    backend: str, check: Check, flags: Mapping[str, object] | None = None, may_refuse: Sequence[str] = OPTIONAL_DTYPES
 ) -> None:
     """Check a backend.
 

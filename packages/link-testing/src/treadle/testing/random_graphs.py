@@ -95,8 +95,7 @@ _STEPS: tuple[Callable[[TensorVariable, TensorVariable], TensorVariable], ...] =
 _function = strategies.integers(0, len(_STEPS) - 1)
 _place = strategies.integers(0, 9)
 recipes = strategies.builds(
-    Recipe,
-    strategies.lists(strategies.tuples(_function, _place, _place), min_size=1, max_size=14).map(tuple),
+    Recipe, strategies.lists(strategies.tuples(_function, _place, _place), min_size=1, max_size=14).map(tuple)
 )
 
 

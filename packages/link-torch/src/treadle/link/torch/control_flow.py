@@ -59,11 +59,7 @@ class ControlFlowProgram(Program):
     host = False
 
     def __init__(
-        self,
-        fgraph: FunctionGraph,
-        linker: StretchLinker,
-        place: torch.device,
-        native_outputs: frozenset[int],
+        self, fgraph: FunctionGraph, linker: StretchLinker, place: torch.device, native_outputs: frozenset[int]
     ) -> None:
         self.fgraph = fgraph
         self._native = native_outputs

@@ -12,12 +12,7 @@ OPTIONS: tuple[Option[object], ...] = (
         "is nothing to compile.",
         BOOL,
     ),
-    Option(
-        "torch__device",
-        "cpu",
-        "The PyTorch device that programs run on, such as cpu or cuda:0.",
-        STR,
-    ),
+    Option("torch__device", "cpu", "The PyTorch device that programs run on, such as cpu or cuda:0.", STR),
     Option(
         "torch__unroll",
         0,

@@ -307,10 +307,7 @@ class Kernel:
                     # Repeat a single number in a block.
                     ctype = CTYPES[self.expression.inputs[a]].computed
                     name = f"w{value}_{len(arguments)}"
-                    lines += [
-                        f"    {ctype} {name}[512];",
-                        f"    for (int64_t j = 0; j < m; j++) {name}[j] = c{a};",
-                    ]
+                    lines += [f"    {ctype} {name}[512];", f"    for (int64_t j = 0; j < m; j++) {name}[j] = c{a};"]
                     arguments.append(name)
                 else:
                     arguments.append(self._memory(a, places))

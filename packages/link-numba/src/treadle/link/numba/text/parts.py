@@ -91,11 +91,7 @@ def _joined(
         assigned.update(leaves)
         targets = ", ".join(["status", *leaves])
         stop = ["status", *(_zero(codes.get(n, "i8")) for n in wanted)]
-        lines += [
-            f"{targets} = {unit.name}({', '.join(enters)})",
-            "if status != 0:",
-            f"    return {', '.join(stop)}",
-        ]
+        lines += [f"{targets} = {unit.name}({', '.join(enters)})", "if status != 0:", f"    return {', '.join(stop)}"]
     lines.append(f"return {', '.join(['0', *wanted])}")
     names = list(needed) if parameters is None else list(parameters)
     return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names

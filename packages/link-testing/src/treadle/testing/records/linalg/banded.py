@@ -10,14 +10,7 @@ from scipy.linalg import get_lapack_funcs
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT, Array
-from treadle.testing.matrix_domains import (
-    DOMINANT_BELOW,
-    FEW_OF_MATRICES,
-    INEXACT,
-    LOSSY,
-    OF_MATRICES,
-    Diagonals,
-)
+from treadle.testing.matrix_domains import DOMINANT_BELOW, FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES, Diagonals
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, Function, Operand, Sample, Traits, costly
 

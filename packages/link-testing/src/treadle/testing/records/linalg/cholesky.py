@@ -9,14 +9,7 @@ import numpy as np
 
 from treadle import tensor as tt
 from treadle.testing.domain import UNIT, Array
-from treadle.testing.matrix_domains import (
-    DOMINANT,
-    FEW_OF_MATRICES,
-    INEXACT,
-    LOSSY,
-    OF_MATRICES,
-    POSITIVE_DEFINITE,
-)
+from treadle.testing.matrix_domains import DOMINANT, FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES, POSITIVE_DEFINITE
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Function, Operand, Sample, Traits, costly
 

@@ -91,12 +91,7 @@ class Compiled:
         if small:
             options["cpp.min_chunk_size"] = SMALL
         self._function = function
-        self._compiled = torch.compile(
-            function,
-            fullgraph=True,
-            options=options,
-            recompile_limit=RECOMPILATIONS,
-        )
+        self._compiled = torch.compile(function, fullgraph=True, options=options, recompile_limit=RECOMPILATIONS)
         self._count = tensors
         self._known: set[object] = set()
 

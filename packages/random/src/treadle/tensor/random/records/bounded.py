@@ -109,13 +109,7 @@ DISTRIBUTIONS = [
         extremes=[((2.0, 2.0, 0.0, 1.0), lambda x: bool((x == 2.0).all()))],
         smooth=(0, 1, 2, 3),
     ),
-    Distribution(
-        "power",
-        [(2.5,), (0.1,)],
-        stats.powerlaw,
-        numpy=lambda rng, a, size: rng.power(a, size),
-        smooth=(0,),
-    ),
+    Distribution("power", [(2.5,), (0.1,)], stats.powerlaw, numpy=lambda rng, a, size: rng.power(a, size), smooth=(0,)),
     Distribution(
         "truncnorm",
         [(-0.5, 1.5, 1.0, 2.0), (6.0, 9.0, 0.0, 1.0), (-np.inf, np.inf, 0.0, 1.0), (-30.0, -20.0, 0.0, 1.0)],

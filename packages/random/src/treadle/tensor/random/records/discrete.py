@@ -15,10 +15,7 @@ DISTRIBUTIONS = [
         [(0.3,)],
         stats.bernoulli,
         numpy=lambda rng, p, size: rng.binomial(1, p, size),
-        extremes=[
-            ((0.0,), lambda x: bool((x == 0).all())),
-            ((1.0,), lambda x: bool((x == 1).all())),
-        ],
+        extremes=[((0.0,), lambda x: bool((x == 0).all())), ((1.0,), lambda x: bool((x == 1).all()))],
         invalid=[((-0.1,), _P), ((1.1,), _P), ((float("nan"),), _P)],
         exact=True,
     ),
@@ -41,10 +38,7 @@ DISTRIBUTIONS = [
         [(10, 2.0, 3.0)],
         stats.betabinom,
         numpy=lambda rng, n, a, b, size: rng.binomial(n, rng.beta(a, b, size), size),
-        extremes=[
-            ((0, 2.0, 3.0), lambda x: bool((x == 0).all())),
-            ((5, 1e8, 1e-2), lambda x: bool((x == 5).all())),
-        ],
+        extremes=[((0, 2.0, 3.0), lambda x: bool((x == 0).all())), ((5, 1e8, 1e-2), lambda x: bool((x == 5).all()))],
         invalid=[((3, -1.0, 1.0), "a <= 0"), ((3, 1.0, 0.0), "b <= 0"), ((-1, 1.0, 1.0), "n < 0")],
     ),
     Distribution(
@@ -104,10 +98,7 @@ DISTRIBUTIONS = [
         [(3.5,), (40.0,)],
         stats.poisson,
         numpy=lambda rng, lam, size: rng.poisson(lam, size),
-        extremes=[
-            ((0.0,), lambda x: bool((x == 0).all())),
-            ((1e15,), lambda x: bool((abs(x - 1e15) < 1e9).all())),
-        ],
+        extremes=[((0.0,), lambda x: bool((x == 0).all())), ((1e15,), lambda x: bool((abs(x - 1e15) < 1e9).all()))],
         invalid=[
             ((-1.0,), "lam < 0 or lam is NaN"),
             ((float("nan"),), "lam < 0 or lam is NaN"),

@@ -87,18 +87,8 @@ DISTRIBUTIONS = [
         smooth=(0,),
     ),
     Distribution("fisk", [(1.5, 1.0, 2.0)], stats.fisk, smooth=(0, 1, 2)),
-    Distribution(
-        "gompertz",
-        [(1.5, 1.0, 2.0), (1e-8, 0.0, 1.0)],
-        stats.gompertz,
-        smooth=(0, 1, 2),
-    ),
-    Distribution(
-        "half_student_t",
-        [(3.5, 0.0, 2.0)],
-        HalfStudentT,
-        smooth=(0, 2),
-    ),
+    Distribution("gompertz", [(1.5, 1.0, 2.0), (1e-8, 0.0, 1.0)], stats.gompertz, smooth=(0, 1, 2)),
+    Distribution("half_student_t", [(3.5, 0.0, 2.0)], HalfStudentT, smooth=(0, 2)),
     Distribution("levy", [(1.0, 2.0)], stats.levy, smooth=(0, 1)),
     Distribution(
         "rayleigh",

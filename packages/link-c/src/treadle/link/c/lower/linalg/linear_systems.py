@@ -28,11 +28,7 @@ def solve(op: Solve, node: TensorNode, unit: Unit) -> None:
 _GENERAL = MatrixBody(
     operands=[MatrixOperand("a", "either", writes=True), MatrixOperand("b", into=0)],
     results=[MatrixResult("x")],
-    routines={
-        "getrf": "iixiii",
-        "getrs": "ciixiixii",
-        "blas:trsm": "cccciixxixi",
-    },
+    routines={"getrf": "iixiii", "getrs": "ciixiixii", "blas:trsm": "cccciixxixi"},
     scratch={"pivots": "int m"},
     before=EXCHANGE,
     text="""\

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 NORMALIZATION = {
     "tr_form": """\
 typedef enum { TR_SOFTMAX, TR_LOG_SOFTMAX, TR_LOG_SUM_EXP } tr_form;
-""",
+"""
 }
 
 _NORMALIZE = """\

@@ -315,8 +315,5 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, wri
     storage = part.storage
     values = _fitted(writer, values, picked.dims) if picked.dims else values
     new = "y_x" if isinstance(values, ScalarValue) else storage.loaded("y[y_q]")
-    body = [
-        f"new = {new}",
-        "x[x_q] = " + storage.stored(_changed(op, storage, f"({storage.loaded('x[x_q]')})", "new")),
-    ]
+    body = [f"new = {new}", "x[x_q] = " + storage.stored(_changed(op, storage, f"({storage.loaded('x[x_q]')})", "new"))]
     picked.run(writer, part, body, values)

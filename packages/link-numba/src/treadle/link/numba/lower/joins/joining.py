@@ -49,8 +49,7 @@ def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
     change = f"{code}({second} - {first})" if storage.kind != "b" else "False"
     value = f"{code}({first} + {code}(i) * {change})" if storage.kind != "b" else f"{first} if i == 0 else {second}"
     writer.add(
-        f"for i in range({result.dims[0]}):",
-        f"    as_{storage.memory}({result.address})[i] = {storage.stored(value)}",
+        f"for i in range({result.dims[0]}):", f"    as_{storage.memory}({result.address})[i] = {storage.stored(value)}"
     )
 
 

@@ -52,10 +52,7 @@ for k in range(m):
     turned = op.adjoint
     solve = '$blas_trsm("R", "{}", "{}", "{}", n, m, $T(1), a, m, x, n)'
     calls = [solve.format("U", "C" if turned else "N", "U"), solve.format("L", "C" if turned else "N", "N")]
-    loops = [
-        substitution(lower=not turned, turned=turned, unit=True),
-        substitution(lower=turned, turned=turned),
-    ]
+    loops = [substitution(lower=not turned, turned=turned, unit=True), substitution(lower=turned, turned=turned)]
     if turned:
         calls.reverse()
         loops.reverse()

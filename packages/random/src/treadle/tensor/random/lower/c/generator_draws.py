@@ -117,11 +117,7 @@ def _checks(op: GeneratorDraws, parameters: Sequence[TensorVariable], vectors: b
 
 
 def _kernel(
-    op: GeneratorDraws,
-    parameters: Sequence[TensorVariable],
-    used: Sequence[int],
-    body: Sequence[str],
-    result: str = "",
+    op: GeneratorDraws, parameters: Sequence[TensorVariable], used: Sequence[int], body: Sequence[str], result: str = ""
 ) -> str:
     """Return a kernel that runs statements on some parameters and, if `result` is its C type, on the result `y`.
 

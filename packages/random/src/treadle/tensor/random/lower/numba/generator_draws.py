@@ -132,12 +132,7 @@ def _check(op: GeneratorDraws, writer: GraphWriter, values: Sequence[Value], cor
 
 
 def _draw(
-    op: GeneratorDraws,
-    writer: GraphWriter,
-    g: str,
-    values: Sequence[Value],
-    result: ArrayValue,
-    core: Sequence[str],
+    op: GeneratorDraws, writer: GraphWriter, g: str, values: Sequence[Value], result: ArrayValue, core: Sequence[str]
 ) -> None:
     """Write the draws, one after the other."""
     parameter_cores, _ = op.cores

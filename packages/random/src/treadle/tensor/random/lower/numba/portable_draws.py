@@ -49,10 +49,7 @@ _BLOCKS: dict[tuple[str, str], tuple[list[str], list[str]]] = {
     ),
     ("standard_exponential", "f4"): ([], [f"-libm_log_f4(f4(1) - unit_f4(w{i}))" for i in range(4)]),
     ("standard_normal", "f8"): (
-        [
-            "r = sqrt(-2.0 * libm_log_f8(1.0 - unit_f8(w0, w1)))",
-            "angle = 6.283185307179586 * unit_f8(w2, w3)",
-        ],
+        ["r = sqrt(-2.0 * libm_log_f8(1.0 - unit_f8(w0, w1)))", "angle = 6.283185307179586 * unit_f8(w2, w3)"],
         ["r * libm_cos_f8(angle)", "r * libm_sin_f8(angle)"],
     ),
     ("standard_normal", "f4"): (
@@ -125,11 +122,7 @@ _REJECTING = {
         "g, c, h",
         "hypergeometric_of(drawn, good, bad, sample)",
         "good <= bad and sample + sample <= good + bad",
-        (
-            "g = f8(min(good, bad))",
-            "h = f8(max(good, bad))",
-            "c = f8(min(sample, good + bad - sample))",
-        ),
+        ("g = f8(min(good, bad))", "h = f8(max(good, bad))", "c = f8(min(sample, good + bad - sample))"),
         "not c * (g / larger(g + h, 1.0)) >= 10.0",
         ("p0 = hypergeometric_none(smaller(g, c), larger(g, c), g + h)",),
         "hypergeometric_search(u, p0, smaller(g, c), larger(g, c), h - c)",

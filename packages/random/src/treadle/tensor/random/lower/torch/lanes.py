@@ -54,10 +54,7 @@ class TorchLanes(DrawLanes):
         return torch.full((), value, dtype=torch.float64, device=self._stream.position.device)
 
     def loop(
-        self,
-        proceeds: Callable[..., torch.Tensor],
-        body: Callable[..., tuple[torch.Tensor, ...]],
-        *start: torch.Tensor,
+        self, proceeds: Callable[..., torch.Tensor], body: Callable[..., tuple[torch.Tensor, ...]], *start: torch.Tensor
     ) -> Sequence[torch.Tensor]:
         """Return the values after ``body(*values)`` while ``proceeds(*values)``."""
         if torch.compiler.is_compiling():

@@ -37,7 +37,7 @@ static int64_t tr_conv_length(int64_t n, int64_t k, int64_t s, int64_t d, int64_
   const int64_t rest = n + lo + hi - (k - 1) * d - 1;
   return rest < 0 || k < 1 ? -1 : rest / s + 1;
 }
-""",
+"""
 }
 
 

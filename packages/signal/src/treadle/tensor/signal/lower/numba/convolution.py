@@ -141,12 +141,7 @@ def convolution_kernel(part: str, storage: Storage) -> Unit:
             f"    total[i] = {t}(0)",
         ]
     start = "x_q = (image * groups + g) * channels * n0 * n1 * n2"
-    lines += [
-        "for image in range(images):",
-        "    for g in range(groups):",
-        *indented([start, *work], 2),
-        "return 0",
-    ]
+    lines += ["for image in range(images):", "    for g in range(groups):", *indented([start, *work], 2), "return 0"]
     names = ["frame", "slot", *(["gemm", "gemv"] if storage.kind == "f" else [])]
     names += ["x_at", "w", "y", "images", "groups", "channels", "each", *_AXES]
     return make_kernel(f"conv_{part}", [(name, "i8") for name in names], lines, LIBRARY.used_by("\n".join(lines)))
