@@ -178,9 +178,9 @@ def run_check(
             group = [part for part in parts if part.sample.optional is optional]
             problems += _group_problems(backend, link, group, check.variants, may_refuse)
     if problems:
-        shown = "\n  ".join(problems[:SHOWN])
+        lines = "\n  ".join(problems[:SHOWN])
         more = f"\n  and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        msg = f"{backend}: {check} does not keep the contract.\n  {shown}{more}"
+        msg = f"{backend}: {check} does not keep the contract.\n  {lines}{more}"
         raise ContractError(msg)
 
 
@@ -251,12 +251,12 @@ def _judged(
     problems = []
     at = 0
     for part, arrays in zip(parts, arrays_of_parts, strict=True):
-        own = results[at : at + len(part.outputs)]
+        part_results = results[at : at + len(part.outputs)]
         at += len(part.outputs)
         if variant in part.variants:
             problems += [
                 (part.sample.name, f"{part.sample.name}[{part.dtype}] {variant}: {problem}")
-                for problem in part.problems(variant, arrays, own)
+                for problem in part.problems(variant, arrays, part_results)
             ]
     return problems
 

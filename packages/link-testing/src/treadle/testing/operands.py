@@ -32,8 +32,8 @@ def of_shape(
 def positions(*values: int, dtype: str = "int64", shape: Shape | None = None) -> Operand:
     """Return an operand with fixed integers: a vector, or an array of a shape."""
 
-    def array(rng: np.random.Generator, wanted: Shape) -> object:
-        del rng, wanted
+    def array(rng: np.random.Generator, drawn_shape: Shape) -> object:
+        del rng, drawn_shape
         return list(values) if shape is None else _nested(list(values), shape)
 
     return Operand({"plain": (len(values),) if shape is None else shape}, dtype=dtype, values=array)

@@ -117,7 +117,7 @@ class SlopePart(Part):
     def problems(self, variant: str, arrays: Sequence[Array], results: Sequence[Array]) -> list[str]:
         """Return the derivatives that differ from their input in shape or dtype, or whose slope is wrong."""
         count = len(self.sample.operands)
-        operands, rest = list(arrays[:count]), arrays[count:]
+        operands, weights_and_directions = list(arrays[:count]), arrays[count:]
         wrt = self.sample.wrt
         mismatches = [
             f"the derivative by operand {i} has dtype {r.dtype} and shape {r.shape}, "
@@ -127,7 +127,7 @@ class SlopePart(Part):
         ]
         if mismatches:
             return mismatches
-        weights = rest[: len(self._floats(operands))]
+        weights = weights_and_directions[: len(self._floats(operands))]
         rng = np.random.default_rng(5)
         direction = {i: _drawn(rng, (-1, 1), operands[i]) for i in wrt}
         computed = sum(float(np.sum(r * direction[i].conj()).real) for i, r in zip(wrt, results, strict=True))
@@ -140,7 +140,7 @@ class SlopePart(Part):
         if self.order == 1:
             expected = slope(cost, operands, second)
         else:
-            along = dict(zip(wrt, rest[len(weights) :], strict=True))
+            along = dict(zip(wrt, weights_and_directions[len(weights) :], strict=True))
             expected = mixed_slope(cost, operands, [along.get(i) for i in range(count)], second)
         if not abs(computed - expected) <= SLOPE_TOLERANCE * size:
             return [f"derivative {self.order} along a direction is {computed!r}, finite differences give {expected!r}"]

@@ -47,18 +47,6 @@ def _as_square(x: TensorVariable) -> TensorVariable:
     return x + tt.zeros((LENGTH, LENGTH), dtype="float64")
 
 
-def _rows_joined(x: TensorVariable, y: TensorVariable) -> TensorVariable:
-    return tt.join(0, _as_square(x), _as_square(y))[1 : 1 + LENGTH]
-
-
-def _row_written(x: TensorVariable, y: TensorVariable) -> TensorVariable:
-    return _as_square(x)[1].set(_as_square(y)[0])
-
-
-def _row_increased(x: TensorVariable, y: TensorVariable) -> TensorVariable:
-    return tt.inc_subtensor(_as_square(x)[[0, 2, 0]], tt.tanh(_as_square(y)))
-
-
 def _in_float32(x: TensorVariable, y: TensorVariable) -> TensorVariable:
     """Convert integers to float32 and back, which is exact."""
     del y
@@ -86,9 +74,9 @@ _STEPS: tuple[Callable[[TensorVariable, TensorVariable], TensorVariable], ...] =
     lambda x, _: tt.softmax(_as_square(x), axis=-1),
     lambda x, _: _as_square(x).reshape((LENGTH * LENGTH,)).reshape((LENGTH, LENGTH)).T,
     lambda x, y: tt.tanh(tt.matmul(_as_square(x), _as_square(y))),
-    _rows_joined,
-    _row_written,
-    _row_increased,
+    lambda x, y: tt.join(0, _as_square(x), _as_square(y))[1 : 1 + LENGTH],
+    lambda x, y: _as_square(x)[1].set(_as_square(y)[0]),
+    lambda x, y: tt.inc_subtensor(_as_square(x)[[0, 2, 0]], tt.tanh(_as_square(y))),
     _in_float32,
 )
 

@@ -81,13 +81,13 @@ class Operand:
 
     def array(self, rng: np.random.Generator, dtype: str, variant: str) -> Array:
         """Return the array of a variant."""
-        wanted = np.dtype(self.dtype or dtype)
+        target = np.dtype(self.dtype or dtype)
         shape = self.shapes.get(variant, self.shapes["plain"])
         if self.values is not None:
-            return np.asarray(self.values(rng, shape)).astype(wanted)
+            return np.asarray(self.values(rng, shape)).astype(target)
         if variant == "special" and self.domain.special and shape:
-            return np.resize(self.domain.specials(wanted), shape)
-        return self.domain.draw(rng, wanted, shape)
+            return np.resize(self.domain.specials(target), shape)
+        return self.domain.draw(rng, target, shape)
 
     def static_shape(self, known: bool) -> tuple[int | None, ...]:
         """Return the static shape of the variable: that of the plain variant if `known`."""
@@ -190,11 +190,11 @@ class Sample:
 
     def arrays(self, dtype: str, variant: str) -> tuple[Array, ...]:
         """Return the inputs of a variant, or those of ``plain`` if it makes no sense for this sample."""
-        shown = variant if variant in self.variants else "plain"
-        base = "plain" if shown in LAYOUTS else shown
+        used = variant if variant in self.variants else "plain"
+        base = "plain" if used in LAYOUTS else used
         rng = np.random.default_rng(zlib.crc32(f"{self.family} {self.name} {base}".encode()))
         arrays = [operand.array(rng, dtype, base) for operand in self.operands]
-        return tuple(laid_out(x, shown) for x in arrays)
+        return tuple(laid_out(x, used) for x in arrays)
 
     def expected(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """Return the oracle's results for arrays."""

@@ -53,18 +53,18 @@ def hammer(
         If a call raises an error, or answers are wrong; the message has their number and the first of them.
     """
     inputs = [arguments(k) for k in range(distinct)]
-    wanted = [] if expected is None else [np.asarray(expected(k)) for k in range(distinct)]
+    right_answers = [] if expected is None else [np.asarray(expected(k)) for k in range(distinct)]
     barrier = threading.Barrier(threads)
     answers: list[list[T]] = [[] for _ in range(threads)]
     raised: list[BaseException] = []
 
     def work(thread: int) -> None:
-        own = answers[thread]
+        thread_answers = answers[thread]
         try:
             for call in range(calls):
                 if call % 100 == 0:
                     barrier.wait()
-                own.append(function(*inputs[(call + thread * 7) % distinct]))
+                thread_answers.append(function(*inputs[(call + thread * 7) % distinct]))
         except BaseException as error:  # noqa: BLE001 - whatever stops a thread is reported by the caller's
             raised.append(error)
             barrier.abort()
@@ -79,16 +79,16 @@ def hammer(
         msg = f"hammer: a call raised {type(first).__name__}: {first}"
         raise HammerError(msg) from first
     if expected is not None:
-        _check(answers, wanted, distinct, tolerance)
-    return [answer for own in answers for answer in own]
+        _check(answers, right_answers, distinct, tolerance)
+    return [answer for thread_answers in answers for answer in thread_answers]
 
 
-def _check(answers: list[list[T]], wanted: list[Array], distinct: int, tolerance: float) -> None:
+def _check(answers: list[list[T]], right_answers: list[Array], distinct: int, tolerance: float) -> None:
     wrong = 0
     example = ""
-    for thread, own in enumerate(answers):
-        for call, answer in enumerate(own):
-            right = wanted[(call + thread * 7) % distinct]
+    for thread, thread_answers in enumerate(answers):
+        for call, answer in enumerate(thread_answers):
+            right = right_answers[(call + thread * 7) % distinct]
             result = np.asarray(answer)
             if result.shape != right.shape or not np.allclose(result, right, rtol=tolerance, atol=tolerance):
                 wrong += 1

@@ -33,9 +33,9 @@ def routine(name: str, parameters: str, dtype: str, library: str = "lapack") -> 
     home = "__pyx_t_" + "_".join(f"{len(part)}{part}" for part in module.split("."))
     real = f"{home}_{'s' if letter in 'sc' else 'd'}"
     element = {"c": "__pyx_t_float_complex", "z": "__pyx_t_double_complex"}.get(letter, f"{home}_{letter}")
-    taken, _, result = parameters.partition(">")
+    letters, _, result = parameters.partition(">")
     words = {"element": element, "real": real, "home": f"{home}_", "letter": letter}
-    kinds = ", ".join(_LETTERS[p].format(**words) for p in taken)
+    kinds = ", ".join(_LETTERS[p].format(**words) for p in letters)
     return CPointer(module, f"{letter}{name}", f"{_RESULTS[result].format(**words)} ({kinds})")
 
 
@@ -47,5 +47,5 @@ def c_type(parameters: str, element: str, real: str) -> str:
     """
     kinds = {"c": "char *", "i": "int *", "x": f"{element} *", "r": f"{real} *"}
     results = {"": "void", "i": "int", "x": element, "r": real}
-    taken, _, result = parameters.partition(">")
-    return f"{results[result]} (*)({', '.join(kinds.get(p, 'void *') for p in taken)})"
+    letters, _, result = parameters.partition(">")
+    return f"{results[result]} (*)({', '.join(kinds.get(p, 'void *') for p in letters)})"

@@ -111,10 +111,10 @@ def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CPr
         ]
     )
     count = len(recipe.inputs) + recipe.outputs
-    few = count <= MOST_ARGUMENTS
+    one_by_one = count <= MOST_ARGUMENTS
     binary = Binary(
         library,
-        BRIDGE.function(library, "treadle_call" if few else "treadle_run", (count if few else 1) + 2),
+        BRIDGE.function(library, "treadle_call" if one_by_one else "treadle_run", (count if one_by_one else 1) + 2),
         BRIDGE.function_address(library, "treadle_run"),
         BRIDGE.address(fixed),
         (library, fixed, values, descriptors),

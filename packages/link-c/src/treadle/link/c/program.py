@@ -169,8 +169,8 @@ class CProgram(Program):
             None if POOL.ready and _size(shape, kind) >= LARGE else np.empty(shape, kind)
             for shape, kind in zip(self._shapes, self._kinds, strict=True)
         ]
-        told = len(outputs) * self.recipe.info_length
-        info = BRIDGE.ffi.new("int64_t[]", told + 4)
+        info_count = len(outputs) * self.recipe.info_length
+        info = BRIDGE.ffi.new("int64_t[]", info_count + 4)
         addresses = [*map(id, inputs), *(0 if x is None else id(x) for x in outputs)]
         if not self._direct:
             packed = BRIDGE.words(addresses)
@@ -184,7 +184,7 @@ class CProgram(Program):
             self._wrap(outputs, info)
         elif self._direct and self._misses <= MOST_MISSES:
             self._told = False
-        return cast("list[np.ndarray]", outputs), info[told : told + 4]
+        return cast("list[np.ndarray]", outputs), info[info_count : info_count + 4]
 
     def _wrap(self, outputs: list[np.ndarray | None], info: Sequence[int]) -> None:
         """Wrap results that the program allocated as arrays; remember their lengths."""

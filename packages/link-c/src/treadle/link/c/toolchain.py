@@ -124,13 +124,13 @@ class Toolchain:
                 failures.append(error)
 
         with span("compiler"):
-            others = [
+            further = [
                 threading.Thread(target=contextvars.copy_context().run, args=(run, command)) for command in commands[1:]
             ]
-            for thread in others:
+            for thread in further:
                 thread.start()
             run(commands[0])
-            for thread in others:
+            for thread in further:
                 thread.join()
             if failures:
                 raise failures[0]
@@ -138,22 +138,22 @@ class Toolchain:
 
     def _run(self, command: Sequence[str], *sources: Path) -> None:
         """Run a command on sources; raise a `CompileError` if it fails."""
-        shown = shlex.join(command)
+        command_line = shlex.join(command)
         if config.compiler_verbose:
-            sys.stderr.write(f"c: {shown}\n")
-        status, said = _run(command, shown)
+            sys.stderr.write(f"c: {command_line}\n")
+        status, said = _run(command, command_line)
         if status:
             number, at_fault = max((_line_of(file, said), file) for file in sources)
             kept = _keep(at_fault) if config.nocleanup else "Option nocleanup keeps the C file."
             lines = at_fault.read_text(encoding="utf-8").splitlines()
             about = f"\nC line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
             msg = (
-                f"c: the compiler {_ending(status)}, command: {shown}\n{said}{about}\n{kept}\n"
+                f"c: the compiler {_ending(status)}, command: {command_line}\n{said}{about}\n{kept}\n"
                 "Check the options cxx and gcc__cxxflags; if they are right, report this."
             )
             raise CompileError(msg, number)
         if self.warnings and said:
-            sys.stderr.write(f"c: {shown}\n{said}\n")
+            sys.stderr.write(f"c: {command_line}\n{said}\n")
 
 
 def _run(command: Sequence[str], shown: str) -> tuple[int, str]:

@@ -287,13 +287,13 @@ class _Kernel:
         strides = ["0"] * (2 - len(core)) + [f"{name}_{k}" for k in "rc"[2 - len(core) :]]
         element = f"{name}_x[{name}_q + i * {strides[0]} + j * {strides[1]}]"
         start, stop = "0", columns
-        others: list[str] = []
+        outside: list[str] = []
         if operand.half == "lower":
             stop = f"min({columns}, i)" if operand.strict else f"min({columns}, i + 1)"
-            others = [f"for j in range({stop}, {columns}):"]
+            outside = [f"for j in range({stop}, {columns}):"]
         elif operand.half:
             start = "i + 1" if operand.strict else "i"
-            others = [f"for j in range(min({start}, {columns})):"]
+            outside = [f"for j in range(min({start}, {columns})):"]
         check = (
             [f"finite = finite & ({name}_v - {name}_v == {name}_v - {name}_v)"]
             if self.finite and storage.kind in "fc"
@@ -302,8 +302,8 @@ class _Kernel:
 
         def walk(inside: Sequence[str], beside: str = "") -> list[str]:
             lines = [f"for i in range({rows}):", f"    for j in range({start}, {stop}):", *indented(inside, 2)]
-            if others and beside:
-                lines += [f"    {others[0]}", f"        {beside}"]
+            if outside and beside:
+                lines += [f"    {outside[0]}", f"        {beside}"]
             return lines
 
         target = f"{name}_p" if operand.into is None else self.body.results[operand.into].name

@@ -61,7 +61,9 @@ def _primitive(write: Write, result: NumbaType | None, *takes: NumbaType | None)
     """Return the intrinsic with a result type and parameter types; None stands for a type that they have in common."""
 
     def typing(context: BaseContext, *arguments: NumbaType) -> tuple[Signature, Write]:
-        common = next((kind for kind, wanted in zip(arguments, takes, strict=True) if wanted is None), arguments[0])
+        common = next(
+            (kind for kind, parameter in zip(arguments, takes, strict=True) if parameter is None), arguments[0]
+        )
         returned, *kinds = [common if kind is None else kind for kind in (result, *takes)]
         return returned(*kinds), write
 
@@ -251,8 +253,8 @@ def _external(family: str, name: str) -> Intrinsic:
         drawn = builder.call(cgutils.get_or_insert_function(builder.module, declared, symbol), arguments)
         return drawn if result else context.get_dummy_value()
 
-    wanted = [kinds.get(letter, types.int64) for letter in takes]
-    return _primitive(write, kinds.get(result, types.int64), *wanted)
+    parameters = [kinds.get(letter, types.int64) for letter in takes]
+    return _primitive(write, kinds.get(result, types.int64), *parameters)
 
 
 def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -365,13 +367,13 @@ def _blas(code: str, letters: int, layout: str) -> Write:
         real = context.get_value_type(TYPES[code])
         address, *values = args
         arguments = [builder.trunc(x, ir.IntType(8)) for x in values[:letters]]
-        rest = iter(values[letters:])
+        remaining = iter(values[letters:])
         for what in layout:
             if what in "01":
                 number = float(what)
                 arguments.append(ir.Constant(real, [number, 0.0] if code in _REAL else number))
             else:
-                value = next(rest)
+                value = next(remaining)
                 short = what == "i"
                 arguments.append(
                     builder.trunc(value, ir.IntType(32)) if short else builder.inttoptr(value, cgutils.voidptr_t)
@@ -466,8 +468,10 @@ def _seconds(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: 
     declared = ir.FunctionType(short, [short, place.type])
     clock = cgutils.get_or_insert_function(builder.module, declared, "clock_gettime")
     builder.call(clock, [ir.Constant(short, time.CLOCK_MONOTONIC), place])
-    whole, rest = (builder.sitofp(x, ir.DoubleType()) for x in cgutils.unpack_tuple(builder, builder.load(place), 2))
-    return builder.fadd(whole, builder.fmul(rest, ir.Constant(ir.DoubleType(), 1e-9)))
+    seconds, nanoseconds = (
+        builder.sitofp(x, ir.DoubleType()) for x in cgutils.unpack_tuple(builder, builder.load(place), 2)
+    )
+    return builder.fadd(seconds, builder.fmul(nanoseconds, ir.Constant(ir.DoubleType(), 1e-9)))
 
 
 def _python_ends(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:

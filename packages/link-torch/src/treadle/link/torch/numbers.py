@@ -43,21 +43,13 @@ if TYPE_CHECKING:
 _SIGNED = frozenset({"bool", "int8", "int16", "int32", "int64"})
 
 
-def _floor_div(a: int, b: int) -> int:
-    return 0 if b == 0 else a // b
-
-
-def _mod(a: int, b: int) -> int:
-    return 0 if b == 0 else a % b
-
-
 _SCALARS: Mapping[str, Callable[..., int]] = MappingProxyType(
     {
         "add": operator.add,
         "sub": operator.sub,
         "mul": operator.mul,
-        "floor_div": _floor_div,
-        "mod": _mod,
+        "floor_div": lambda a, b: 0 if b == 0 else a // b,
+        "mod": lambda a, b: 0 if b == 0 else a % b,
         "neg": operator.neg,
         "abs": lambda a: -a if a < 0 else a,
         "sqr": lambda a: a * a,

@@ -41,11 +41,11 @@ def special_pointer(name: str, short: str) -> tuple[str, CPointer]:
 def special_function(name: str, ctype: CType) -> str:
     """Return the text of ``tr_special_<name>_<short>``, which takes and returns the type."""
     variable, pointer = special_pointer(name, ctype.short)
-    kind, _, rest = pointer.signature.partition(" ")
-    names = [f"x{k}" for k in range(rest.count(f"{kind}, "))]
-    taken = ", ".join(f"{ctype.computed} {x}" for x in names)
+    kind, _, parameters = pointer.signature.partition(" ")
+    names = [f"x{k}" for k in range(parameters.count(f"{kind}, "))]
+    declared = ", ".join(f"{ctype.computed} {x}" for x in names)
     return (
-        f"static inline {ctype.computed} tr_special_{name}_{ctype.short}({taken}) {{\n"
-        f"  return ({ctype.computed})(({kind} (*){rest.replace(' __pyx_skip_dispatch', '')}){variable})"
+        f"static inline {ctype.computed} tr_special_{name}_{ctype.short}({declared}) {{\n"
+        f"  return ({ctype.computed})(({kind} (*){parameters.replace(' __pyx_skip_dispatch', '')}){variable})"
         f"({', '.join(names)}, 0);\n}}\n"
     )

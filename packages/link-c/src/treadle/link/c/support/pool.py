@@ -86,9 +86,9 @@ class Pool:
         """Return the counts since the process began."""
         if self._counts is None:
             return PoolCounts(0, 0, 0, 0)
-        told = BRIDGE.ffi.new("int64_t[]", 4)
-        self._counts(told)
-        return PoolCounts(*told)
+        numbers = BRIDGE.ffi.new("int64_t[]", 4)
+        self._counts(numbers)
+        return PoolCounts(*numbers)
 
     def release(self) -> None:
         """Give all blocks that the pool holds back to the system."""

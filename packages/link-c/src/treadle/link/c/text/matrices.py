@@ -173,8 +173,8 @@ def write_matrices(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody)
         f"{unit.kernel(_kernel(op, node, unit, body))})"
     )
     if nd and _has_small(op, node, body):
-        few = f"tr_lanes({cores}, {scratch}, {free}, {raises}, {_lanes(op, node, unit, body)})"
-        call = f"tr_is_small({cores}, {body.most}, {body.least}) ? {few} : {call}"
+        in_lanes = f"tr_lanes({cores}, {scratch}, {free}, {raises}, {_lanes(op, node, unit, body)})"
+        call = f"tr_is_small({cores}, {body.most}, {body.least}) ? {in_lanes} : {call}"
     unit.call(call)
 
 
@@ -238,8 +238,8 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
     text = Template("\n".join([body.before, head, *lines])).substitute(words)
     if body.alone and _has_small(op, node, body):
         text += f"\n  if ({body.alone}) {{\n{_small_text(op, node, body, 'one')}\n    return bad != 0;\n  }}"
-    rest = Template(f"  {body.text}\n  return info;\n}}").substitute(words)
-    return f"{text}\n{rest}\n\f{{ return @_body(n, p, s); }}"
+    body_text = Template(f"  {body.text}\n  return info;\n}}").substitute(words)
+    return f"{text}\n{body_text}\n\f{{ return @_body(n, p, s); }}"
 
 
 def _variables(op: MatrixOp, body: MatrixBody, used: str) -> list[str]:

@@ -259,11 +259,11 @@ class ScalarLoop:
         return lines
 
     def _elemwise(self, node: TensorNode, body: Unit, level: _Level) -> list[str]:
-        whole = expression(node.op, node)  # type: ignore[arg-type]  # elementwise
+        operations = expression(node.op, node)  # type: ignore[arg-type]  # elementwise
         names = [self._names[x] for x in node.inputs]
-        lines = on_numbers(whole, names, self._new("r") + "_", level.ending("TR_POWER"))
+        lines = on_numbers(operations, names, self._new("r") + "_", level.ending("TR_POWER"))
         body.calls("\n".join(lines))
-        for out, value in zip(node.outputs, whole.outputs, strict=True):
+        for out, value in zip(node.outputs, operations.outputs, strict=True):
             self._names[out] = names[value]
         return lines
 
@@ -271,12 +271,12 @@ class ScalarLoop:
         op: IfElse = node.op  # type: ignore[assignment]  # a choice
         names = [self._new("n") for _ in node.outputs]
         lines = [f"{ctype(out).computed} {name};" for out, name in zip(node.outputs, names, strict=True)]
-        for arm, taken, head in zip(
+        for arm, branch, head in zip(
             arms, op.branches(node), (f"if ({self._names[node.inputs[0]]})", "else"), strict=True
         ):
             lines.append(f"{head} {{")
             lines += (f"  {text}" for text in self._nodes(body, body.layout.blocks[arm], i))
-            lines += (f"  {name} = {self._names[x]};" for name, x in zip(names, taken, strict=True))
+            lines += (f"  {name} = {self._names[x]};" for name, x in zip(names, branch, strict=True))
             lines.append("}")
         self._names.update(zip(node.outputs, names, strict=True))
         return lines

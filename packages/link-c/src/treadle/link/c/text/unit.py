@@ -231,9 +231,9 @@ class Unit:
         """End the program if the status ``r``, which a statement of the node has set, is not 0."""
         self.line(f"if (r) return r | INT64_C({self.number}) << 8;")
 
-    def branch(self, taken: int) -> None:
+    def branch(self, arm: int) -> None:
         """Append the calls that run a branch of the current node, a choice: 0 for the first one, 1 for the other."""
-        number = self.layout.arms[self._node][taken]
+        number = self.layout.arms[self._node][arm]
         for k in range(-(-len(self.layout.blocks[number]) // CHUNK)):
             self.line(f"if ((r = {self.prefix}b{number}_{k}(v, F))) return r;")
 
@@ -310,7 +310,7 @@ class Unit:
         """Write that an output gets its own array: an input, constant, view, or repeated output is copied."""
         rank, size = var.type.ndim, ctype(var).size
         at = self.slot(var)
-        if at in self._owners and at not in (taken for _, taken in self.outputs):
+        if at in self._owners and at not in (slot for _, slot in self.outputs):
             if at in self._bases:
                 outputs = {self.slots[x] for x in self.fgraph.outputs}
                 for base in sorted((self._bases[at] & self._owners) - outputs):

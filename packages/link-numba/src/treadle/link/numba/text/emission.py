@@ -111,9 +111,9 @@ class Target:
 
     def call(self, resolved: Resolved, arguments: Sequence[Value]) -> Value:
         """Return the call of a resolved implementation."""
-        cast, wanted = self.context.cast, resolved.signature.args
+        cast, parameters = self.context.cast, resolved.signature.args
         # A tuple of types for variable arguments stands for any number.
-        kinds = wanted if len(wanted) == len(arguments) else [a.kind for a in arguments]
+        kinds = parameters if len(parameters) == len(arguments) else [a.kind for a in arguments]
 
         def write(builder: ir.IRBuilder) -> ir.Value:
             args = [
@@ -484,8 +484,8 @@ class Emitter:
             raise BeyondError(msg)
 
         def write(builder: ir.IRBuilder) -> ir.Value:
-            extreme, *others = [a.write(builder) for a in arguments]
-            for other in others:
+            extreme, *further = [a.write(builder) for a in arguments]
+            for other in further:
                 extreme = builder.select(builder.icmp_signed(sign, extreme, other), extreme, other)
             return extreme
 

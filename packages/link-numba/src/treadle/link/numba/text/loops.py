@@ -37,8 +37,8 @@ class Array:
 
     def arguments(self, address: str, strides: Sequence[str]) -> list[str]:
         """Return the arguments that belong to `params`."""
-        rest = [s for s, zero in zip(strides, self.still, strict=True) if not zero]
-        return [f"as_{self.storage.memory}({address})", *rest]
+        moving = [s for s, zero in zip(strides, self.still, strict=True) if not zero]
+        return [f"as_{self.storage.memory}({address})", *moving]
 
 
 def lengths(ndim: int) -> list[tuple[str, str]]:

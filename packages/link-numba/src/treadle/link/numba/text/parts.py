@@ -30,7 +30,7 @@ def _assigned_in(text: str) -> set[str]:
 _Part = tuple[Unit, list[str], list[str]]
 
 
-def called(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence[str]) -> list[str]:
+def called(writer: GraphWriter, texts: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
     """Turn statements, cut into parts, into a function; return the statements that call it.
 
     The function returns those of the names `wanted` that the statements assign.
@@ -38,7 +38,7 @@ def called(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence
     if not any(texts):
         return []
     assigned = _assigned_in("\n".join(line for lines in texts for line in lines))
-    leaves = [name for name in dict.fromkeys(wanted) if name in assigned]
+    leaves = [name for name in dict.fromkeys(names) if name in assigned]
     parts = _parts(writer, texts, leaves)
     unit, enters = parts[0][:2] if len(parts) == 1 else _joined(writer, parts, None, leaves)
     writer.units[unit.name] = unit
@@ -48,18 +48,18 @@ def called(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence
 
 
 def whole(
-    writer: GraphWriter, texts: Sequence[Sequence[str]], parameters: Sequence[str], wanted: Sequence[str]
+    writer: GraphWriter, texts: Sequence[Sequence[str]], parameters: Sequence[str], returned: Sequence[str]
 ) -> Unit:
     """Return the function that runs all parts of the statements and takes all of `parameters`."""
-    return _joined(writer, _parts(writer, texts, wanted), parameters, wanted)[0]
+    return _joined(writer, _parts(writer, texts, returned), parameters, returned)[0]
 
 
-def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence[str]) -> list[_Part]:
+def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], returned: Sequence[str]) -> list[_Part]:
     """Return one function for each part of the statements."""
     inputs = {name for names in writer.input_names for name in names}
     codes = writer.codes
     parts: list[_Part] = []
-    needed = list(wanted)
+    needed = list(returned)
     for lines in reversed(texts):
         text = "\n".join(lines)
         assigned = _assigned_in(text)
@@ -79,7 +79,7 @@ def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], wanted: Sequence
 
 
 def _joined(
-    writer: GraphWriter, parts: Sequence[_Part], parameters: Sequence[str] | None, wanted: Sequence[str]
+    writer: GraphWriter, parts: Sequence[_Part], parameters: Sequence[str] | None, returned: Sequence[str]
 ) -> tuple[Unit, list[str]]:
     """Return the function that calls parts in order, and its parameters: by default, the names that the parts need."""
     codes = writer.codes
@@ -90,8 +90,8 @@ def _joined(
         needed.update((name, None) for name in enters if name not in assigned)
         assigned.update(leaves)
         targets = ", ".join(["status", *leaves])
-        stop = ["status", *(_zero(codes.get(n, "i8")) for n in wanted)]
+        stop = ["status", *(_zero(codes.get(n, "i8")) for n in returned)]
         lines += [f"{targets} = {unit.name}({', '.join(enters)})", "if status != 0:", f"    return {', '.join(stop)}"]
-    lines.append(f"return {', '.join(['0', *wanted])}")
+    lines.append(f"return {', '.join(['0', *returned])}")
     names = list(needed) if parameters is None else list(parameters)
     return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names

@@ -47,9 +47,9 @@ def write_program(fgraph: FunctionGraph) -> Written:
     blocks.write()
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
     parameters = ["table", "frame", *(name for names in writer.input_names for name in names)]
-    wanted = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.local_names))
-    graph = whole(writer, blocks.texts(), parameters, wanted)
-    return Written(_entry(fgraph, writer, graph, results, wanted), tuple(writer.constants), writer.uses_blas)
+    lengths = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.local_names))
+    graph = whole(writer, blocks.texts(), parameters, lengths)
+    return Written(_entry(fgraph, writer, graph, results, lengths), tuple(writer.constants), writer.uses_blas)
 
 
 class _Text:
@@ -187,8 +187,8 @@ def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> 
         buffer = writer.allocate(["1"], storage)
         writer.add(f"as_{storage.memory}({buffer.address})[0] = {storage.stored(value.text)}")
         return _Result(buffer.slots[0], (), code)
-    taken = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
-    if value.fills_one_buffer and value.slots[0] not in taken:
+    used_slots = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
+    if value.fills_one_buffer and value.slots[0] not in used_slots:
         return _Result(value.slots[0], value.dims, code)
     buffer = writer.allocate(value.dims, storage)
     writer.copy_into(buffer, value)
@@ -196,7 +196,7 @@ def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> 
 
 
 def _entry(
-    fgraph: FunctionGraph, writer: GraphWriter, graph: Unit, results: Sequence[_Result], wanted: Sequence[str]
+    fgraph: FunctionGraph, writer: GraphWriter, graph: Unit, results: Sequence[_Result], lengths: Sequence[str]
 ) -> Unit:
     """Return the function called from Python: it unpacks arrays, runs the graph, and wraps buffers as arrays."""
     params = [("table", "i8")]
@@ -207,7 +207,7 @@ def _entry(
         params.append((f"a{i}", f"array:{code}:{ndim}"))
         lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = explode_{ndim}(a{i})")
     arguments = ["table", "frame", *(name for names in writer.input_names for name in names)]
-    lines.append(f"{', '.join(['status', *wanted])} = {graph.name}({', '.join(arguments)})")
+    lines.append(f"{', '.join(['status', *lengths])} = {graph.name}({', '.join(arguments)})")
     for i, r in enumerate(results):
         dims = f"({', '.join(r.dims)}{',' if len(r.dims) == 1 else ''})"
         lines.append(f"r{i} = wrap_{r.code}_{len(r.dims)}(take(frame, {r.slot}), {dims})")

@@ -93,12 +93,12 @@ def is_literal(text: str) -> bool:
 def product(dims: tuple[str, ...] | list[str]) -> str:
     """Return the expression of a product of lengths; literals are multiplied."""
     known = 1
-    rest = []
+    factors = []
     for n in dims:
         if is_literal(n):
             known *= int(n)
         else:
-            rest.append(n)
-    if known != 1 or not rest:
-        rest.append(str(known))
-    return " * ".join(rest)
+            factors.append(n)
+    if known != 1 or not factors:
+        factors.append(str(known))
+    return " * ".join(factors)

@@ -91,13 +91,13 @@ class GraphWriter:
         return value
 
     def _input(self, var: Variable) -> Value:
-        address, *rest = self._inputs[var]
+        address, *layout = self._inputs[var]
         storage = self.storage(var)
-        if not rest:
+        if not layout:
             text = storage.loaded(f"as_{storage.memory}({address})[0]")
             return ScalarValue(self.let(text, code=storage.code), storage)
-        ndim = len(rest) // 2
-        return ArrayValue(address, self.known_dims(var, rest[:ndim]), tuple(rest[ndim:]), storage)
+        ndim = len(layout) // 2
+        return ArrayValue(address, self.known_dims(var, layout[:ndim]), tuple(layout[ndim:]), storage)
 
     def _constant(self, var: Variable) -> Value:
         if not isinstance(var, Constant):
@@ -353,9 +353,9 @@ class GraphWriter:
         slot = self.slots
         conditions = []
         expected = self.packed_strides(value.dims)
-        for n, s, wanted in zip(value.dims, value.strides, expected, strict=True):
-            if n != "1" and s != wanted:
-                conditions.append(f"({n} != 1 and {s} != {wanted})")
+        for n, s, stride in zip(value.dims, value.strides, expected, strict=True):
+            if n != "1" and s != stride:
+                conditions.append(f"({n} != 1 and {s} != {stride})")
         if not conditions:
             return replace(value, strides=expected, packed=True)
         address = self.name()

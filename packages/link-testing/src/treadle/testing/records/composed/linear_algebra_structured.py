@@ -25,8 +25,8 @@ _SIDE = of_shape((3,), domain=APART)
 def _both(name: str, *operands: Operand, **traits: Unpack[Traits]) -> Sample:
     """Return a record of a function that has the same name in SciPy."""
     oracle: Callable[..., Any] = getattr(scipy_linalg, name)
-    wanted: Traits = {"wrt": tuple(range(len(operands))), **traits}
-    return _apart(f"{name}_{len(operands)}", getattr(linalg, name), oracle, *operands, **wanted)
+    all_traits: Traits = {"wrt": tuple(range(len(operands))), **traits}
+    return _apart(f"{name}_{len(operands)}", getattr(linalg, name), oracle, *operands, **all_traits)
 
 
 _NAMED: tuple[tuple[str, tuple[object, ...]], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, WIDE, Array, Domain
+from treadle.testing.domain import AWAY_FROM_INTEGERS, AWAY_FROM_ZERO, NONZERO, REAL, WIDE, Domain
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import FLOATS, NUMBERS, Sample
 
@@ -14,10 +14,6 @@ F = "arithmetic"
 _SMALL_SHARE = Domain(0.2, 0.8)
 _DIVISOR = Domain(1.0, 3.0)
 _SECOND_HALF = Domain(-3.0, 3.0, distinct=True)
-
-
-def _half_open(x: Array, y: Array) -> object:
-    return np.minimum(np.maximum(x, np.asarray(-1, x.dtype)), y)
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -40,7 +36,7 @@ SAMPLES: tuple[Sample, ...] = (
         F,
         "clip",
         lambda x, y: tt.clip(x, np.asarray(-1, x.dtype), y),
-        _half_open,
+        lambda x, y: np.minimum(np.maximum(x, np.asarray(-1, x.dtype)), y),
         AWAY_FROM_INTEGERS,
         Domain(1.0, 2.0, kinks=(1.0, 2.0)),
         dtypes=("int8", "int32", "int64", "float32", "float64"),

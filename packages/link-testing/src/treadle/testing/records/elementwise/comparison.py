@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import SMALL, Array
+from treadle.testing.domain import SMALL
 from treadle.testing.records.elementwise.function_samples import elementwise
 from treadle.testing.sample import Sample
 
 F = "comparison"
-
-
-def _is_plus_infinity(x: Array) -> object:
-    return x == np.inf
-
-
-def _is_minus_infinity(x: Array) -> object:
-    return x == -np.inf
 
 
 _MIXED = ("bool", "int8", "int64", "uint64", "float32", "float64")
@@ -42,6 +34,6 @@ SAMPLES: tuple[Sample, ...] = (
     elementwise(F, "isnan", tt.isnan, np.isnan, SMALL),
     elementwise(F, "isinf", tt.isinf, np.isinf, SMALL),
     elementwise(F, "isfinite", tt.isfinite, np.isfinite, SMALL),
-    elementwise(F, "isposinf", tt.isposinf, _is_plus_infinity, SMALL),
-    elementwise(F, "isneginf", tt.isneginf, _is_minus_infinity, SMALL),
+    elementwise(F, "isposinf", tt.isposinf, lambda x: x == np.inf, SMALL),
+    elementwise(F, "isneginf", tt.isneginf, lambda x: x == -np.inf, SMALL),
 )

@@ -39,10 +39,6 @@ def _oracle(x: Array, y: Array, axis: Axis) -> tuple[Array, ...]:
     return product, np.sum(value, axis=axis), np.max(value, axis=axis)
 
 
-def _sum(x: Array, y: Array, axis: Axis) -> object:
-    return np.sum(np.asarray(x * y + x), axis=axis)
-
-
 _operand = partial(of_shape, domain=_SMALL)
 
 _MATRIX = _operand((3, 4), broadcast=(1, 4), empty=(3, 4), long=(11, 97))
@@ -75,7 +71,7 @@ SAMPLES: tuple[Sample, ...] = (
         "fused_alone",
         F,
         partial(_build, axis=-1, alone=True),
-        partial(_sum, axis=-1),
+        lambda x, y: np.sum(np.asarray(x * y + x), axis=-1),
         (_MATRIX, _MATRIX),
         MAJOR,
         variants=NO_SPECIAL,

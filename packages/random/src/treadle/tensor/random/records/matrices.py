@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
@@ -51,18 +49,6 @@ def _of_weights(alpha: float) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.append(part_square * left_square**k, left_square**4) - mean**2
 
 
-def _lkj_cholesky(eta: Any, **options: Any) -> Any:
-    return tt.random.lkj_cholesky(_ROWS, eta, **options)
-
-
-def _lkj_corr(eta: Any, **options: Any) -> Any:
-    return tt.random.lkj_corr(_ROWS, eta, **options)
-
-
-def _stick_breaking(alpha: Any, **options: Any) -> Any:
-    return tt.random.stick_breaking(alpha, 4, **options)
-
-
 DISTRIBUTIONS = [
     Distribution(
         "wishart",
@@ -95,7 +81,7 @@ DISTRIBUTIONS = [
             ((1e-3,), lambda x: bool((np.abs((x**2).sum(-1) - 1) < 1e-12).all())),
         ],
         invalid=[((0.0,), "eta <= 0"), ((np.nan,), "eta <= 0")],
-        make=_lkj_cholesky,
+        make=lambda eta, **options: tt.random.lkj_cholesky(_ROWS, eta, **options),
     ),
     Distribution(
         "lkj_corr",
@@ -103,7 +89,7 @@ DISTRIBUTIONS = [
         moments=_of_correlations,
         extremes=[((1e12,), lambda x: bool((np.abs(x - np.eye(_ROWS)) < 1e-4).all()))],
         invalid=[((-1.0,), "eta <= 0")],
-        make=_lkj_corr,
+        make=lambda eta, **options: tt.random.lkj_corr(_ROWS, eta, **options),
     ),
     Distribution(
         "stick_breaking",
@@ -111,6 +97,6 @@ DISTRIBUTIONS = [
         moments=_of_weights,
         extremes=[((1e-12,), lambda x: bool(np.allclose(x, [1, 0, 0, 0, 0])))],
         invalid=[((-1.0,), "b <= 0")],
-        make=_stick_breaking,
+        make=lambda alpha, **options: tt.random.stick_breaking(alpha, 4, **options),
     ),
 ]

@@ -27,13 +27,9 @@ def _numpy_permutations(rng: np.random.Generator, x: np.ndarray, size: Sequence[
     return draws
 
 
-def _choice(p: Any, **options: Any) -> Any:
-    return tt.random.choice(p.shape[0], p=p, **options)
-
-
 def _permuted(x: Any, size: Any = None, **options: Any) -> Any:
-    whole = x if size is None else tt.broadcast_to(x, (*size, x.shape[0]))
-    return tt.random.permuted(whole, axis=-1, **options)
+    batch = x if size is None else tt.broadcast_to(x, (*size, x.shape[0]))
+    return tt.random.permuted(batch, axis=-1, **options)
 
 
 DISTRIBUTIONS = [
@@ -44,7 +40,7 @@ DISTRIBUTIONS = [
         numpy=lambda rng, p, size: rng.choice(len(p), size, p=p),
         extremes=[(([0.0, 1.0],), lambda x: bool((x == 1).all()))],
         invalid=[(([0.5, 0.6],), "Probabilities do not sum to 1")],
-        make=_choice,
+        make=lambda p, **options: tt.random.choice(p.shape[0], p=p, **options),
     ),
     *(
         Distribution(

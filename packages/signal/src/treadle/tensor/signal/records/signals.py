@@ -43,8 +43,8 @@ def pooled(x: np.ndarray, size: int, reduce: object) -> np.ndarray:
     """Return the reduction of adjacent windows of a size in every spatial dimension."""
     for d in range(2, x.ndim):
         n = x.shape[d] // size
-        taken = np.take(x, range(n * size), axis=d)
-        x = reduce(taken.reshape(*x.shape[:d], n, size, *x.shape[d + 1 :]), axis=d + 1)  # type: ignore[operator]
+        covered = np.take(x, range(n * size), axis=d)
+        x = reduce(covered.reshape(*x.shape[:d], n, size, *x.shape[d + 1 :]), axis=d + 1)  # type: ignore[operator]
     return x
 
 

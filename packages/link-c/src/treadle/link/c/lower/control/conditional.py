@@ -19,8 +19,8 @@ def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:
     test = f"*(const {CTYPES[kind].stored} *)v[{unit.slot(node.inputs[0])}].p"
     wide = kind == "float16"
     arms = [tensors(arm) for arm in op.branches(node)]
-    taken: list[list[str]] = [[], []]
-    for branch, calls in zip(arms, taken, strict=True):
+    branches: list[list[str]] = [[], []]
+    for branch, calls in zip(arms, branches, strict=True):
         for out, x in zip(node.outputs, branch, strict=True):
             source = unit.slot(x)
             # The result takes over a block that nothing else needs, unless two results would get the same one.
@@ -30,7 +30,7 @@ def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:
             o = unit.views(out, x)
             calls.append(f"tr_choose(v + {o}, v + {source}, {x.type.ndim}, {size}, {ends}, tr_move{size})")
     unit.line(f"if ({test + ' & 0x7fff' if wide else test}) {{")
-    for at, calls in enumerate(taken):
+    for at, calls in enumerate(branches):
         if at:
             unit.line("} else {")
         unit.branch(at)

@@ -18,9 +18,9 @@ TAKES_COMPLEX = True
 @TABLE.register(Elemwise)
 def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:
     """Write the kernel of the scalar op, or of the composite, and its call."""
-    whole = expression(op, node)
+    operations = expression(op, node)
     scalars = single_numbers(node)
-    kernel = Kernel(whole, scalars)
+    kernel = Kernel(operations, scalars)
     slots = [unit.slot(x) for x in node.inputs]
     free = overwritten(node, kernel, unit)
     slots += [unit.owns(x) for x in node.outputs]
@@ -68,15 +68,15 @@ def free_table(unit: Unit, free: Sequence[int]) -> str:
     return unit.table("uint64_t", [f"UINT64_C({mask})" for mask in free]) if any(free) else "0"
 
 
-def cast_to(unit: Unit, var: TensorVariable, wanted: str) -> int:
+def cast_to(unit: Unit, var: TensorVariable, dtype: str) -> int:
     """Return the position of a variable converted to a dtype: its own, or that of a scratch array."""
     own = var.type.dtype
-    if own == wanted:
+    if own == dtype:
         return unit.slot(var)
     source, target = unit.slot(var), unit.scratch()
-    operation = Operation((0,), wanted, converted(own, wanted, "{0}"))
+    operation = Operation((0,), dtype, converted(own, dtype, "{0}"))
     scalars = frozenset({0} if _is_single(var) else ())
     kernel = Kernel(Expression((own,), (operation,), (1,)), scalars)
     body = kernel.text() if var.type.ndim else kernel.scalar_text()
-    emit(unit, body, [source, target], 1, var.type.ndim, [wanted])
+    emit(unit, body, [source, target], 1, var.type.ndim, [dtype])
     return target

@@ -123,13 +123,13 @@ def _take(
     (d,) = (i for i, e in enumerate(entries) if isinstance(e, Positions))
     rank, size = out.type.ndim, CTYPES[x.type.dtype].size
     _view(unit, entries, source, part, iter(bounds))
-    others = [k for k in range(rank) if k != d]
+    other_dims = [k for k in range(rank) if k != d]
     unit.line("{")
     unit.line(f"int64_t xs[TR_ND], rs[TR_ND], n[TR_ND]; v[{o}].n[{d}] = v[{picked}].n[0];")
-    for at, k in enumerate(others):
+    for at, k in enumerate(other_dims):
         unit.line(f"v[{o}].n[{k}] = n[{at}] = v[{part}].n[{at}]; xs[{at}] = v[{part}].s[{at}];")
     unit.call(f"tr_alloc(v + {o}, {rank}, {size})")
-    for at, k in enumerate(others):
+    for at, k in enumerate(other_dims):
         unit.line(f"rs[{at}] = v[{o}].s[{k}];")
     length, stride = f"v[{source}].n[{d}]", f"v[{source}].s[{d}]"
     unit.call(
@@ -169,7 +169,7 @@ def _gather(
 ) -> None:
     arrays, bounds = _arrays(entries, parts)
     plan = gather_plan(entries, [a.type.ndim for a in arrays])  # type: ignore[arg-type]  # entries of an index op
-    rest = sum(isinstance(e, Span) for e in entries)
+    sliced = sum(isinstance(e, Span) for e in entries)
     size = CTYPES[result.dtype].size
     part, o = unit.scratch(), result.slot
     unit.ask_rank(result.rank)
@@ -183,16 +183,16 @@ def _gather(
     unit.line("int64_t *offsets = 0, n[TR_ND + 1], rs[TR_ND + 1], os = 0, count = 1;")
     unit.line(f"r = tr_place(v, {places}, {ranks}, {len(arrays)}, {dims}, {kernels}, v + {x}, {middle}, n, &offsets);")
     unit.line(f"for (int d = 0; !r && d < {middle}; d++) {{ v[{o}].n[{plan.place} + d] = n[d]; count *= n[d]; }}")
-    unit.line(f"for (int d = 0; d < {rest}; d++) v[{o}].n[d < {plan.place} ? d : d + {middle}] = v[{part}].n[d];")
+    unit.line(f"for (int d = 0; d < {sliced}; d++) v[{o}].n[d < {plan.place} ? d : d + {middle}] = v[{part}].n[d];")
     prepare = result.prepare or f"tr_alloc(v + {o}, {result.rank}, {size})"
     unit.line(f"if (!r) r = {prepare};")
-    unit.line(f"for (int d = 0; d < {rest}; d++) rs[d] = v[{o}].s[d < {plan.place} ? d : d + {middle}];")
+    unit.line(f"for (int d = 0; d < {sliced}; d++) rs[d] = v[{o}].s[d < {plan.place} ? d : d + {middle}];")
     # A new array is contiguous, so the dimensions of the index arrays can be walked as one.
     unit.line(f"for (int d = {middle} - 1; d >= 0 && os == 0; d--) os = v[{o}].s[{plan.place} + d];")
     kernel = scatter or f"tr_move{size}"
     points = kernel.replace("tr_move", "tr_put" if scatter else "tr_pick").replace("tr_add_", "tr_add_points_")
     unit.line(
-        f"if (!r) r = tr_gather(count, offsets, v[{part}].p, v[{o}].p, os, {rest}, v[{part}].n, v[{part}].s, rs, "
+        f"if (!r) r = tr_gather(count, offsets, v[{part}].p, v[{o}].p, os, {sliced}, v[{part}].n, v[{part}].s, rs, "
         f"{int(bool(scatter))}, {kernel}, {points});"
     )
     unit.line("free(offsets);")

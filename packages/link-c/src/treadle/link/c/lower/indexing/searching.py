@@ -11,11 +11,11 @@ from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted,
 @TABLE.register(CheckMask)
 def check_mask(op: CheckMask, node: TensorNode, unit: Unit) -> None:
     """Write a check of the lengths, and a view."""
-    mask, *wanted = node.inputs
+    mask, *expected = node.inputs
     source, o = unit.slot(mask), unit.views(node.outputs[0], mask)
-    lengths = ", ".join(map(unit.integer, wanted))
+    lengths = ", ".join(map(unit.integer, expected))
     rank = mask.type.ndim
-    unit.call(f"tr_check_mask(v + {o}, v + {source}, {rank}, {rank - len(wanted)}, (const int64_t[]){{{lengths}}})")
+    unit.call(f"tr_check_mask(v + {o}, v + {source}, {rank}, {rank - len(expected)}, (const int64_t[]){{{lengths}}})")
 
 
 @TABLE.register(Nonzero)

@@ -59,8 +59,8 @@ def arange(op: ARange, node: TensorNode, unit: Unit) -> None:
         value = loaded(kind, f"*(const {CTYPES[kind].stored} *)v[{unit.slot(x)}].p")
         unit.line(f"const {CTYPES[kind].computed} {name} = {value};")
         unit.line(f"const {ctype.computed} {name}_ = {converted(kind, op.dtype, name)};")
-    whole = all(CTYPES[k].kind in "iub" for k in kinds)
-    if whole:
+    of_integers = all(CTYPES[k].kind in "iub" for k in kinds)
+    if of_integers:
         unit.call(f"tr_range_whole(v + {o}, {', '.join(f'(int64_t){n}' for n in ('start', 'stop', 'step'))})")
     else:
         unit.call(f"tr_range(v + {o}, start, stop, step)")

@@ -178,8 +178,8 @@ class _Loop:
         then: list[str] = []
         handed: set[int] = set()
         # Carries that stay in place and copies made so far, each with the arrays whose blocks it may hold.
-        taken = [(slots[j], frozenset({slots[j]})) for j, y in enumerate(new) if slots[j] == carried[j] and y.type.ndim]
-        stays = {at for at, _ in taken}
+        shown = [(slots[j], frozenset({slots[j]})) for j, y in enumerate(new) if slots[j] == carried[j] and y.type.ndim]
+        stays = {at for at, _ in shown}
         for j, y in enumerate(new):
             at, target, size = slots[j], carried[j], ctype(y).size
             if at == target:
@@ -199,12 +199,12 @@ class _Loop:
                 continue
             place = body.place()
             blocks = sorted(own - stays)
-            others = [k for k, of in taken if of & own]
-            tables = [self.unit.table("int", entries) if entries else "0" for entries in (blocks, others)]
-            arguments = f"{tables[0]}, {len(blocks)}, {tables[1]}, {len(others)}, {int(kept.is_cell(at))}"
+            readers = [k for k, of in shown if of & own]
+            tables = [self.unit.table("int", entries) if entries else "0" for entries in (blocks, readers)]
+            arguments = f"{tables[0]}, {len(blocks)}, {tables[1]}, {len(readers)}, {int(kept.is_cell(at))}"
             first.append(self._failing(f"tr_pass(w, {place}, {at}, {arguments}, {y.type.ndim}, {size}, tr_move{size})"))
             then.append(f"tr_hand_on(w + {target}, w + {place}, {y.type.ndim});")
-            taken.append((place, frozenset(own)))
+            shown.append((place, frozenset(own)))
         ending = {*body.frees().get(self._end, ()), *(at for at in (*slots, *carried) if body.is_owner(at))}
         free = [f"tr_free(w + {at});" for at in sorted(ending - handed - stays)]
         return [*first, *free, *then]
@@ -303,8 +303,8 @@ def _written_lengths(loop: _Loop, lengths: Unit) -> str:
     op, unit, name = loop.op, loop.unit, f"{lengths.prefix}loop0"
     inner = op.sorted(lengths.fgraph.inputs)
     lines = [f"static int64_t {name}(tr_var *v, const uintptr_t *F) {{", "  int64_t r = 0;", *arrays(lengths.count)]
-    outer, wanted = [*loop.outer.carries, *loop.outer.constants], [*inner.carries, *inner.constants]
-    lines += [f"  {text}" for text in shown_inputs(unit, lengths, outer, wanted)]
+    outer, within = [*loop.outer.carries, *loop.outer.constants], [*inner.carries, *inner.constants]
+    lines += [f"  {text}" for text in shown_inputs(unit, lengths, outer, within)]
     for row, x in zip(inner.sequences, loop.outer.sequences, strict=True):
         lines.append(f"  tr_first_row(w + {lengths.slots[row]}, v + {unit.slot(x)}, {x.type.ndim});")
     lines += [f"  if ((r = {called}(w, F))) goto done;" for called in lengths.runs(len(lengths.layout.order))]

@@ -18,15 +18,15 @@ TAKES_COMPLEX = True
 @TABLE.register(FusedReduction)
 def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:
     """Write the kernel of the composite and its call over tiles, with the reducers of its results."""
-    whole = expression(op.elementwise, node)
+    operations = expression(op.elementwise, node)
     scalars = single_numbers(node)
-    kernel = Kernel(whole, scalars)
+    kernel = Kernel(operations, scalars)
     slots = [unit.slot(x) for x in node.inputs]
     stored = [mask if r is None else 0 for r, mask in zip(op.reductions, overwritten(node, kernel, unit), strict=True)]
     slots += [unit.owns(x) for x in node.outputs]
     unit.ask_operands(len(slots))
     unit.ask_rank(node.inputs[0].type.ndim)
-    dtypes = [whole.dtype(value) for value in whole.outputs]
+    dtypes = [operations.dtype(value) for value in operations.outputs]
     pairs = zip(op.reductions, dtypes, strict=True)
     reducers = ["0" if r is None else f"&{reducer_name(r, dtype)}" for r, dtype in pairs]
     name = unit.kernel(kernel.text())

@@ -14,13 +14,13 @@ TAKES_COMPLEX = True
 @TABLE.register(Alloc)
 def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
     """Write a new array and fill it with the value, broadcast."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     size = ctype(x).size
     source, o = unit.slot(x), unit.owns(node.outputs[0])
-    for d, n in enumerate(wanted):
+    for d, n in enumerate(lengths):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
         unit.call(f"v[{o}].n[{d}] < 0 ? TR_LENGTH : 0")
-    rank = len(wanted)
+    rank = len(lengths)
     unit.call(f"tr_alloc(v + {o}, {rank}, {size})")
     unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {x.type.ndim}, tr_move{size})")
 
@@ -28,7 +28,7 @@ def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(SumTo)
 def sum_to(op: SumTo, node: TensorNode, unit: Unit) -> None:
     """Write the sum over the broadcast dimensions, or a view if there are none."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     kind = x.type.dtype
     short = CTYPES[kind].short
     # float16 is accumulated in float32, as in NumPy.
@@ -36,7 +36,7 @@ def sum_to(op: SumTo, node: TensorNode, unit: Unit) -> None:
     source = unit.slot(x)
     unit.owns(node.outputs[0])
     o = unit.views(node.outputs[0], x)
-    for d, n in enumerate(wanted):
+    for d, n in enumerate(lengths):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
     size = CTYPES[kind].size
-    unit.call(f"tr_sum_to(v + {o}, {len(wanted)}, v + {source}, {x.type.ndim}, {size}, &{reducer})")
+    unit.call(f"tr_sum_to(v + {o}, {len(lengths)}, v + {source}, {x.type.ndim}, {size}, &{reducer})")

@@ -32,11 +32,11 @@ def shape_i(op: ShapeI, node: TensorNode, unit: Unit) -> None:
 @TABLE.register(Reshape)
 def reshape(op: Reshape, node: TensorNode, unit: Unit) -> None:
     """Write a view if the elements are contiguous in C order, otherwise a copy."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     size = ctype(x).size
     source = unit.slot(x)
     unit.owns(node.outputs[0])
     o = unit.views(node.outputs[0], x)
-    for d, n in enumerate(wanted):
+    for d, n in enumerate(lengths):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
     unit.call(f"tr_reshape(v + {o}, {op.ndim}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")

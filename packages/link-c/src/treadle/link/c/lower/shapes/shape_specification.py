@@ -13,9 +13,9 @@ TAKES_COMPLEX = True
 @TABLE.register(SpecifyShape)
 def specify_shape(op: SpecifyShape, node: TensorNode, unit: Unit) -> None:
     """Write the checks and the view."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     source, o = unit.slot(x), unit.views(node.outputs[0], x)
-    for d, n in zip(op.axes, wanted, strict=True):
+    for d, n in zip(op.axes, lengths, strict=True):
         unit.call(f"v[{source}].n[{d}] == {unit.integer(n)} ? 0 : TR_SHAPE")
     unit.line(f"v[{o}].p = v[{source}].p;")
     for d in range(x.type.ndim):

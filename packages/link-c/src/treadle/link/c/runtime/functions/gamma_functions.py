@@ -56,8 +56,8 @@ _LOG = (
 
 
 def _polynomial(name: str, coefficients: Sequence[float]) -> str:
-    *rest, last = coefficients
-    steps = "".join(f"  r = tr_fma(r, x, {c!r});\n" for c in reversed(rest))
+    *higher, last = coefficients
+    steps = "".join(f"  r = tr_fma(r, x, {c!r});\n" for c in reversed(higher))
     return f"TR_INLINE double {name}(double x) {{\n  double r = {last!r};\n{steps}  return r;\n}}\n"
 
 

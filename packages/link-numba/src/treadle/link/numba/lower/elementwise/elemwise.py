@@ -48,8 +48,8 @@ def body_of(
         return name
 
     values = [
-        (named(converted(text, dtype, wanted), wanted), wanted)
-        for (text, dtype), wanted in zip(operands, composite.dtypes, strict=True)
+        (named(converted(text, dtype, target), target), target)
+        for (text, dtype), target in zip(operands, composite.dtypes, strict=True)
     ]
     numbers = [v.data if isinstance(v, Constant) else 0 for v in constants] or [0] * len(values)
     numbers += [number for number, _ in composite.constants]

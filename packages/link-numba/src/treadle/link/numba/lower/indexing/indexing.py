@@ -64,8 +64,8 @@ def basic_part(
     address = value.address
     if shifts:
         address = writer.let(f"{address} + {value.storage.itemsize} * ({' + '.join(shifts)})")
-    whole = not shifts and tuple(dims) == value.dims and tuple(strides) == value.strides
-    packed = value.packed and whole
+    is_unchanged = not shifts and tuple(dims) == value.dims and tuple(strides) == value.strides
+    packed = value.packed and is_unchanged
     certain = value.certain and address == value.address
     view = ArrayValue(address, tuple(dims), tuple(strides), value.storage, value.slots, packed, certain)
     return view, arrays
@@ -97,8 +97,12 @@ def _span(writer: GraphWriter, entry: Span, n: str, s: str, symbolic: Iterator[T
         return "0", n, s
     parts = [None if b is None else _bound(writer, b, symbolic) for b in (entry.start, entry.stop, entry.step)]
     if is_literal(n) and all(b is None or is_literal(b) for b in parts):
-        taken = range(int(n))[slice(*(None if b is None else int(b) for b in parts))]
-        return str(taken.start if len(taken) else 0), str(len(taken)), _stride(writer, str(taken.step), s)
+        positions = range(int(n))[slice(*(None if b is None else int(b) for b in parts))]
+        return (
+            str(positions.start if len(positions) else 0),
+            str(len(positions)),
+            _stride(writer, str(positions.step), s),
+        )
     start, stop, step = parts
     which = (start is not None) + 2 * (stop is not None)
     first, count = writer.name("r"), writer.name("n")
@@ -207,8 +211,8 @@ def picking(
     for k in range(len(arrays)):
         lines += [f"a{k} = position(i8(p{k}[p{k}_q]), m{k})", f"if a{k} < 0:", f"    return {INDEX}"]
     lines.append("x_j = " + " + ".join(f"a{k} * t{k}" for k in range(len(arrays))))
-    rest = range(others)
-    inner = ["x_q = x_j" + "".join(f" + d{d} * s{d}" for d in rest)]
+    other_dims = range(others)
+    inner = ["x_q = x_j" + "".join(f" + d{d} * s{d}" for d in other_dims)]
     if y is not None:
         names = [
             *(f"d{d}" for d in range(plan.place)),
@@ -229,7 +233,7 @@ def picking(
             (f"m{k}", "i8"),
             (f"t{k}", "i8"),
         ]
-    params += [("x", f"*{storage.memory}"), *((f"s{d}", "i8") for d in rest)]
+    params += [("x", f"*{storage.memory}"), *((f"s{d}", "i8") for d in other_dims)]
     params += y.params() if y is not None else [("y_x", storage.code)]
     return make_kernel("pick", params, lines, LIBRARY.used_by("\n".join(lines)))
 
@@ -251,10 +255,10 @@ class _Picked:
                 writer.stop_if(f"position({writer.scalar(var, 'int64')}, {part.dims[d]}) < 0", INDEX)
         self.picked = writer.broadcast_dims([p.dims for p in positions], [None] * ndim) if ndim else ()
         self.rest = [d for d in range(part.ndim) if d not in self.plan.indexed]
-        others = [part.dims[d] for d in self.rest]
+        other_lengths = [part.dims[d] for d in self.rest]
         place = self.plan.place
-        self.dims = (*others[:place], *self.picked, *others[place:])
-        arguments = [*self.picked, *others]
+        self.dims = (*other_lengths[:place], *self.picked, *other_lengths[place:])
+        arguments = [*self.picked, *other_lengths]
         for p, d in zip(positions, self.plan.indexed, strict=True):
             strides = writer.strides_in(p, self.picked) if ndim else ()
             arguments += [f"as_{p.storage.memory}({p.address})", *strides, part.dims[d], part.strides[d]]

@@ -19,9 +19,9 @@ from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted,
 @TABLE.register(CheckMask)
 def lower_check_mask(op: CheckMask, node: TensorNode, writer: GraphWriter) -> None:
     """Check the lengths; the result is the mask itself."""
-    mask, *wanted = node.inputs
+    mask, *expected = node.inputs
     value = writer.array(mask)
-    for n, length in zip(value.dims[len(value.dims) - len(wanted) :], wanted, strict=True):
+    for n, length in zip(value.dims[len(value.dims) - len(expected) :], expected, strict=True):
         other = writer.let(writer.scalar(length, "int64"), "n")
         if n != other:
             writer.stop_if(f"{n} != {other}", INDEX)

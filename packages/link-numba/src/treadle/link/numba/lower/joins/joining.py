@@ -39,9 +39,9 @@ def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
     """Compute the length, then the first value and the difference of the first two, as NumPy does."""
     (out,) = node.outputs
     storage = STORAGES[op.dtype]
-    whole = all(writer.storage(v).kind != "f" for v in node.inputs)
-    source = "int64" if whole else "float64"
-    start, step, count = _counted(writer, node) if whole else _measured(writer, node)
+    of_integers = all(writer.storage(v).kind != "f" for v in node.inputs)
+    source = "int64" if of_integers else "float64"
+    start, step, count = _counted(writer, node) if of_integers else _measured(writer, node)
     texts = (converted(f"({t})", source, op.dtype) for t in (start, f"{start} + {step}"))
     first, second = (writer.let(t, code=storage.code) for t in texts)
     result = writer.new_output(out, [count])

@@ -150,8 +150,8 @@ class _Loop:
         """Write the allocation of the stacked results; a node that computes a row then writes it in place."""
         writer = self.writer
         if self.rows:
-            wanted = f"min({self.steps}, {_ROWS})" if self.op.has_until else self.steps
-            writer.add(f"{self.capacity} = {wanted}")
+            rows = f"min({self.steps}, {_ROWS})" if self.op.has_until else self.steps
+            writer.add(f"{self.capacity} = {rows}")
         for row, dims in zip(self.rows, self._row_lengths(), strict=True):
             known = all(dims)
             names = tuple(n or writer.name("n") for n in dims)
@@ -254,9 +254,9 @@ class _Loop:
     def _place(self, stack: _Stack, dims: Sequence[str]) -> ArrayValue:
         """Write the place of a step's row; the program stops if its lengths differ from those of earlier rows."""
         writer = self.writer
-        for n, wanted in zip(dims, stack.dims, strict=True):
-            if n != wanted:
-                writer.stop_if(f"{n} != {wanted}", SHAPE)
+        for n, expected in zip(dims, stack.dims, strict=True):
+            if n != expected:
+                writer.stop_if(f"{n} != {expected}", SHAPE)
         address = writer.let(f"{stack.address} + {self.i} * {stack.size}")
         strides = writer.packed_strides(stack.dims)
         stack.row = ArrayValue(address, stack.dims, strides, stack.storage, (stack.slot,), packed=True, certain=False)
@@ -279,17 +279,17 @@ class _Loop:
     def _hand_on(self, own: Collection[int]) -> None:
         """Write the carries for the next step; `own` are the buffers of the loop that a step may write into."""
         writer = self.writer
-        taken: set[int] = set()
+        used_slots: set[int] = set()
         arrays: list[_Carry] = []
         for carry, var in zip(self.carries, self.new, strict=True):
             carry.new = new = writer.value(var)
             if isinstance(new, ArrayValue):
                 new = writer.packed(new)
                 sources = [slot for slot in new.slots if slot in own or slot > max(own)]
-                if len(sources) > 1 or taken.intersection(sources):
+                if len(sources) > 1 or used_slots.intersection(sources):
                     new = self._copied(new)
                     sources = list(new.slots)
-                taken.update(sources)
+                used_slots.update(sources)
                 arrays.append(carry)
                 carry.new, carry.source = new, sources[0] if sources else 0
                 carry.is_sure = new.certain and len(new.slots) == len(sources) == 1

@@ -77,11 +77,11 @@ def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     element = converted(source.loaded(f"x[x_q + d{last} * x_s{last}]"), source.dtype, inner)
     place = f"o[o_q + d{last} * o_s{last}]"
     if kind == "sum" and acc.kind in "fc" and source.dtype == inner:
-        whole = [f"row = row_sum_{acc.code}(n{last}, shifted_{acc.code}(x, x_q), x_s{last})"]
+        row_lines = [f"row = row_sum_{acc.code}(n{last}, shifted_{acc.code}(x, x_q), x_s{last})"]
     else:
         step = f"add_any(row, {element})" if kind == "sum" and acc.kind == "f" else combined(kind, acc, "row", element)
-        whole = [f"row = {identity(kind, acc)}", f"for d{last} in range(n{last}):", f"    row = {step}"]
-    along = [*whole, "o[o_q] = " + acc.stored(combined(kind, acc, acc.loaded("o[o_q]"), "row"))]
+        row_lines = [f"row = {identity(kind, acc)}", f"for d{last} in range(n{last}):", f"    row = {step}"]
+    along = [*row_lines, "o[o_q] = " + acc.stored(combined(kind, acc, acc.loaded("o[o_q]"), "row"))]
     across = [
         f"for d{last} in range(n{last}):",
         f"    {place} = " + acc.stored(combined(kind, acc, _grouped(acc.loaded(place)), element)),

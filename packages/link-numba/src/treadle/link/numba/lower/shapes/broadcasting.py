@@ -18,10 +18,10 @@ TAKES_COMPLEX = True
 @TABLE.register(Alloc)
 def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:
     """Fill a new array with a value that broadcasts to it."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     (out,) = node.outputs
     value = writer.value(x)
-    dims = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    dims = [writer.let(writer.scalar(n, "int64"), "n") for n in lengths]
     for n in dims:
         if not is_literal(n):
             writer.stop_if(f"{n} < 0", SHAPE)
@@ -47,13 +47,13 @@ def padded(value: ArrayValue, ndim: int) -> ArrayValue:
 @TABLE.register(SumTo)
 def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
     """Sum over the dimensions that were broadcast; if there are none, the result is the array itself."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     (out,) = node.outputs
     value = writer.value(x)
     if isinstance(value, ScalarValue):
         writer.bind(out, value)
         return
-    wanted_dims = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    wanted_dims = [writer.let(writer.scalar(n, "int64"), "n") for n in lengths]
     extra = value.ndim - len(wanted_dims)
     dims = list(writer.known_dims(out, wanted_dims))
     for n, m in zip(value.dims[extra:], dims, strict=True):

@@ -34,20 +34,20 @@ def lower_shape_i(op: ShapeI, node: TensorNode, writer: GraphWriter) -> None:
 @TABLE.register(Reshape)
 def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
     """Give the array other lengths; it is copied first if it is not in C order."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     (out,) = node.outputs
     value = writer.value(x)
-    texts = [writer.scalar(n, "int64") for n in wanted]
+    texts = [writer.scalar(n, "int64") for n in lengths]
     size = product(value.dims) if isinstance(value, ArrayValue) else "1"
     dims = _resolved(writer, texts, writer.let(size, "size"))
     if isinstance(value, ScalarValue):
-        if not wanted:
+        if not lengths:
             writer.bind(out, value)
             return
         result = writer.new_output(out, ["1"] * len(dims))
         writer.add(f"as_{value.storage.memory}({result.address})[0] = {value.storage.stored(value.text)}")
         return
-    if not wanted:
+    if not lengths:
         writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]"))
         return
     source = writer.packed(value)
@@ -56,27 +56,27 @@ def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
     writer.bind(out, replace(source, dims=known, strides=strides))
 
 
-def _resolved(writer: GraphWriter, wanted: Sequence[str], size: str) -> list[str]:
+def _resolved(writer: GraphWriter, lengths: Sequence[str], size: str) -> list[str]:
     """Return the lengths with -1 replaced; the program stops if the number of elements differs."""
-    free = [d for d, n in enumerate(wanted) if n == "-1"]
-    if all(map(is_literal, wanted)) and not free:
-        writer.stop_if(f"{product(list(wanted))} != {size}", SHAPE)
-        return list(wanted)
-    dims = [writer.let(n, "n") if is_literal(n) else _named(writer, n) for n in wanted]
+    free = [d for d, n in enumerate(lengths) if n == "-1"]
+    if all(map(is_literal, lengths)) and not free:
+        writer.stop_if(f"{product(list(lengths))} != {size}", SHAPE)
+        return list(lengths)
+    dims = [writer.let(n, "n") if is_literal(n) else _named(writer, n) for n in lengths]
     names = [n for n in dims if not is_literal(n)]
     if not free and not names:
         return dims
-    rest = writer.name("rest")
+    remainder = writer.name("rest")
     count = writer.name("free")
-    writer.add(f"{rest} = 1", f"{count} = 0")
+    writer.add(f"{remainder} = 1", f"{count} = 0")
     for n in dims:
         writer.stop_if(f"{n} < -1", SHAPE)
-        writer.add(f"if {n} == -1:", f"    {count} = {count} + 1", "else:", f"    {rest} = {rest} * {n}")
+        writer.add(f"if {n} == -1:", f"    {count} = {count} + 1", "else:", f"    {remainder} = {remainder} * {n}")
     writer.stop_if(f"{count} > 1", SHAPE)
     writer.add(f"if {count} == 1:")
-    writer.add(f"    if {rest} == 0:", f"        return STOP({SHAPE})")
+    writer.add(f"    if {remainder} == 0:", f"        return STOP({SHAPE})")
     missing = writer.name("n")
-    writer.add(f"    {missing} = {size} // {rest}", "else:", f"    {missing} = 1")
+    writer.add(f"    {missing} = {size} // {remainder}", "else:", f"    {missing} = 1")
     result = []
     for n in dims:
         if n == "-1":

@@ -16,13 +16,13 @@ TAKES_COMPLEX = True
 @TABLE.register(SpecifyShape)
 def lower_specify_shape(op: SpecifyShape, node: TensorNode, writer: GraphWriter) -> None:
     """Write the checks."""
-    x, *wanted = node.inputs
+    x, *lengths = node.inputs
     (out,) = node.outputs
     if not op.axes:
         writer.bind(out, writer.value(x))
         return
     value = writer.array(x)
-    for d, n in zip(op.axes, wanted, strict=True):
+    for d, n in zip(op.axes, lengths, strict=True):
         length = writer.scalar(n, "int64")
         if value.dims[d] != length:
             writer.stop_if(f"{value.dims[d]} != {length}", SHAPE)

@@ -19,7 +19,7 @@ def _kernel(axis: int, ndim: int, source: Storage, positions: bool) -> Unit:
     x = Array("x", source, (False,) * ndim)
     target = STORAGES["int64"] if positions else source
     o = Array("o", target, (False,) * ndim)
-    others = [d for d in range(ndim) if d != axis]
+    batch_axes = [d for d in range(ndim) if d != axis]
     n = f"n{axis}"
 
     def value(item: str) -> str:
@@ -77,7 +77,7 @@ def _kernel(axis: int, ndim: int, source: Storage, positions: bool) -> Unit:
     ]
     first = "i" if positions else f"x[x_q + i * x_s{axis}]"
     body = [
-        *(f"{array.name}_q = {offset(array, others)}" for array in (x, o)),
+        *(f"{array.name}_q = {offset(array, batch_axes)}" for array in (x, o)),
         f"for i in range({n}):",
         f"    a[i] = {first}",
         *insertion,
@@ -85,7 +85,7 @@ def _kernel(axis: int, ndim: int, source: Storage, positions: bool) -> Unit:
         f"for i in range({n}):",
         f"    o[o_q + i * o_s{axis}] = a[i]",
     ]
-    for d in reversed(others):
+    for d in reversed(batch_axes):
         body = [f"for d{d} in range(n{d}):", *indented(body)]
     lines = [*body, "return 0"]
     scratch = [(name, f"*{target.memory}") for name in "ab"]

@@ -276,8 +276,8 @@ TR_PART void tr_root_$short(tr_${short}s *x) {
 
 def polynomial(x: str, coefficients: str, suffix: str = "") -> str:
     """Return the expression of a polynomial in x; the coefficients are ascending."""
-    first, *rest = coefficients.split()
-    return f"({first}{suffix} + {x} * {polynomial(x, ' '.join(rest), suffix)})" if rest else first + suffix
+    first, *lower = coefficients.split()
+    return f"({first}{suffix} + {x} * {polynomial(x, ' '.join(lower), suffix)})" if lower else first + suffix
 
 
 def _math(**values: str) -> str:

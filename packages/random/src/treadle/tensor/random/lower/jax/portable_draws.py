@@ -52,16 +52,8 @@ def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
     return run
 
 
-def _bits(stream: Stream, n: int, dtype: str) -> jax.Array:
-    return bits32(stream, n) if dtype == "uint32" else bits64(stream, n)
-
-
 def _random(stream: Stream, n: int, dtype: str) -> jax.Array:
     return unit32(bits32(stream, n)) if dtype == "float32" else unit64(bits64(stream, n))
-
-
-def _exponential(stream: Stream, n: int, dtype: str) -> jax.Array:
-    return -jnp.log(1 - _random(stream, n, dtype))
 
 
 def _normal(stream: Stream, n: int, dtype: str) -> jax.Array:
@@ -83,8 +75,8 @@ def _box_muller(u: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 SAMPLERS: Mapping[str, Sampler] = {
-    "bits": _bits,
+    "bits": lambda stream, n, dtype: bits32(stream, n) if dtype == "uint32" else bits64(stream, n),
     "random": _random,
-    "standard_exponential": _exponential,
+    "standard_exponential": lambda stream, n, dtype: -jnp.log(1 - _random(stream, n, dtype)),
     "standard_normal": _normal,
 }

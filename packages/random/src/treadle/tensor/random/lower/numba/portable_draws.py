@@ -167,7 +167,7 @@ def _block_kernel(sampler: str, code: str) -> Unit:
     statements, drawn = _BLOCKS[sampler, code]
     count = len(drawn)
     block = ["w0, w1, w2, w3 = philox(at + j, 0, stream, key)", *statements]
-    rest = [
+    last_block = [
         line
         for i, text in enumerate(drawn)
         for line in (f"if {count} * j + {i} < n:", f"    o[{count} * j + {i}] = {text}")
@@ -177,7 +177,7 @@ def _block_kernel(sampler: str, code: str) -> Unit:
         *indented([*block, *(f"o[{count} * j + {i}] = {text}" for i, text in enumerate(drawn))]),
         f"if n % {count} != 0:",
         f"    j = n // {count}",
-        *indented([*block, *rest]),
+        *indented([*block, *last_block]),
         "return 0",
     ]
     return make_kernel(
@@ -206,12 +206,10 @@ def _draw_elements(
             texts.append(converted(value.text, value.storage.dtype, dtype))
             continue
         missing = len(dims) - value.ndim
-        whole = ArrayValue(
-            value.address, ("1",) * missing + value.dims, ("0",) * missing + value.strides, value.storage
-        )
-        array = Array(f"{name}_p", value.storage, still_where(whole, dims))
+        flat = ArrayValue(value.address, ("1",) * missing + value.dims, ("0",) * missing + value.strides, value.storage)
+        array = Array(f"{name}_p", value.storage, still_where(flat, dims))
         arrays.append(array)
-        arguments += array.arguments(whole.address, writer.strides_in(whole, dims))
+        arguments += array.arguments(flat.address, writer.strides_in(flat, dims))
         place = f"{array.name}[{offset(array, range(len(dims)))}]"
         setting.append(f"{name} = " + converted(value.storage.loaded(place), value.storage.dtype, dtype))
     if arrays:

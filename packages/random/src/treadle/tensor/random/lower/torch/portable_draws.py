@@ -65,10 +65,6 @@ def _random(stream: Stream, n: int, dtype: str) -> torch.Tensor:
     return interleaved((unit64(w0, w1), unit64(w2, w3)), n)
 
 
-def _exponential(stream: Stream, n: int, dtype: str) -> torch.Tensor:
-    return -torch.log(1 - _random(stream, n, dtype))
-
-
 def _normal(stream: Stream, n: int, dtype: str) -> torch.Tensor:
     """Return normals by Box and Muller's transform: a pair from each block, in float32 two."""
     if dtype == "float32":
@@ -90,6 +86,6 @@ def _box_muller(u: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.T
 SAMPLERS: Mapping[str, Sampler] = {
     "bits": _bits,
     "random": _random,
-    "standard_exponential": _exponential,
+    "standard_exponential": lambda stream, n, dtype: -torch.log(1 - _random(stream, n, dtype)),
     "standard_normal": _normal,
 }

@@ -150,12 +150,12 @@ def convolution_kernel(part: str, storage: Storage) -> Unit:
 @TABLE.register(ConvND)
 def lower_convolution(op: ConvND, node: TensorNode, writer: GraphWriter) -> None:
     """Write checks of the lengths and the call of the kernel; float16 is computed in float32."""
-    first, second, *wanted = node.inputs
+    first, second, *sizes = node.inputs
     (out,) = node.outputs
     own = writer.storage(out)
     work = STORAGES["float32"] if own.dtype == "float16" else own
     a, b = _in_order(writer, first, work), _in_order(writer, second, work)
-    wanted_lengths = [writer.let(writer.scalar(n, "int64"), "n") for n in wanted]
+    wanted_lengths = [writer.let(writer.scalar(n, "int64"), "n") for n in sizes]
     groups = str(op.groups)
     if op.part == "output":
         x, w = a.dims, b.dims
@@ -204,9 +204,9 @@ def _outputs(op: ConvND, writer: GraphWriter, images: tuple[str, ...], filters: 
     """Return the lengths of the outputs; write that the program stops where a filter does not fit."""
     result = []
     for n, k, s, d, (low, high) in zip(images, filters, op.stride, op.dilation, op.padding, strict=True):
-        rest = writer.let(f"{n} + {low + high - 1} - ({k} - 1) * {d}", "n")
-        writer.stop_if(f"{rest} < 0 or {k} < 1", SHAPE)
-        result.append(writer.let(f"{rest} // {s} + 1", "n"))
+        span = writer.let(f"{n} + {low + high - 1} - ({k} - 1) * {d}", "n")
+        writer.stop_if(f"{span} < 0 or {k} < 1", SHAPE)
+        result.append(writer.let(f"{span} // {s} + 1", "n"))
     return result
 
 

@@ -54,13 +54,9 @@ def _sums(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array)
 
     one, zero = jnp.ones_like(z), jnp.zeros_like(z)
     start = (jnp.zeros((), z.dtype), one, zero, (one, zero, zero, zero), possible & (z < 1))
-    *_, sums, unsettled = lax.while_loop(_goes_on, step, start)
+    *_, sums, unsettled = lax.while_loop(lambda state: (state[0] < MOST_TERMS) & jnp.any(state[4]), step, start)
     f, df, s, ds = (jnp.where(possible & ~unsettled, each, jnp.nan) for each in sums)
     return f, df / z, s, ds / z
-
-
-def _goes_on(state: State) -> jax.Array:
-    return (state[0] < MOST_TERMS) & jnp.any(state[4])
 
 
 def _continued(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, end: jax.Array, sums: Sums) -> jax.Array:

@@ -11,10 +11,6 @@ from treadle.link.torch.programs.storage import kind
 from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
 
 
-def _signed_below_unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return (a < 0) | (b < 0) | (a < b)
-
-
 def _unsigned_below_signed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return (a >= 0) & (b >= 0) & (a < b)
 
@@ -25,7 +21,7 @@ def _less(loops: Sequence[str]) -> TensorFunction:
     if first == second == "u":
         return unsigned_less
     if second == "u":
-        return _signed_below_unsigned
+        return lambda a, b: (a < 0) | (b < 0) | (a < b)
     return _unsigned_below_signed if first == "u" else (lambda a, b: a < b)
 
 
