@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.abi import object_layout
 from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS, MOST_ARGUMENTS
 from treadle.link.c.conventions.dtypes import ctype
+from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import HEADERS, TYPES
 from treadle.link.c.text.division import MACRO, divided
-from treadle.link.c.text.unit import mark
+from treadle.link.c.text.unit import Unit, mark
 from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    from treadle.link.c.runtime import Library
-    from treadle.link.c.text.unit import Unit
 
 # Descriptions of arrays that need more than this many bytes are allocated, not put on the stack.
 MOST_ON_STACK = 1 << 16

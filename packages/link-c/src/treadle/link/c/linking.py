@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from treadle.config import new_lock, span
+from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.checking import has_type
+from treadle.link.c.conventions.abi import SharedLibrary
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
@@ -15,22 +18,20 @@ from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalars import SCALARS
 from treadle.link.c.text.simd import simd_functions
-from treadle.link.c.text.unit import NO_NODE, marked_node
+from treadle.link.c.text.unit import NO_NODE, Unit, marked_node
 from treadle.link.c.text.writing import write_unit
-from treadle.link.c.toolchain import find_toolchain
-from treadle.link.vm import Later, ProgramGraph, PythonLinker, in_segments, link_in_segments, passes_by
+from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.link.vm import (
+    Later,
+    Program,
+    ProgramGraph,
+    PythonLinker,
+    RuleLinker,
+    in_segments,
+    link_in_segments,
+    passes_by,
+)
 from treadle.tensor import Elemwise, FusedReduction, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from treadle.graph import Apply, FunctionGraph
-    from treadle.link.c.conventions.abi import SharedLibrary
-    from treadle.link.c.text.unit import Unit
-    from treadle.link.c.toolchain import Toolchain
-    from treadle.link.vm import Program, RuleLinker
-
 
 # How often to compile and load a library that other processes keep removing.
 TRIES = 3

@@ -7,29 +7,24 @@ import os
 import pickle
 import re
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
+from jax import stages
 from jax.experimental import serialize_executable
 
-from treadle.cache import LIBRARIES, default_cache, digest
+from treadle.cache import LIBRARIES, Cache, default_cache, digest
 from treadle.config import new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.jax.options import JAX_LIBRARIES
+from treadle.link.jax.table import Array
+from treadle.link.jax.tracing import Outcome
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Shapes = tuple[tuple[int, ...], ...]
+# The values that a form is compiled for, and the shapes.
+Key = tuple[tuple[bytes, ...], Shapes]
 
-    from jax import stages
-
-    from treadle.cache import Cache
-    from treadle.link.jax.table import Array
-    from treadle.link.jax.tracing import Outcome
-
-    Shapes = tuple[tuple[int, ...], ...]
-    # The values that a form is compiled for, and the shapes.
-    Key = tuple[tuple[bytes, ...], Shapes]
 
 # XLA may keep a wider float where a narrower one is asked for; a cast then does not round.
 _COMPILER_OPTIONS = {"xla_allow_excess_precision": False}

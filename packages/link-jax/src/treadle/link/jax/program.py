@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from os import getpid
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import jax
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 from treadle.config import config
-from treadle.graph import NodeError
+from treadle.graph import Constant, FunctionGraph, NodeError, Type, Value
 from treadle.link.jax.errors import (
     BranchShapeError,
     CarryShapeError,
@@ -20,19 +22,11 @@ from treadle.link.jax.errors import (
     RecompilationWarning,
 )
 from treadle.link.jax.executables import ExecutableCache, Executables
+from treadle.link.jax.table import Array
+from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
 from treadle.link.jax.variants import Variant, Variants
-from treadle.link.vm import Program, replay
+from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import TensorType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from jax.extend.core import ClosedJaxpr
-
-    from treadle.graph import Constant, FunctionGraph, Type, Value
-    from treadle.link.jax.table import Array
-    from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
-    from treadle.link.vm import ProgramGraph
 
 
 class HomeProcess:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+import jax
 import numpy as np
 
 from treadle.graph import Unsupported
 from treadle.link.jax.table import Checked
-from treadle.tensor import ScalarTable
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.tensor import ScalarOp
+from treadle.tensor import ScalarOp, ScalarTable
 
 # Takes JAX arrays of one shape and of the dtypes computed with (float32 in place of float16).
 ScalarFunction: TypeAlias = "Callable[..., jax.Array | Checked[jax.Array]]"

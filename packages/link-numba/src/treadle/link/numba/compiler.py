@@ -10,12 +10,12 @@ import sys
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import llvmlite
 import numba
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
@@ -23,11 +23,7 @@ from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, span
 from treadle.link.numba.dispatcher import dispatcher
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
-
-if TYPE_CHECKING:
-    from numba.core.dispatcher import Dispatcher
-
-    from treadle.link.numba.text.unit import Unit
+from treadle.link.numba.text.unit import Unit
 
 CAPACITY = 4096
 

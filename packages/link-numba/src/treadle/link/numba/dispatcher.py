@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numba
+from numba.core.dispatcher import Dispatcher
 
 from treadle.config import config
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numba.core.dispatcher import Dispatcher
-
-    from treadle.link.numba.text.unit import Unit
+from treadle.link.numba.text.unit import Unit
 
 
 def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Dispatcher:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treadle.config import config, is_own_module, span
-from treadle.graph import HasInnerGraph, IfElse, Unsupported, toposort
+from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, Type, Unsupported, toposort
 from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.program import NumbaProgram, Recipe
+from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import Unit
-from treadle.link.vm import ProgramGraph, TableLinker
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from treadle.graph import Apply, Constant, FunctionGraph, Type
-    from treadle.link.numba.program import NumbaProgram, Recipe
-    from treadle.link.numba.routines.ufunc_loops import Address
-    from treadle.link.vm import Program
+from treadle.link.vm import Program, ProgramGraph, TableLinker
 
 
 class NumbaLinker(TableLinker):

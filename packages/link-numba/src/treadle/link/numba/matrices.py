@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Template
 from textwrap import dedent
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.dtypes import STORAGES, Storage
 from treadle.link.numba.status import MATRIX, MEMORY, SHAPE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import nest
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import is_literal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.text.writer import GraphWriter
-    from treadle.tensor import MatrixOp, TensorNode
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import MatrixOp, TensorNode
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

@@ -8,29 +8,25 @@ branches may differ in shape. For loops see `treadle.link.torch.loops`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 
-from treadle.graph import FunctionGraph, IfElse
-from treadle.link.torch.loops import Loop
+from treadle.graph import Apply, Compute, FunctionGraph, IfElse, Type, Value
+from treadle.link.torch.loops import Loop, StepLinker
+from treadle.link.torch.programs.program import TorchProgram
 from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
 from treadle.tensor import Scan
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from treadle.graph import Apply, Compute, Type, Value
-    from treadle.link.torch.loops import StepLinker
-    from treadle.link.torch.programs.program import TorchProgram
+class StretchLinker(StepLinker, Protocol):
+    """What links the stretches and the bodies of loops."""
 
-    class StretchLinker(StepLinker, Protocol):
-        """What links the stretches and the bodies of loops."""
-
-        def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
-            """Return the program of a stretch, whose results stay tensors."""
+    def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
+        """Return the program of a stretch, whose results stay tensors."""
 
 
 # A stretch of so few nodes that makes single numbers, a condition most often, is not worth a compilation.

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import torch
 
 from treadle.config import config, span
+from treadle.graph import Apply, FunctionGraph, Type, Value
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
 from treadle.link.torch.device import device
 from treadle.link.torch.programs.compilation import NOTICES, Compiled, compiler_on_path
-from treadle.link.torch.programs.generation import generate
-from treadle.link.torch.programs.planning import plan_of
+from treadle.link.torch.programs.generation import GeneratedFunction, generate
+from treadle.link.torch.programs.planning import ExecutionPlan, plan_of
 from treadle.link.torch.programs.program import TorchProgram
 from treadle.link.torch.programs.steps import Step
 from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.torch.programs.unrolling import unrolled
 from treadle.link.torch.scalars import SCALARS
-from treadle.link.torch.table import TORCH
+from treadle.link.torch.table import TORCH, Lowered
+from treadle.link.vm import Program, ProgramGraph
 from treadle.tensor import BinCount, Nonzero, PortableLinker, TensorType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.graph import Apply, FunctionGraph, Type, Value
-    from treadle.link.torch.programs.generation import GeneratedFunction
-    from treadle.link.torch.programs.planning import ExecutionPlan
-    from treadle.link.torch.table import Lowered
-    from treadle.link.vm import Program, ProgramGraph
 
 __all__ = ["TorchLinker"]
 

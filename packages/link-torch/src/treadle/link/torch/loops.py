@@ -23,35 +23,31 @@ A condition is looked at after each step; in a function of several steps, those 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 
-from treadle.graph import Constant, FunctionGraph, NodeError
+from treadle.graph import Constant, FunctionGraph, NodeError, Value
 from treadle.link.torch.device import device
 from treadle.link.torch.programs.compilation import PROCESS
 from treadle.link.torch.programs.generation import either
 from treadle.link.torch.programs.program import explained, invalid, loader, no_grad, owned
-from treadle.link.torch.programs.steps import CalledSteps, StraightSteps
+from treadle.link.torch.programs.steps import CalledSteps, Step, StraightSteps
 from treadle.link.torch.programs.storage import from_host, to_host
+from treadle.link.torch.table import Flag
+from treadle.link.vm import Program
+from treadle.tensor import LoopInputs, Scan, TensorNode
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from treadle.graph import Value
-    from treadle.link.torch.programs.steps import Step
-    from treadle.link.torch.table import Flag
-    from treadle.link.vm import Program
-    from treadle.tensor import LoopInputs, Scan, TensorNode
+class StepLinker(Protocol):
+    """What links the bodies of loops."""
 
-    class StepLinker(Protocol):
-        """What links the bodies of loops."""
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
+        """Return a program for a body."""
 
-        def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
-            """Return a program for a body."""
-
-        def link_step(self, fgraph: FunctionGraph, varying: int) -> Step | None:
-            """Return a body as one function; None if it is none, or if lengths depend on the first inputs' values."""
+    def link_step(self, fgraph: FunctionGraph, varying: int) -> Step | None:
+        """Return a body as one function; None if it is none, or if lengths depend on the first inputs' values."""
 
 
 class _Results:

@@ -7,11 +7,14 @@ arithmetic they stay symbolic, so that one compiled program serves all shapes.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import torch
 
+from treadle.graph import Apply
 from treadle.tensor import (
     At,
     Composite,
@@ -25,20 +28,14 @@ from treadle.tensor import (
     Subtensor,
     Symbolic,
     TensorType,
+    TensorVariable,
     tensors,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+# A value on the host: an integer, or a tuple of integers for a vector.
+Host: TypeAlias = int | tuple[int, ...]
+HostFunction: TypeAlias = Callable[..., Host]
 
-    import torch
-
-    from treadle.graph import Apply
-    from treadle.tensor import TensorVariable
-
-    # A value on the host: an integer, or a tuple of integers for a vector.
-    Host: TypeAlias = int | tuple[int, ...]
-    HostFunction: TypeAlias = Callable[..., Host]
 
 _SIGNED = frozenset({"bool", "int8", "int16", "int32", "int64"})
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from treadle.link.c.capsules import CPointer, capsule_signature
+from treadle.link.c.conventions.dtypes import CType
 from treadle.link.c.errors import BackendUnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from treadle.link.c.conventions.dtypes import CType
 
 MODULE = "scipy.special.cython_special"
 # The texts of scalar ops call ``tr_special_gammainc_{t}({0}, {1})``, with the function's name in the module.

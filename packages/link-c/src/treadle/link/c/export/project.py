@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from treadle.config import config
-from treadle.graph import FunctionGraph, LoweringError
+from treadle.graph import FunctionGraph, LoweringError, Variable
 from treadle.link.c.checking import check
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.link.c.export.declarations import ABI_VERSION, declarations, header
@@ -18,18 +18,11 @@ from treadle.link.c.export.entry import ExportAssembly, initial_values
 from treadle.link.c.runtime import Library
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.simd import simd_functions
+from treadle.link.c.text.unit import Unit
 from treadle.link.c.text.writing import write_unit
-from treadle.link.c.toolchain import find_toolchain
-from treadle.tensor import shape_i, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Variable
-    from treadle.link.c.text.unit import Unit
-    from treadle.link.c.toolchain import Toolchain
-    from treadle.link.vm import ExportRequest
-    from treadle.tensor import TensorVariable
+from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.link.vm import ExportRequest
+from treadle.tensor import TensorVariable, shape_i, tensors
 
 
 def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path) -> Path:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.dtypes import CType
 
 # The first letters of BLAS's routines, by the short names of the types they are for.
 BLAS_LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}

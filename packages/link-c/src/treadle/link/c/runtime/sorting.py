@@ -7,12 +7,9 @@ are sorted by radix, which is stable.
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
+from treadle.link.c.conventions.dtypes import CType
 from treadle.link.c.conventions.sorts import BY_NUMPY
-
-if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
 
 SORTING = {
     # Sorts numbers by their bits low to low + bits, equal ones in order; b is scratch memory of that size.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from string import Template
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.dtypes import CType
 
 # The C names of the functions that may be called on whole blocks, each with its number of operands.
 BLOCK_FUNCTIONS = {

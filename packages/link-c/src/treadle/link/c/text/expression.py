@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.graph import Unsupported
+from treadle.graph import Apply, Unsupported
 from treadle.link.c.conventions.dtypes import CTYPES, converted
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.text.scalars import SCALARS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.graph import Apply
-    from treadle.tensor import Elemwise, ScalarOp, Step
+from treadle.tensor import Elemwise, ScalarOp, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,11 @@ calls of functions on whole blocks; values that a later loop needs are stored in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.dtypes import CTYPES, loaded, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.c.text.expression import Expression, Operation
+from treadle.link.c.text.expression import Expression, Operation
 
 # The largest number of operations in a loop, since compilers take more than linear time for long loop bodies.
 LOOP_LENGTH = 120

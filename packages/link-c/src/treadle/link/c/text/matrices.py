@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Template
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.lapack import c_type, routine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import MatrixOp, TensorNode, TensorVariable
+from treadle.link.c.text.unit import Unit
+from treadle.tensor import MatrixOp, TensorNode, TensorVariable
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 # Up to this many rows and columns, plain C replaces LAPACK where a body has text for it.

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from treadle.link.c.capsules import CPointer
 from treadle.link.c.errors import CFunctionError
 from treadle.link.c.runtime.user import ARRAY
 from treadle.link.c.text.division import MACRO
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.link.c.capsules import CPointer
 
 # Variables that the first share defines for all of them.
 _SHARED = f"""\

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from treadle.config import config
-from treadle.graph import Constant, MissingInputError
+from treadle.graph import Apply, Constant, FunctionGraph, MissingInputError, Op, Variable
+from treadle.link.c.capsules import CPointer
 from treadle.link.c.conventions.convention import CHUNK, FIXED
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.conventions.special import CALL, special_pointer
 from treadle.link.c.text.layout import Layout
-from treadle.link.c.text.requirements import Requirements
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.graph import Apply, FunctionGraph, Op, Variable
-    from treadle.link.c.capsules import CPointer
-    from treadle.link.c.text.requirements import CFunction
-    from treadle.tensor import TensorConstant, TensorVariable
+from treadle.link.c.text.requirements import CFunction, Requirements
+from treadle.tensor import TensorConstant, TensorVariable
 
 # Instead of a node's position: the text does not belong to a node.
 NO_NODE = -1

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from treadle.graph import Apply, Variable
 from treadle.link.numba.text.unit import indented
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.graph import Apply, Variable
-    from treadle.link.numba.text.writer import GraphWriter
+from treadle.link.numba.text.writer import GraphWriter
 
 
 @dataclass(frozen=True, slots=True)

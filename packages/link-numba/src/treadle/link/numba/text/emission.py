@@ -10,30 +10,27 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, funcdesc, typing
+from numba.core.base import BaseContext
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompileResult
+from numba.core.types import Type as NumbaType
+from numba.core.typing import BaseContext as TypingContext
+from numba.core.typing.templates import Signature
 from numba.extending import _Intrinsic
 
 from treadle.link.numba.primitives import PRIMITIVES, TYPES
+from treadle.link.numba.text.unit import Unit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Write = Callable[[ir.IRBuilder], ir.Value]
+Statement = Callable[[ir.IRBuilder], None]
+Callees = Mapping[str, CompileResult]
 
-    from numba.core.base import BaseContext
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompileResult
-    from numba.core.types import Type as NumbaType
-    from numba.core.typing import BaseContext as TypingContext
-    from numba.core.typing.templates import Signature
-
-    from treadle.link.numba.text.unit import Unit
-
-    Write = Callable[[ir.IRBuilder], ir.Value]
-    Statement = Callable[[ir.IRBuilder], None]
-    Callees = Mapping[str, CompileResult]
 
 _BINARY: dict[type, Callable[..., object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

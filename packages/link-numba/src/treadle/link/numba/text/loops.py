@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.dtypes import Storage
-    from treadle.link.numba.text.values import ArrayValue
+from treadle.link.numba.text.values import ArrayValue
 
 
 @dataclass(frozen=True, slots=True)

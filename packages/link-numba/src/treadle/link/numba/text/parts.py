@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, make_kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba.text.writer import GraphWriter
+from treadle.link.numba.text.writer import GraphWriter
 
 _ASSIGNED = re.compile(r"^\s*(?:for )?(\w+(?:, \w+)*) (?:=|in) ", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from treadle.link.numba.dtypes import Storage
+from treadle.link.numba.dtypes import Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from treadle.graph import Constant, MissingInputError, as_index
+from treadle.graph import Constant, FunctionGraph, MissingInputError, Variable, as_index
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.routines.externals import FIXED_WORDS
+from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.loops import Array, elementwise, still_where
+from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.graph import FunctionGraph, Variable
-    from treadle.link.numba.routines.ufunc_loops import Address
-    from treadle.link.numba.text.unit import Unit
 
 
 class GraphWriter:

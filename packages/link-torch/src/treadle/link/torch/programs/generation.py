@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.graph import Constant
-from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.graph import Apply, Compute, Constant, FunctionGraph, Value, Variable
+from treadle.link.torch.numbers import Host, length_of, on_numbers
+from treadle.link.torch.programs.planning import ExecutionPlan
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
-from treadle.link.torch.table import Checked
+from treadle.link.torch.table import Checked, Flag, Lowered
 from treadle.tensor import static_positions, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from treadle.graph import Apply, Compute, FunctionGraph, Value, Variable
-    from treadle.link.torch.numbers import Host
-    from treadle.link.torch.programs.planning import ExecutionPlan
-    from treadle.link.torch.table import Flag, Lowered
 
 # torch.compile remembers which dimensions change by the file and line of a function: each needs a name of its own.
 _NUMBER = itertools.count()

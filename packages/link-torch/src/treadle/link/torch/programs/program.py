@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from treadle.graph import FunctionGraph, NodeError, NodeValueError
+from treadle.graph import FunctionGraph, NodeError, NodeValueError, Type, Value, Variable
 from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.generation import GeneratedFunction
 from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
 from treadle.link.vm import Program, ProgramGraph, PythonLinker, replay
 from treadle.tensor import TensorType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from treadle.graph import Type, Value, Variable
-    from treadle.link.torch.programs.generation import GeneratedFunction
 
 
 def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 
-from treadle.graph import NodeError
+from treadle.graph import NodeError, Value, Variable
 from treadle.link.torch.device import device
 from treadle.link.torch.programs.compilation import SMALL, Compiled
-from treadle.link.torch.programs.generation import either, named
+from treadle.link.torch.programs.generation import GeneratedFunction, either, named
 from treadle.link.torch.programs.program import loader, number
 from treadle.link.torch.programs.storage import from_native, to_native
-from treadle.tensor import tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.graph import Value, Variable
-    from treadle.link.torch.programs.generation import GeneratedFunction
-    from treadle.link.torch.table import Flag
-    from treadle.link.vm import Program
-    from treadle.tensor import Scan, TensorNode
+from treadle.link.torch.table import Flag
+from treadle.link.vm import Program
+from treadle.tensor import Scan, TensorNode, tensors
 
 # Steps in one compiled function: fewer if they have so many nodes in all.
 AT_ONCE = 16

@@ -9,13 +9,10 @@ The polynomials interpolate at Chebyshev's nodes; they were computed with 220 bi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from string import Template
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.dtypes import CType
 
 # log Γ(t + 2) / (t (t + 1)) on [-1, 1], from the constant coefficient on, as all of these.
 _LOG_GAMMA = (

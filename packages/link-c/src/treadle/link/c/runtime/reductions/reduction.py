@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.dtypes import CType
 
 # row: combines a run of elements into one accumulator (of two parts: the value and what rounding lost).
 # rows: combines m runs of n elements into n accumulators, side by side.
