@@ -77,7 +77,9 @@ class Checked(NamedTuple):
 def functions() -> dict[str, Any]:
     """Return the public functions by dotted name below treadle.tensor, elementwise ones included."""
     modules = {"": tt} | {
-        f"{name}.": import_module(f"treadle.tensor.{name}") for name in (*SUBMODULES, *names.rooms()) if name != "random"
+        f"{name}.": import_module(f"treadle.tensor.{name}")
+        for name in (*SUBMODULES, *names.rooms())
+        if name != "random"
     }
     typed = set(tt.constructors.__all__)
     public = {
