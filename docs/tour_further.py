@@ -158,7 +158,7 @@ class Backwards(Op):
         return collected if self.wrt else ct
 
 
-# Whole: treadle.tensor.loops.loops treadle.tensor.loops.derivatives treadle.tensor.rewrites.loops
+# Whole: treadle.tensor.loops.loops treadle.tensor.loops.derivatives treadle.tensor.loops.rules
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import treadle.tensor as tt
-from treadle.tensor.rewrites.indexing.index_algebra import Point, Stretch, canonical, followed, is_whole
+from treadle.tensor.indexing.rules.index_algebra import Point, Stretch, canonical, followed, is_whole
 
 BOUNDS = (None, -5, -3, -2, -1, 0, 1, 2, 3, 5)
 STEPS = (None, 1, 2, -1, -2)

@@ -21,10 +21,10 @@ from treadle.tensor.reductions.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
-from treadle.tensor.rewrites.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
-from treadle.tensor.rewrites.indexing.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
-from treadle.tensor.rewrites.indexing.subtensor import items_of, subtensor_of_subtensor
-from treadle.tensor.rewrites.shape import reshape_of_dimshuffle, reshape_of_reshape, useless_reshape
+from treadle.tensor.shapes.rules.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
+from treadle.tensor.indexing.rules.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
+from treadle.tensor.indexing.rules.subtensor import items_of, subtensor_of_subtensor
+from treadle.tensor.shapes.rules.shape import reshape_of_dimshuffle, reshape_of_reshape, useless_reshape
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Op
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.rewrites.indexing.index_algebra import Item
+    from treadle.tensor.indexing.rules.index_algebra import Item
     from treadle.tensor.shape_inference.symbolic_shapes import Length
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.graph import Branching, Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.rewrites.loops.editing import Edit, ends_alike, loops_of, side_by_side
+from treadle.tensor.loops.rules.editing import Edit, ends_alike, loops_of, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

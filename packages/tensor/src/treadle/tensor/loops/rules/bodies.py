@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.rewrite import MergeOptimizer, Phase, RuleSet, SequentialGraphRewriter, current_run
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.rewrites.loops.editing import Edit, loops_of
+from treadle.tensor.loops.rules.editing import Edit, loops_of
 from treadle.tensor.shapes.shape import ShapeI
 
 if TYPE_CHECKING:

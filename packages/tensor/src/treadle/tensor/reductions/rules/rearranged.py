@@ -16,8 +16,8 @@ from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, kind_of, made_by
 from treadle.tensor.rewrites.analysis.replacements import cast_like
-from treadle.tensor.rewrites.normalization.softmax import sum_of_exponentials
-from treadle.tensor.rewrites.scalar.exponential import STABLE
+from treadle.tensor.reductions.rules.softmax import sum_of_exponentials
+from treadle.tensor.elementwise.rules.exponential import STABLE
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle

@@ -14,7 +14,7 @@ from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubte
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import applies, filling, is_used_once, is_zero, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.indexing.index_algebra import (
+from treadle.tensor.indexing.rules.index_algebra import (
     Picks,
     Point,
     Stretch,
@@ -24,7 +24,7 @@ from treadle.tensor.rewrites.indexing.index_algebra import (
     is_whole,
     packed,
 )
-from treadle.tensor.rewrites.indexing.subtensor import items_of
+from treadle.tensor.indexing.rules.subtensor import items_of
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.shape import lengths

@@ -21,9 +21,9 @@ from treadle.tensor.rewrites.analysis.predicates import (
     made_by,
 )
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, cast_like
-from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
-from treadle.tensor.rewrites.scalar.exponential import STABLE
-from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of, product_of
+from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS
+from treadle.tensor.elementwise.rules.exponential import STABLE
+from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle

@@ -15,7 +15,7 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.rewrites.indexing.index_algebra import (
+from treadle.tensor.indexing.rules.index_algebra import (
     FULL,
     Picks,
     Point,
@@ -39,7 +39,7 @@ from treadle.tensor.shapes.shape import Shape, shape_i
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.rewrites.indexing.index_algebra import Item
+    from treadle.tensor.indexing.rules.index_algebra import Item
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     Indexed = Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor

@@ -9,7 +9,7 @@ from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
 from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.rewrites.loops.editing import Edit, depends, least_steps
+from treadle.tensor.loops.rules.editing import Edit, depends, least_steps
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from treadle.tensor.rewrites.analysis.patterns import (
 )
 from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, constant_value, kind_of
 from treadle.tensor.rewrites.analysis.replacements import cast_like
-from treadle.tensor.rewrites.scalar.algebra import PRODUCT_SIGNS
-from treadle.tensor.rewrites.scalar.exponential import STABLE
-from treadle.tensor.rewrites.scalar.inverses import NAN
-from treadle.tensor.rewrites.scalar.logistic import MOST_FACTORS, Operand, operands_of
+from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS
+from treadle.tensor.elementwise.rules.exponential import STABLE
+from treadle.tensor.elementwise.rules.inverses import NAN
+from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of
 from treadle.tensor.special_functions.bessel_functions import (
     i0,
     i0e,

@@ -8,7 +8,7 @@ from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
-from treadle.tensor.rewrites.loops.editing import (
+from treadle.tensor.loops.rules.editing import (
     Edit,
     covers,
     has_equal_inputs,

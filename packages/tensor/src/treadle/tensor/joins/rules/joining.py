@@ -14,8 +14,8 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.rewrites.indexing.index_algebra import FULL, Stretch, same, taken
-from treadle.tensor.rewrites.indexing.subtensor import items_of
+from treadle.tensor.indexing.rules.index_algebra import FULL, Stretch, same, taken
+from treadle.tensor.indexing.rules.subtensor import items_of
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType

@@ -1,0 +1,1 @@
+"""Rules for assertions, assumptions, choices and what gradients do at a place."""

@@ -1,0 +1,1 @@
+"""Rules for shapes, broadcasting and axes put in another order."""
