@@ -69,7 +69,7 @@ def _of_rules(path: Path) -> Sequence[str]:
 def _of_derivatives(path: Path) -> Sequence[str]:
     """Return the tests of the derivatives of a family, or of all families of a room, and of gradients as a whole."""
     family = path.stem.lstrip("_")
-    room = path.relative_to(ROOT / TENSOR).parts[0]
+    room = path.parts[path.parts.index("tensor", path.parts.index("treadle")) + 1]
     families = [family] if family in ROOMS else [name for name, home in ROOMS.items() if home == room]
     own = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests" / "tensor").rglob(f"test_*{family}*.py"))
     general = [f"tests/tensor/test_{name}.py" for name in ("derivatives", "gradient", "forward_mode", "vectorize")]
@@ -89,10 +89,16 @@ def _of_lowerings(path: Path) -> Sequence[str]:
 
 
 AREAS = {
-    "rules": Area((f"{TENSOR}/rewrites/**/*.py",), "", _of_rules),
-    "derivatives": Area((f"{TENSOR}/**/*.py",), "derivatives", _of_derivatives),
+    "rules": Area((f"{TENSOR}/rewrites/**/*.py", "packages/*/src/treadle/tensor/**/rules/*.py"), "", _of_rules),
+    "derivatives": Area(("packages/*/src/treadle/tensor/**/*.py",), "derivatives", _of_derivatives),
     "lowerings": Area(
-        ("packages/link-c/src/treadle/link/c/lower/**/*.py", f"{TENSOR}/lower_vm/*.py"), "", _of_lowerings
+        (
+            "packages/link-c/src/treadle/link/c/lower/**/*.py",
+            "packages/*/src/treadle/tensor/*/lower/c/*.py",
+            f"{TENSOR}/lower_vm/*.py",
+        ),
+        "",
+        _of_lowerings,
     ),
 }
 
@@ -105,7 +111,9 @@ def _module(path: Path) -> str:
 def _population(area: Area) -> Iterator[tuple[Path, int, int, str]]:
     for pattern in area.modules:
         for path in sorted(ROOT.glob(pattern)):
-            others = () if area.part == "" else ("rewrites", "lower_vm")
+            others = (
+                () if area.part == "" else ("rewrites", "rules", "lower", "lower_vm", "records", "pytensor-surface")
+            )
             if path.stem != "__init__" and not any(name in path.parts for name in others):
                 for number, place in enumerate(mutations(path.read_text(encoding="utf-8"), area.part)):
                     yield path, number, place.line, place.what

@@ -75,7 +75,7 @@ def test_a_rule_comes_with_its_case(tmp_path: Path) -> None:
     arguments = ("sum_of_negated", "--kind", "rule", "--family", "reduction", "--op", "Reduction")
     changed = written(tmp_path, *arguments, folders=(*PACKAGES, CASES))
     assert changed == [
-        "packages/tensor/src/treadle/tensor/rewrites/reduction.py",
+        "packages/tensor/src/treadle/tensor/reductions/rules/reduction.py",
         "tests/tensor_rewrites/cases.py",
     ]
     program = "import treadle.tensor as tt; from treadle.rewrite import default_database; "

@@ -10,7 +10,6 @@ from tools.new_op.sources import TENSOR, Imports, bad_name, home_of, module_name
 if TYPE_CHECKING:
     from argparse import Namespace
 
-REWRITES = TENSOR / "rewrites"
 CASES = Path("tests/tensor_rewrites/cases.py")
 RULE = '''
 
@@ -31,10 +30,14 @@ ROW = '    Case("{name}", _{name}, "fill in the text of what it becomes"),\n'
 
 
 def families(root: Path) -> list[str]:
-    """Return the modules that declare a set of rules, as paths in the folder of rewrites."""
-    folder = root / REWRITES
-    holding = (path for path in folder.rglob("*.py") if "\nRULES = RuleSet(" in path.read_text(encoding="utf-8"))
-    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in holding)
+    """Return the names of the modules that declare a set of rules: rooms, or modules in the rooms' folders of rules."""
+    return sorted(_modules(root))
+
+
+def _modules(root: Path) -> dict[str, Path]:
+    folder = root / TENSOR
+    holding = [path for path in folder.rglob("*.py") if "\nRULES = RuleSet(" in path.read_text(encoding="utf-8")]
+    return {path.relative_to(folder).with_suffix("").as_posix().replace("rules/", ""): path for path in holding}
 
 
 def refusal(root: Path, asked: Namespace) -> str:
@@ -54,7 +57,7 @@ def refusal(root: Path, asked: Namespace) -> str:
 
 def write(root: Path, asked: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    source, cases = root / REWRITES / f"{asked.family}.py", root / CASES
+    source, cases = _modules(root)[asked.family], root / CASES
     home = home_of(root, asked.op)
     imports: Imports = {"treadle.rewrite": ("Phase",), "typing": ("TYPE_CHECKING",)}
     if home is not None and home != source:

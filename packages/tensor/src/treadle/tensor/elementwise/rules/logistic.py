@@ -15,11 +15,11 @@ from treadle.tensor.elementwise.arithmetic import add as plus
 from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import exp, reciprocal, sigmoid, sqr
+from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
+from treadle.tensor.elementwise.rules.exponential import STABLE
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, constant_value, function_of, kind_of
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
-from treadle.tensor.elementwise.rules.exponential import STABLE
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.tensor.elementwise.elemwise import Elemwise
-    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.elementwise.rules.algebra import Signs
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
     # What stands for an argument, up to its sign.

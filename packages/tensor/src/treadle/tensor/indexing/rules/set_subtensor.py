@@ -11,9 +11,6 @@ from treadle.graph import Constant
 from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import applies, filling, is_used_once, is_zero, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.indexing.rules.index_algebra import (
     Picks,
     Point,
@@ -25,6 +22,9 @@ from treadle.tensor.indexing.rules.index_algebra import (
     packed,
 )
 from treadle.tensor.indexing.rules.subtensor import items_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import applies, filling, is_used_once, is_zero, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.shape import lengths

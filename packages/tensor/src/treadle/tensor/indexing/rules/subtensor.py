@@ -11,10 +11,6 @@ from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.indexing.expressions import Span
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.indexing.ranges import ARange
-from treadle.tensor.joins.joining import Join
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.indexing.rules.index_algebra import (
     FULL,
     Picks,
@@ -32,14 +28,18 @@ from treadle.tensor.indexing.rules.index_algebra import (
     taken,
     unpacked,
 )
+from treadle.tensor.joins.joining import Join
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import dimshuffle
 from treadle.tensor.shapes.shape import Shape, shape_i
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
-    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.indexing.rules.index_algebra import Item
+    from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
     Indexed = Subtensor | AdvancedSubtensor | IncSubtensor | AdvancedIncSubtensor

@@ -10,12 +10,12 @@ from treadle.graph import Constant
 from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.indexing.rules.index_algebra import FULL, Stretch, same, taken
+from treadle.tensor.indexing.rules.subtensor import items_of
 from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.indexing.rules.index_algebra import FULL, Stretch, same, taken
-from treadle.tensor.indexing.rules.subtensor import items_of
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.types.conversion import constant
 from treadle.tensor.types.tensor_type import TensorType

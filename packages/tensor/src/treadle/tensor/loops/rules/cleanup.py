@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
 from treadle.tensor.loops.rules.editing import (
     Edit,
     covers,
@@ -15,6 +14,7 @@ from treadle.tensor.loops.rules.editing import (
     loops_of,
     needed_carries,
 )
+from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.shape import lengths

@@ -12,9 +12,9 @@ from treadle.tensor.indexing.expressions import At, Span
 from treadle.tensor.indexing.indexing import Subtensor
 from treadle.tensor.linalg.ops.matrix_op import MatrixOp
 from treadle.tensor.loops.loops import Scan
+from treadle.tensor.loops.rules.editing import CARRY, ROW, Edit, covers, depends, least_steps
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import Reduction
-from treadle.tensor.loops.rules.editing import CARRY, ROW, Edit, covers, depends, least_steps
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc, SumTo
 from treadle.tensor.shapes.dimshuffle import DimShuffle

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.loops.loops import Scan
+from treadle.tensor.loops.rules.editing import Edit, covers, least_steps
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import sum_
-from treadle.tensor.loops.rules.editing import Edit, covers, least_steps
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import Reshape, lengths

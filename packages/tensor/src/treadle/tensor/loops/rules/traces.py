@@ -12,8 +12,8 @@ from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.indexing.expressions import At, Span
 from treadle.tensor.indexing.indexing import Subtensor
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
 from treadle.tensor.loops.rules.editing import Edit, least_steps, loops_of
+from treadle.tensor.rewrites.analysis.patterns import EARLY_AND_LATE
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.shape import LENGTH

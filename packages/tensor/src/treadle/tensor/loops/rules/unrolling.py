@@ -9,8 +9,8 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.joins.joining import join
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.reductions.accumulation import Accumulation
 from treadle.tensor.loops.rules.editing import Edit, covers
+from treadle.tensor.reductions.accumulation import Accumulation
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle

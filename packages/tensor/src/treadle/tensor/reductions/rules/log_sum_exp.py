@@ -18,8 +18,12 @@ from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.elementwise.exponential import exp, log, log1mexp, logaddexp
+from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS, SUM_SIGNS
+from treadle.tensor.elementwise.rules.exponential import STABLE
+from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.reductions.normalization import LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
+from treadle.tensor.reductions.rules.softmax import expansion_of, sum_of_exponentials
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import (
     applies,
@@ -30,10 +34,6 @@ from treadle.tensor.rewrites.analysis.predicates import (
     made_by,
 )
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
-from treadle.tensor.reductions.rules.softmax import expansion_of, sum_of_exponentials
-from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS, SUM_SIGNS
-from treadle.tensor.elementwise.rules.exponential import STABLE
-from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.types.conversion import constant

@@ -10,14 +10,14 @@ from treadle.tensor.arrangement.diagonals import ExtractDiag
 from treadle.tensor.elementwise.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.exponential import exp, expm1, log, log1p, sigmoid
+from treadle.tensor.elementwise.rules.exponential import STABLE
 from treadle.tensor.indexing.indexing import AdvancedSubtensor, Subtensor
 from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
+from treadle.tensor.reductions.rules.softmax import sum_of_exponentials
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
 from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, kind_of, made_by
 from treadle.tensor.rewrites.analysis.replacements import cast_like
-from treadle.tensor.reductions.rules.softmax import sum_of_exponentials
-from treadle.tensor.elementwise.rules.exponential import STABLE
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle

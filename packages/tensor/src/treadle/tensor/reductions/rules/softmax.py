@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
 from treadle.tensor.elementwise.exponential import exp, log
+from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS
+from treadle.tensor.elementwise.rules.exponential import STABLE
+from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
@@ -21,9 +24,6 @@ from treadle.tensor.rewrites.analysis.predicates import (
     made_by,
 )
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, cast_like
-from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS
-from treadle.tensor.elementwise.rules.exponential import STABLE
-from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of, product_of
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle

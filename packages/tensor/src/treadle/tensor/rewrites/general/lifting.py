@@ -14,6 +14,8 @@ from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.indexing.indexing import Subtensor
+from treadle.tensor.indexing.rules.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
+from treadle.tensor.indexing.rules.subtensor import items_of, subtensor_of_subtensor
 from treadle.tensor.joins.joining import Join
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.normalization import LogSoftmax, LogSumExp, Softmax
@@ -21,22 +23,20 @@ from treadle.tensor.reductions.reduction import ArgReduction, Reduction
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits
-from treadle.tensor.shapes.rules.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
-from treadle.tensor.indexing.rules.index_algebra import FULL, Point, Stretch, as_slice, static_length, taken
-from treadle.tensor.indexing.rules.subtensor import items_of, subtensor_of_subtensor
-from treadle.tensor.shapes.rules.shape import reshape_of_dimshuffle, reshape_of_reshape, useless_reshape
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.rules.dimshuffle import dimshuffle_of_dimshuffle, dimshuffle_of_reshape
+from treadle.tensor.shapes.rules.shape import reshape_of_dimshuffle, reshape_of_reshape, useless_reshape
 from treadle.tensor.shapes.shape import Reshape, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Op
+    from treadle.tensor.indexing.rules.index_algebra import Item
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
-    from treadle.tensor.indexing.rules.index_algebra import Item
     from treadle.tensor.shape_inference.symbolic_shapes import Length
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 

@@ -11,10 +11,10 @@ from treadle.tensor.joins.joining import Join
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import filling, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.shapes.rules.dimshuffle import keeps_order
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc, SumTo
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
+from treadle.tensor.shapes.rules.dimshuffle import keeps_order
 from treadle.tensor.shapes.shape import LENGTH, Reshape, Shape, ShapeI
 from treadle.tensor.types.conversion import constant
 

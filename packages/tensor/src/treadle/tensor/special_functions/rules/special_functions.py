@@ -14,6 +14,10 @@ from treadle.tensor.elementwise.arithmetic import abs_, mul, neg, true_div
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
 from treadle.tensor.elementwise.exponential import exp, log, log1p, reciprocal, sigmoid, sqr
+from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS
+from treadle.tensor.elementwise.rules.exponential import STABLE
+from treadle.tensor.elementwise.rules.inverses import NAN
+from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of
 from treadle.tensor.rewrites.analysis.patterns import (
     BOTH,
     EARLY_AND_LATE,
@@ -24,10 +28,6 @@ from treadle.tensor.rewrites.analysis.patterns import (
 )
 from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, constant_value, kind_of
 from treadle.tensor.rewrites.analysis.replacements import cast_like
-from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS
-from treadle.tensor.elementwise.rules.exponential import STABLE
-from treadle.tensor.elementwise.rules.inverses import NAN
-from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of
 from treadle.tensor.special_functions.bessel_functions import (
     i0,
     i0e,
