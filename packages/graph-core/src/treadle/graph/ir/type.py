@@ -142,7 +142,7 @@ class Type(ABC):
             return var
         return None
 
-    def convert(self, given: Value) -> Value:
+    def convert(self, value: Value) -> Value:
         """Return a variable, or a plain value, converted to this type.
 
         Raises
@@ -150,7 +150,7 @@ class Type(ABC):
         TypeError
             If no lossless conversion is known.
         """
-        return self.filter_variable(given) if isinstance(given, Type.variable_type) else self.filter(given)
+        return self.filter_variable(value) if isinstance(value, Type.variable_type) else self.filter(value)
 
     # Variables and constants
 
