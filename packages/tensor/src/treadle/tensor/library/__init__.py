@@ -1,1 +1,1 @@
-"""Functions made of other functions only: statistics, polynomials, interpolation, padding."""
+"""Functions made of other functions only: statistics, interpolation, padding."""
