@@ -191,6 +191,13 @@ NORMALIZATION = [
         "setsubtensor{[::-1, :]}(alloc(0.0, shapei(axis=0)(m), shapei(axis=1)(m)), [[1.0]])",
         keeps_nan=False,
     ),
+    _stable(
+        "exponential_times_scattered_quotient",
+        lambda v: tt.grad(tt.sum(tt.log(tt.exp2(v.m)[::-1])), v.m),
+        "mul([[0.6931471805599453]], "
+        "setsubtensor{[::-1, :]}(alloc(0.0, shapei(axis=0)(m), shapei(axis=1)(m)), [[1.0]]))",
+        keeps_nan=False,
+    ),
     _stable("exp_of_log_softmax", lambda v: tt.exp(tt.log_softmax(v.m, axis=1)), "softmax(axes=(1,))(m)"),
     _stable(
         "argument_minus_logsumexp", lambda v: v.m - tt.logsumexp(v.m, axis=1, keepdims=True), "logsoftmax(axes=(1,))(m)"
