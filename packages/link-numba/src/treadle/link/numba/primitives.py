@@ -8,6 +8,7 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from llvmlite import ir
 from numba import types
@@ -83,11 +84,9 @@ def _typed(typing: Callable[..., tuple[Signature, Write]], count: int) -> Intrin
 def _as_pointer(code: str) -> Intrinsic:
     """An address as a pointer to elements."""
     kind = types.CPointer(TYPES[code])
-
-    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        return builder.inttoptr(args[0], context.get_value_type(kind))
-
-    return _primitive(write, kind, types.int64)
+    return _primitive(
+        lambda context, builder, sig, args: builder.inttoptr(args[0], context.get_value_type(kind)), kind, types.int64
+    )
 
 
 def _shifted(code: str) -> Intrinsic:
@@ -166,21 +165,17 @@ def _buffer_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
 
 def _reordered(instruction: str) -> Intrinsic:
     """An addition or multiplication that may be reordered with others of its kind, but keeps NaN and infinity."""
-
-    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        return getattr(builder, instruction)(*args, flags=("reassoc",))
-
-    return _primitive(write, None, None, None)
+    return _primitive(
+        lambda context, builder, sig, args: getattr(builder, instruction)(*args, flags=("reassoc",)), None, None, None
+    )
 
 
 def _bits(source: str, target: str) -> Intrinsic:
     """The bits of a value as a value of another type of that size."""
     kind = TYPES[target]
-
-    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        return builder.bitcast(args[0], context.get_value_type(kind))
-
-    return _primitive(write, kind, TYPES[source])
+    return _primitive(
+        lambda context, builder, sig, args: builder.bitcast(args[0], context.get_value_type(kind)), kind, TYPES[source]
+    )
 
 
 def _instruction(name: str, nin: int = 1) -> Intrinsic:
@@ -276,11 +271,10 @@ def _part(at: int, code: str) -> Intrinsic:
 
 def _composed(code: str) -> Intrinsic:
     """The complex number with two given parts."""
-
-    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        return cgutils.pack_struct(builder, args)
-
-    return _primitive(write, TYPES[_COMPLEX[code]], TYPES[code], TYPES[code])
+    return _primitive(
+        lambda context, builder, sig, args: cgutils.pack_struct(builder, args),
+        TYPES[_COMPLEX[code]], TYPES[code], TYPES[code],
+    )  # fmt: skip
 
 
 def _complex_times(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -529,17 +523,11 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "mul_any": lambda: _reordered("fmul"),
     "quadrature_node": lambda: _from_table(QUADRATURE[0]),
     "quadrature_weight": lambda: _from_table(QUADRATURE[1]),
-    "fabs": lambda: _instruction("fabs"),
-    "sqrt": lambda: _instruction("sqrt"),
-    "floor": lambda: _instruction("floor"),
-    "ceil": lambda: _instruction("ceil"),
-    "trunc": lambda: _instruction("trunc"),
-    "rint": lambda: _instruction("rint"),
+    **{name: partial(_instruction, name) for name in ("fabs", "sqrt", "floor", "ceil", "trunc", "rint", "ctpop")},
     "half_away": lambda: _instruction("round"),
     "larger": lambda: _instruction("maximum", 2),
     "smaller": lambda: _instruction("minimum", 2),
     "copysign": lambda: _instruction("copysign", 2),
-    "ctpop": lambda: _instruction("ctpop"),
 }
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from treadle.link.c.runtime import Library
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.c.runtime import Library
 
 RUNS = 2
 # The macro with the share that a run of the compiler compiles; if it is not defined, everything is compiled.
