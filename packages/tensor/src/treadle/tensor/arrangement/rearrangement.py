@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from treadle.config import text_of
 from treadle.graph import composed
-from treadle.tensor.arguments.axes import named_axes, normalize_axes, normalize_axis
+from treadle.tensor.arguments.axes import at_axis, named_axes, normalize_axes, normalize_axis
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.elementwise.arithmetic import mod, sub
 from treadle.tensor.elementwise.cast import cast
@@ -156,6 +156,5 @@ def _rolled(x: TensorVariable, shifts: Sequence[tuple[int, TensorLike]]) -> Tens
     cut = mod(-by, longest) if not isinstance(longest, int) else -by % longest
     if isinstance(cut, int) and cut == 0:
         return _rolled(x, others)
-    before = (slice(None),) * at
-    parts = (x[(*before, slice(cut, None))], x[(*before, slice(cut))])
+    parts = x[at_axis(at, slice(cut, None))], x[at_axis(at, slice(cut))]
     return concatenate([_rolled(part, others) for part in parts], at)

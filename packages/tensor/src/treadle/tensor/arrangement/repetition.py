@@ -14,7 +14,7 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import take
 from treadle.tensor.lengths.numbers import greatest, minus, number, plus, product, times, whole_quotient
-from treadle.tensor.ops.tensor_op import Discrete, TensorOp
+from treadle.tensor.ops.tensor_op import Natural, TensorOp
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import refuse_batched
 from treadle.tensor.shapes.broadcasting import alloc, full
@@ -27,7 +27,6 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Variable
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
@@ -39,13 +38,11 @@ _TOO_MANY = 2**60
 
 
 @static_op
-class RepeatedPositions(Discrete, TensorOp):
+class RepeatedPositions(Natural, TensorOp):
     """The positions 0 to n - 1, each repeated a given number of times, as a vector of int64.
 
     Inputs: how often, a vector of int64 of length n or 1; and n, an int64 scalar.
     """
-
-    promises_structure = False
 
     # The length of the result is the sum of the first.
     static_inputs = (0, 1)
@@ -90,10 +87,6 @@ class RepeatedPositions(Discrete, TensorOp):
             msg = f"repeat: {counts.shape[0]} numbers of repetitions do not fit a dimension of length {n}."
             raise ShapeError(msg)
         return np.repeat(np.arange(n, dtype=LENGTH), _checked(counts, n))
-
-    def promises(self, fact: str, output: Variable, holds: object) -> bool:
-        """Promise that no position is negative."""
-        return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> Apply:
         """Return the positions, which must be the same for the whole batch."""

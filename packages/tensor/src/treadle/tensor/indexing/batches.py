@@ -1,7 +1,7 @@
 """Indexing along a batch.
 
 Where positions do not vary along the batch, the index gets full slices in front. Where they do, ranges over the
-tensor's own batch dimensions are picked together with them. The dimensions of the result are told apart by labels:
+tensor's own batch dimensions are picked together with them. The dimensions of the result are distinguished by labels:
 ``("b", i)`` of the batch, ``("c", i)`` of the arrays, ``("s", i)`` of slices.
 """
 

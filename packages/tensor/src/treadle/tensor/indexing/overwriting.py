@@ -32,7 +32,7 @@ def standing(
     take: Callable[..., Op],
     put: Callable[..., Op],
 ) -> TensorVariable:
-    """Return a part of the cotangent of a tensor that was set, 0 where a later value of the same write won.
+    """Return a part of the cotangent of a tensor that was set, 0 where a later value of the same write remains.
 
     The values are numbered, and the numbers written as the values were: those found again won. `part` is what the
     index, entries and arrays, picks from the cotangent of `x`; `take` and `put` make the ops that read and write there.

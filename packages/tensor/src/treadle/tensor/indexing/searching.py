@@ -13,7 +13,7 @@ from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.ops.known_values import known_value
-from treadle.tensor.ops.tensor_op import Derivatives, Discrete, TensorOp, Variables
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Natural, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, refuse_batched
 from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import tensors
@@ -68,10 +68,8 @@ class CheckMask(Discrete, TensorOp):
 
 
 @static_op
-class Nonzero(Discrete, TensorOp):
+class Nonzero(Natural, TensorOp):
     """Positions of the true elements of a mask, in C order: a vector of int64 for each dimension."""
-
-    promises_structure = False
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a vector type for each dimension."""
@@ -90,10 +88,6 @@ class Nonzero(Discrete, TensorOp):
         """Return a length that all results share, known only when the program runs."""
         return [shapes.atom("length", node.outputs[0], 0)]
 
-    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
-        """Promise that positions are not negative."""
-        return fact == "nonnegative"
-
     def vectorize_node(self, node: TensorNode, mask: TensorVariable) -> Apply:
         """Refuse masks that differ: each would pick another number of elements.
 
@@ -107,7 +101,7 @@ class Nonzero(Discrete, TensorOp):
 
 
 @static_op
-class SearchSorted(Discrete, TensorOp):
+class SearchSorted(Natural, TensorOp):
     """Where values would be inserted among sorted ones to keep the order, by binary search.
 
     Inputs are the sorted values, along their last dimension, and the values searched for, of the same dtype; the
@@ -118,8 +112,6 @@ class SearchSorted(Discrete, TensorOp):
     side
         Whether among equal values the first (``"left"``) or the position after the last (``"right"``) counts.
     """
-
-    promises_structure = False
 
     side: str
 
@@ -157,10 +149,6 @@ class SearchSorted(Discrete, TensorOp):
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths of the values searched for."""
         return shapes.of(node.inputs[1])
-
-    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
-        """Promise that positions are not negative."""
-        return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable:
         """Search for all values of a batch at once; each part may have its own sorted values."""
@@ -264,13 +252,11 @@ def _of_bins(values: TensorVariable, x: TensorVariable, bins: TensorVariable | N
 
 
 @static_op
-class RowOrder(Discrete, TensorOp):
+class RowOrder(Natural, TensorOp):
     """The positions that sort the rows of a matrix, by their first elements, among equal ones by the next, and so on.
 
     Equal rows keep their order; NaN counts as larger than every number.
     """
-
-    promises_structure = False
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a position for each row."""
@@ -288,10 +274,6 @@ class RowOrder(Discrete, TensorOp):
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the number of rows."""
         return shapes.of(node.inputs[0])[:1]
-
-    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
-        """Promise that positions are not negative."""
-        return fact == "nonnegative"
 
     def vectorize_node(self, node: TensorNode, x: TensorVariable) -> Apply:
         """Refuse a batch: what the order is for, distinct rows, differs in number.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def replaced(
     graph: Sequence[Variable], replacements: Mapping[Variable, Variable], blockers: Collection[Variable] | None
 ) -> list[Variable]:
-    """Return expressions with variables replaced, looking no further than at variables that none stands behind."""
+    """Return expressions with variables replaced; what `blockers` are computed from is left alone."""
     substitutes = dict(replacements)
     for node in toposort(graph, blockers):
         if any(x in substitutes for x in node.inputs):

@@ -30,6 +30,16 @@ class Discrete:
         return [None] * len(inputs)
 
 
+class Natural(Discrete):
+    """What ops inherit whose results are positions or lengths: integers of 0 or more."""
+
+    promises_structure = False
+
+    def promises(self, fact: str, output: Variable, holds: object) -> bool:
+        """Promise that no element is negative."""
+        return fact == "nonnegative"
+
+
 class TensorOp(Op):
     """An op whose inputs are tensors, or anything that can be made one."""
 

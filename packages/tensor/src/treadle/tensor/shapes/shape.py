@@ -15,7 +15,7 @@ from treadle.tensor.arguments.axes import normalize_axis
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.ops.known_values import known_value
-from treadle.tensor.ops.tensor_op import Derivatives, Discrete, TensorOp, Variables
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Natural, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType, as_rank
@@ -67,10 +67,8 @@ class Shape(Discrete, TensorOp):
 
 
 @static_op
-class ShapeI(Discrete, TensorOp):
+class ShapeI(Natural, TensorOp):
     """The length of one dimension, as an int64 scalar."""
-
-    promises_structure = False
 
     axis: int
 
@@ -90,10 +88,6 @@ class ShapeI(Discrete, TensorOp):
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return one length."""
         output_storage[0][0] = np.array(inputs[0].shape[self.axis], LENGTH)
-
-    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
-        """Promise that a length is not negative."""
-        return fact == "nonnegative"
 
     def known_values(self, node: TensorNode, known: Callable[[Variable], Known]) -> Known:
         """Return the length, if it is part of the type."""
@@ -141,7 +135,7 @@ def lengths(x: TensorLike) -> list[TensorVariable]:
     """Return the length of every dimension as a list of int64 scalars.
 
     A length that is part of the type is an expression of the tensor like any other: a tensor of another length may be
-    put in its place later. `static_lengths` tells what it is for now, and rewriting makes it a number.
+    put in its place later. `static_lengths` gives it for now, and rewriting makes it a number.
     """
     var = as_tensor_variable(x)
     memo = _MEMO.get()
@@ -190,7 +184,7 @@ def _elements(var: TensorVariable, count: int) -> list[TensorLike]:
 
 
 def static_lengths(variables: Sequence[Variable]) -> tuple[int | None, ...]:
-    """Return each length as far as the types at hand tell it, None where they do not.
+    """Return each length as far as the types give it, else None.
 
     That is for types, which are inferred again when another tensor is put in place, and for errors. What is built must
     not depend on it.

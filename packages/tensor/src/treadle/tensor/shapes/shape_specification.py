@@ -174,7 +174,7 @@ def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None]
 
 
 def held(x: TensorVariable, *axes: int) -> TensorVariable:
-    """Return a tensor whose static lengths of some dimensions can no more be replaced by others.
+    """Return a tensor whose static lengths in some dimensions are fixed: replacements of other lengths are refused.
 
     What is built must not depend on static lengths, since a tensor of other lengths may be put in place of this one.
     Where it has to, as where a Python list of parts is made, it is built of this: other lengths are refused. A shape
