@@ -74,7 +74,7 @@ OPTIONS: tuple[Option[object], ...] = (
     Option(
         "experimental__local_alloc_elemwise_assert",
         True,
-        "Insert assertions that tell of shapes that do not fit, where rewrites would hide them.",
+        "Insert assertions for shapes that do not fit, where rewrites would hide them.",
         BOOL,
         no_effect="No rewrite hides such a mistake.",
     ),

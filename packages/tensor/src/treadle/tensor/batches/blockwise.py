@@ -171,9 +171,9 @@ class Blockwise(TensorOp):
         return [np.asarray(cell[0], out.type.dtype) for cell, out in zip(cells, core.outputs, strict=True)]
 
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None]:
-        """Return the batch's lengths, then those of the cores: from the signature, or as the core op tells them.
+        """Return the batch's lengths, then those of the cores: from the signature, or from the core op.
 
-        A length that neither tells is that of the result.
+        A length that neither gives is that of the result.
         """
         batch = self.batch_ndim(node)
         by_name: dict[str, Variable | int] = {
@@ -304,6 +304,6 @@ def _core(x: TensorVariable, core: Core) -> TensorVariable:
 
 
 def in_a_loop(op: Op, node: TensorNode, *inputs: TensorVariable) -> Apply:
-    """Apply an op that knows nothing of batches to one part after another."""
+    """Apply an op without a rule for batches to one part after another."""
     ranks = [[x.ndim for x in side] for side in (node.inputs, node.outputs)]
     return Blockwise(op, safe_signature(*ranks)).make_node(*inputs)

@@ -36,7 +36,7 @@ class _Ufunc(ctypes.Structure):
 
 
 def compiled_loop(module: str, name: str, types: str) -> tuple[int, int]:
-    """Return the addresses of a loop and of what it is called with, 0 if that is nothing.
+    """Return the addresses of a loop and of its data argument, 0 if it has none.
 
     A loop is ``void loop(char **arrays, const npy_intp *lengths, const npy_intp *strides, void *data)``.
 

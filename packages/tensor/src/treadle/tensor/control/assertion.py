@@ -1,4 +1,4 @@
-"""Assertions: a value that is passed on where conditions hold; where one does not, the program raises an error."""
+"""Assertions: a value is passed on if conditions hold; else the program raises an error."""
 
 from __future__ import annotations
 

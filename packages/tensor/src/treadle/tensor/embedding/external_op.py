@@ -53,11 +53,11 @@ class Structure(Protocol):
 
 
 class ExternalOp(Op, Generic[A]):
-    """An op that calls a function of another library's arrays; a subclass tells what there is to know of a library.
+    """An op that calls a function of another library's arrays; a subclass adapts it to one library.
 
     A subclass defines `library`; `call` if its functions do not take and return NumPy arrays; `vjp` if it has
     gradients; and `batch` if it has something better than a loop. `evaluate`, `type_of` and `flatten` are for
-    libraries that can tell results from descriptions of arrays, or have arrays and containers unlike NumPy's and
+    libraries that infer results from descriptions of arrays, or have arrays and containers unlike NumPy's and
     Python's. A backend that can lower the op calls `function`.
 
     Parameters
@@ -129,7 +129,7 @@ class ExternalOp(Op, Generic[A]):
             if results:
                 columns: Iterable[Sequence[Value]] = zip(*results, strict=True)
                 return [np.stack(column) for column in columns]
-            # A call on ones tells the results' shapes.
+            # A call on ones gives the results' shapes.
             examples: Sequence[Value] = function(*[np.ones(x.shape[1:], x.dtype) for x in arrays])
             return [np.empty((0, *x.shape), x.dtype) for x in map(np.asarray, examples)]
 
@@ -137,7 +137,7 @@ class ExternalOp(Op, Generic[A]):
 
     @staticmethod
     def evaluate(function: Callable[..., object], types: Sequence[TensorType]) -> object:
-        """Return what a function returns for arrays of these types, whose lengths are known; descriptions will do.
+        """Return what a function returns for arrays of these types, of known lengths; descriptions of arrays suffice.
 
         The base's calls it with NumPy arrays of ones.
         """

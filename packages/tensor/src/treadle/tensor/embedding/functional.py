@@ -239,6 +239,6 @@ def transfer(var: TensorLike, target: str) -> TensorVariable:
 
 
 def values_eq_approx_always_true(a: object, b: object) -> bool:
-    """Say that two values are the same, for types whose values are not to be compared."""
+    """Return True, for types whose values are not compared."""
     del a, b
     return True

@@ -72,7 +72,7 @@ class Conditions:
 
     @property
     def never(self) -> Demand:
-        """No alternative at all."""
+        """The demand of what is never needed: no alternatives."""
         return self._one(frozenset())
 
     def within(self, demand: Demand, condition: Variable, outcome: bool) -> Demand:

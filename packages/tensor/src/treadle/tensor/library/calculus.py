@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["cumulative_trapezoid", "diff", "ediff1d", "gradient", "trapezoid"]
 
 
-def _part(x: TensorVariable, axis: int, start: int | None, stop: int | None) -> TensorVariable:
-    """Return a slice of one dimension."""
-    return x[at_axis(axis, slice(start, stop))]
-
-
 def _edge(value: TensorLike, x: TensorVariable, axis: int) -> TensorVariable:
     """Return what to put next to a tensor along an axis; a scalar becomes one element in each line."""
     edge = as_tensor_variable(value)
@@ -77,7 +72,7 @@ def diff(
     if prepend is not None or append is not None:
         x = concatenate([part for part in (edges[0], x, edges[1]) if part is not None], at)
     for _ in range(times):
-        after, before = _part(x, at, 1, None), _part(x, at, None, -1)
+        after, before = x[at_axis(at, slice(1, None))], x[at_axis(at, slice(-1))]
         x = neq(after, before) if x.dtype == "bool" else after - before
     return x
 
@@ -173,14 +168,14 @@ def gradient(
 
 def _slope(x: TensorVariable, axis: int, spacing: TensorVariable, edge_order: int) -> TensorVariable:
     def at(start: int | None, stop: int | None) -> TensorVariable:
-        return _part(x, axis, start, stop)
+        return x[at_axis(axis, slice(start, stop))]
 
     def step(i: int) -> TensorVariable:
         return spacing[i] if spacing.ndim else spacing
 
     if spacing.ndim:
         shaped = as_dimension(spacing, axis, x.ndim)
-        h, k = _part(shaped, axis, None, -1), _part(shaped, axis, 1, None)
+        h, k = shaped[at_axis(axis, slice(-1))], shaped[at_axis(axis, slice(1, None))]
         inner = (
             at(None, -2) * (-k / (h * (h + k))) + at(1, -1) * ((k - h) / (h * k)) + at(2, None) * (h / (k * (h + k)))
         )
@@ -219,7 +214,7 @@ def _areas(name: str, y: TensorLike, x: TensorLike | None, dx: TensorLike, axis:
         width = diff(place, axis=at if place.ndim == values.ndim else -1)
         if place.ndim == 1:
             width = as_dimension(width, at, values.ndim)
-    return width * (_part(values, at, 1, None) + _part(values, at, None, -1)) / 2.0, at
+    return width * (values[at_axis(at, slice(1, None))] + values[at_axis(at, slice(-1))]) / 2.0, at
 
 
 def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: TensorLike = 1.0, axis: int = -1) -> TensorVariable:

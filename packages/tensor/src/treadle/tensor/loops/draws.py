@@ -1,4 +1,4 @@
-"""What draws inside of loops decide, over any number of steps."""
+"""Which outputs of loops depend on draws inside, over any number of steps."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Scan(Op, HasFrozenGraph):
         Whether the gradient computes again what a step computed from its inputs, in place of keeping all of it: the
         carries of every step are all that is kept then.
     name
-        Shown when printed and in errors; it does not tell two loops apart.
+        Shown when printed and in errors; loops that differ in it alone are equal.
     """
 
     _output_type_depends_on_input_value = True
@@ -188,7 +188,7 @@ class Scan(Op, HasFrozenGraph):
 
     @property
     def may_not_end(self) -> bool:
-        """Whether it depends on values that the loop ends: checks of rules do not run it on samples then."""
+        """Whether values decide if the loop ends: rule checks do not run such a loop on samples."""
         return self.has_until
 
     # The body

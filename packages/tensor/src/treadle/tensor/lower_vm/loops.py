@@ -49,7 +49,7 @@ def lower(op: Scan, node: Apply) -> Callable[..., object]:
 
 
 class _Loop:
-    """What the function of a loop calls besides that of a step: seldom, or once for each call.
+    """What the function of a loop calls rarely, or once for each call.
 
     `copied` has the positions of carries that may share memory with what the loop was given, or with each other.
     """
@@ -103,7 +103,7 @@ class _Loop:
 
     @staticmethod
     def differ(step: int, row: NDArray[Any], rows: NDArray[Any]) -> NoReturn:
-        """Say that rows of a result have several shapes."""
+        """Refuse rows of several shapes in one result."""
         msg = f"a result has a row of shape {row.shape} in step {step}, and of {rows.shape[1:]} in step 0"
         raise ValueError(msg)
 

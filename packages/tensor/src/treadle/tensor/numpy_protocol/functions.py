@@ -371,7 +371,7 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[TensorLike], kwargs:
 
 
 def _is_ours(x: object) -> bool:
-    """Whether a ufunc's operand leaves it to tensors what the ufunc means."""
+    """Whether a ufunc's operand leaves the ufunc to tensors."""
     override = getattr(type(x), "__array_ufunc__", None)
     return override is None or override is np.ndarray.__array_ufunc__ or isinstance(x, Variable | np.generic)
 

@@ -378,11 +378,11 @@ def topk(
         if n is not None and known > n:
             msg = f"topk: there are {n} elements along axis {at} of {var}, got k = {known}. Take at most {n}."
             raise ShapeError(msg)
-    before = (slice(None),) * at
+    backwards = at_axis(at, slice(None, None, -1))
     if as_flag("topk: largest", largest):
-        from_end = argsort(var[(*before, slice(None, None, -1))], at)[(*before, slice(None, None, -1))]
+        from_end = argsort(var[backwards], at)[backwards]
         order = sub(sub(shape_i(var, at), 1), from_end)
     else:
         order = argsort(var, at)
-    positions = order[(*before, slice(None, k))]
+    positions = order[at_axis(at, slice(None, k))]
     return take_along_axis(var, positions, at), positions

@@ -52,7 +52,7 @@ def _rule() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _integral(function: Function, low: TensorLike, high: TensorVariable) -> TensorVariable:
-    """Integrate a function between bounds; a bound beyond which nothing is left is disconnected, see `_cut`."""
+    """Integrate a function between bounds; a bound beyond which it is negligible is disconnected, see `_cut`."""
     nodes, weights = (constant(a, dtype=high.dtype) for a in _rule())
     length = high - low
     at = shape_padright(as_tensor_variable(low)) + shape_padright(length) * nodes
@@ -60,7 +60,7 @@ def _integral(function: Function, low: TensorLike, high: TensorVariable) -> Tens
 
 
 def _cut(bound: TensorVariable) -> TensorVariable:
-    """Return a bound beyond which nothing is left: where it stands does not count in derivatives."""
+    """Return a bound beyond which the integrand is negligible, as a constant for derivatives."""
     return disconnected_grad(bound)
 
 
@@ -89,7 +89,7 @@ def _cosine(v: TensorVariable) -> TensorVariable:
 
 
 def _operands(v: TensorLike, x: TensorVariable) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
-    """Return the order broadcast, its size, and an argument that all formulas stand."""
+    """Return the order broadcast, its size, and an argument in the range of all formulas."""
     order = as_tensor_variable(v)
     order = cast(order, x.dtype) + 0 * switch(lt(abs_(x), inf), x, 0)
     size = abs_(x)
@@ -166,7 +166,7 @@ def _sine_less_cosine(t: TensorVariable) -> TensorVariable:
 def _moves(
     a: TensorVariable, x: TensorVariable
 ) -> tuple[TensorVariable, TensorVariable, TensorVariable, TensorVariable]:
-    """Return order and argument as numbers that do not move, and how they move: zeros, with the derivative 1.
+    """Return order and argument as constants, and perturbations of them: zeros, with the derivative 1.
 
     What is integrated is exp(x sinh(z) - a z), whose integral does not depend on the path. So the path stands still in
     derivatives, and the exponent moves by dx sinh(z) - da z, which stays smooth where two saddle points meet, at a = x.

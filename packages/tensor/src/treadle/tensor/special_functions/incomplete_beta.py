@@ -164,7 +164,7 @@ def _inverse_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms
 
 
 def _shape_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
-    """Everything that depends on the argument is counted as the third operand's."""
+    """Whatever depends on the argument is in the third term."""
     a, b, x, y = xs
     level = sub(_log(x, y), sub(digamma(a), digamma(a + b)))
     by_x = mul(_density(a, b, x, y), level)

@@ -131,7 +131,7 @@ def gammau(k: TensorLike, x: TensorLike) -> TensorVariable:
 
 
 def _times_gamma(share: Elemwise, k: TensorLike, x: TensorLike) -> TensorVariable:
-    """Return a share of Γ(k), in double, and by its logarithm where Γ(k) alone leaves the range."""
+    """Return a fraction of Γ(k), in double, and by its logarithm where Γ(k) overflows."""
     dtype = share(k, x).dtype
     shape, at = cast(k, "float64"), cast(x, "float64")
     part = share(shape, at)

@@ -1,4 +1,4 @@
-"""Stirling's formula for the gamma function: what cancels in it is left out, what it lacks is a short series."""
+"""Stirling's formula for the gamma function, without the terms that cancel, its error as a short series."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def log1p_less(t: TensorVariable) -> TensorVariable:
 
 
 def stirling_error(x: TensorVariable) -> TensorVariable:
-    """Return what Stirling's formula lacks of log Γ(x), for x from `LARGE` on."""
+    """Return the error of Stirling's formula for log Γ(x), for x from `LARGE` on."""
     return _polynomial(_STIRLING, 1 / (x * x)) / x

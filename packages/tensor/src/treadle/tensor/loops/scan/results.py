@@ -56,7 +56,7 @@ class until:  # noqa: N801 - the documented name
 
 
 class Updates(dict[SharedVariable, Variable]):
-    """Updates as `scan` returns them besides the outputs: a dictionary that explains itself where used as an output."""
+    """Updates as `scan` returns them besides the outputs: a dictionary with a helpful error where used as an output."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""map, reduce, foldl, foldr and filter: loops with less to say than `scan`."""
+"""map, reduce, foldl, foldr and filter: shorter forms of `scan` for common loops."""
 
 from __future__ import annotations
 
