@@ -1,4 +1,4 @@
-"""Ops that read what no parameter of theirs holds, in all the ways that Python has."""
+"""Ops that read values that are not their parameters, in all the ways that Python has."""
 
 import os
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def remembered() -> float:
 
 
 class Reading(Op):
-    """Multiplies by what it reads, or says that it is what the length is."""
+    """Multiplies by a value that it reads, or gives it as the length."""
 
     __props__ = ()
     in_class: Any = 0.0

@@ -1,4 +1,4 @@
-"""Whose memory results, shared values and arguments are in: value safety, and the number of copies."""
+"""Ownership of the memory of results, shared values and arguments: value safety, and the number of copies."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ CASES: dict[str, tuple[Any, int]] = {
 def test_results_share_no_memory_and_are_copied_no_more_than_needed(case: str, mode: str) -> None:
     make, copies = CASES[case]
     x = tt.dvector("x")
-    given = np.arange(4.0)
-    wanted = [np.array(v) for v in function([x], make(x), mode="FAST_COMPILE")(given)]
+    argument = np.arange(4.0)
+    wanted = [np.array(v) for v in function([x], make(x), mode="FAST_COMPILE")(argument)]
     f = function([x], make(x), mode=mode)
-    first = f(given)
-    for found, value in zip(first, wanted, strict=True):
-        np.testing.assert_array_equal(found, value)
-    assert_separate(given, *first)
+    first = f(argument)
+    for actual, value in zip(first, wanted, strict=True):
+        np.testing.assert_array_equal(actual, value)
+    assert_separate(argument, *first)
     assert (count(f, DeepCopyOp), count(f, ViewOp)) == (copies, 0)
     for result in first:
         result[...] = -1.0
-    for found, value in zip(f(np.arange(4.0)), wanted, strict=True):
-        np.testing.assert_array_equal(found, value)
+    for actual, value in zip(f(np.arange(4.0)), wanted, strict=True):
+        np.testing.assert_array_equal(actual, value)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_result_is_the_argument_only_where_both_are_borrowed(
 ) -> None:
     x = tt.dvector("x")
     f = function([In(x, borrow=borrow_in)], Out(x, borrow=borrow_out), mode="VM")
-    given = np.ones(3)
-    assert (f(given) is given) is same
+    argument = np.ones(3)
+    assert (f(argument) is argument) is same
     assert count(f, DeepCopyOp) == copies
 
 
@@ -104,9 +104,9 @@ def test_borrowed_outputs_share_memory_on_the_vm() -> None:
     x = tt.dvector("x")
     y = x * 2
     f = function([In(x, borrow=True)], [Out(v, borrow=True) for v in (x, y, y[1:])], mode="VM")
-    given = np.arange(3.0)
-    same, whole, part = f(given)
-    assert same is given
+    argument = np.arange(3.0)
+    same, whole, part = f(argument)
+    assert same is argument
     assert np.shares_memory(whole, part)
 
 
@@ -123,13 +123,13 @@ def test_new_values_share_memory_with_nothing(mode: str) -> None:
     a, b, c = (shared(np.full(3, float(k)), name=name) for k, name in enumerate("abc"))
     y = a + x
     f = function([x], [y, y[::-1], b], updates={a: y, b: c, c: y}, mode=mode)
-    given = np.ones(3)
+    argument = np.ones(3)
     kept = [v.get_value(borrow=True) for v in (a, b, c)]
-    results = f(given)
+    results = f(argument)
     assert [r.tolist() for r in results] == [[1.0] * 3] * 3
     state = [v.get_value(borrow=True) for v in (a, b, c)]
     assert [v.tolist() for v in state] == [[1.0] * 3, [2.0] * 3, [1.0] * 3]
-    assert_separate(given, *results, *state)
+    assert_separate(argument, *results, *state)
     assert [v.tolist() for v in kept] == [[0.0] * 3, [1.0] * 3, [2.0] * 3]
 
 
@@ -137,9 +137,9 @@ def test_new_values_share_memory_with_nothing(mode: str) -> None:
 def test_argument_does_not_become_the_state(mode: str) -> None:
     x, state = tt.dvector("x"), shared(np.zeros(2))
     f = function([In(x, borrow=True)], updates={state: x}, mode=mode)
-    given = np.ones(2)
-    f(given)
-    given[:] = 5.0
+    argument = np.ones(2)
+    f(argument)
+    argument[:] = 5.0
     assert state.get_value().tolist() == [1.0, 1.0]
 
 
@@ -173,16 +173,16 @@ def test_value_of_a_variable_that_stays_is_copied() -> None:
 def test_each_copy_of_the_graph_is_made_once(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x = tt.dvector("x")
     f = function([x], [x, x[::-1], x * 2], mode=mode)
-    made: list[Any] = []
+    copies: list[Any] = []
     original = tt.TensorType.copy_value
 
     def counting(self: Any, value: Any) -> Any:
-        made.append(value)
+        copies.append(value)
         return original(self, value)
 
     monkeypatch.setattr(tt.TensorType, "copy_value", counting)
     f(np.arange(3.0))
-    assert len(made) == (2 if mode == "VM" else 0)
+    assert len(copies) == (2 if mode == "VM" else 0)
 
 
 # Arguments that may be overwritten
@@ -242,9 +242,9 @@ def test_graph_that_works_in_place_must_be_accepted() -> None:
     with pytest.raises(FunctionTypeError, match=r"the graph holds Exp\{0->0\}, which overwrites its input, built at"):
         function([x], overwritten, mode="VM")
     f = function([x], overwritten, mode="VM", accept_inplace=True)
-    given = np.zeros(100_000)
-    assert f(given)[0] == 1.0
-    assert given[0] == 0.0
+    argument = np.zeros(100_000)
+    assert f(argument)[0] == 1.0
+    assert argument[0] == 0.0
 
 
 # The documented parts
@@ -265,11 +265,11 @@ def test_memory_is_followed_through_views() -> None:
     y = x * 2
     view: Any = y[1:][::-1]
     fgraph = FunctionGraph([x], [view, y + 1], clone=False)
-    found: set[Any] = set()
-    view_tree_set(fgraph, alias_root(view), found)
+    views: set[Any] = set()
+    view_tree_set(fgraph, alias_root(view), views)
     assert alias_root(view) is y
-    assert found == {y, y.owner and view.owner.inputs[0], view}
-    assert infer_reuse_pattern(fgraph, [view]) == found
+    assert views == {y, y.owner and view.owner.inputs[0], view}
+    assert infer_reuse_pattern(fgraph, [view]) == views
 
 
 @pytest.mark.documents("insert_deepcopy")
@@ -279,15 +279,15 @@ def test_copies_are_inserted_into_any_graph() -> None:
     fgraph = FunctionGraph([x], [x, y, y], clone=False)
     insert_deepcopy(fgraph, [In(x)], [Out(x), Out(y), Out(y)])
     assert [type(v.owner.op) is DeepCopyOp for v in fgraph.outputs if v.owner] == [True, True, False]
-    given = np.ones(2)
-    assert_separate(given, *PythonLinker().link(fgraph)(given))
+    argument = np.ones(2)
+    assert_separate(argument, *PythonLinker().link(fgraph)(argument))
 
 
-def test_long_chains_of_views_are_no_trouble() -> None:
+def test_long_chains_of_views_are_handled() -> None:
     x = tt.dvector("x")
     y: Any = x
     for _ in range(3_000):
         y = y[::-1]
-    made = FunctionMaker([x], [y, y], mode=Mode("vm", None))
-    f = made.create()
+    maker = FunctionMaker([x], [y, y], mode=Mode("vm", None))
+    f = maker.create()
     assert_separate(*f(np.ones(2)))

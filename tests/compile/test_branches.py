@@ -64,12 +64,12 @@ def test_results_of_a_choice_belong_to_the_caller(backend: str) -> None:
     c, x, state = tt.lscalar("c"), tt.dvector("x"), shared(Y.copy())
     first, second = ifelse(c, (x, x), (state, x * 2))
     f = function([c, x], [first, second, x], updates={state: ifelse(c, x, state + 1)}, mode=mode_of(backend))
-    given = X.copy()
+    argument = X.copy()
     for at in (1, 0, 0):
-        results = f(at, given)
+        results = f(at, argument)
         for k, result in enumerate(results):
             result[...] = -k
-        assert given.tolist() == X.tolist()
+        assert argument.tolist() == X.tolist()
     assert state.get_value().tolist() == [3.0, 4.0, 5.0]
 
 
@@ -97,8 +97,8 @@ def test_op_made_of_a_graph_runs_with_its_gradient(backend: str, inlined: bool) 
     f = function([x, s], [first, second, slope], mode=query)
     assert bool(f.nodes_with_inner_function) is not inlined
     e = np.exp(X)
-    for found, wanted in zip(f(X, 2.0), [2 * e, 12.0, 4 * 6 * e.sum()], strict=True):
-        np.testing.assert_allclose(found, wanted)
+    for result, wanted in zip(f(X, 2.0), [2 * e, 12.0, 4 * 6 * e.sum()], strict=True):
+        np.testing.assert_allclose(result, wanted)
 
 
 def counted(calls: list[str], name: str) -> Any:
@@ -124,7 +124,7 @@ def test_only_what_is_needed_runs(linker: str) -> None:
         assert sorted(calls) == sorted({"both", "condition", *wanted})
 
 
-def test_long_and_deep_choices_are_no_trouble(length: int) -> None:
+def test_long_and_deep_choices_are_handled(length: int) -> None:
     c, x = tt.lscalar("c"), tt.dscalar("x")
     deep: Any = x
     for k in range(200):
@@ -151,6 +151,6 @@ def test_choice_along_a_batch_stays_one_or_becomes_elementwise() -> None:
     assert g([0, 1], batch, X).tolist() == [X.tolist(), (2 * Y).tolist()]
 
 
-def test_branches_that_broadcast_otherwise_have_a_common_type() -> None:
+def test_branches_that_broadcast_differently_have_a_common_type() -> None:
     c, x, y = tt.bscalar("c"), tt.matrix("x", shape=(None, 1)), tt.matrix("y", shape=(1, None))
     assert ifelse(c, x, y).type.shape == (None, None)

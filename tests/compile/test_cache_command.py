@@ -50,8 +50,8 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def said(complaints: list[str]) -> Callable[[], str]:
-    """Return what the last command said to be wrong."""
+def last_complaint(complaints: list[str]) -> Callable[[], str]:
+    """Return the error message of the last command."""
     return lambda: complaints[0]
 
 
@@ -68,7 +68,7 @@ def test_list_shows_what_entries_are_for(say: Say) -> None:
     assert "1 entries" in text
 
 
-def test_verify_tells_damage_by_its_exit_status(say: Say, folder: Path) -> None:
+def test_verify_reports_damage_by_its_exit_status(say: Say, folder: Path) -> None:
     make()
     assert say("verify") == (0, f"{folder}: {say('list')[1].splitlines()[-1].partition(': ')[2]}, 0 damaged\n")
     (entry,) = folder.rglob("*.entry")
@@ -80,7 +80,7 @@ def test_verify_tells_damage_by_its_exit_status(say: Say, folder: Path) -> None:
     assert f"{entry.stem}: damaged" in text
     assert ".write-left: was being written when a process ended" in text
     entry.unlink()
-    assert say("verify")[0] == 0  # what was left behind does no harm
+    assert say("verify")[0] == 0  # leftover files do no harm
 
 
 @pytest.mark.documents("P19")
@@ -178,10 +178,10 @@ def test_pickle_of_something_else_is_not_run(say: Say, tmp_path: Path) -> None:
     assert say("explain", str(several))[0] == 0
 
 
-def test_file_that_holds_no_function_is_told(say: Say, said: Callable[[], str], tmp_path: Path) -> None:
+def test_file_that_holds_no_function_is_reported(say: Say, last_complaint: Callable[[], str], tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(pickle.dumps([1, 2]))
     assert say("explain", str(tmp_path / "other")) == (2, "")
-    assert said() == f"cache explain: {tmp_path / 'other'} holds no function\n"
+    assert last_complaint() == f"cache explain: {tmp_path / 'other'} holds no function\n"
     for content in b"no pickle", b"", b"\x80\xff.", b"ctreadle.no_such\nthing\n.":
         (tmp_path / "text").write_bytes(content)
         assert say("explain", str(tmp_path / "text"))[0] == 2

@@ -1,4 +1,4 @@
-"""Keys of functions: what must not share one, and what other processes cannot know."""
+"""Keys of functions: which functions must not share one, and what other processes cannot know."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -107,8 +107,8 @@ def local_op(factor: int) -> Op:
         def perform(self, node: Apply, inputs: Any, outputs: Any) -> None:
             outputs[0][0] = inputs[0] * factor
 
-    made: Op = Times()
-    return made
+    op: Op = Times()
+    return op
 
 
 class Nothing(GraphRewriter):
@@ -205,7 +205,7 @@ def test_parameters_of_a_rewriter_are_part_of_the_key() -> None:
         ("compute_test_value_opt", "raise"),
     ],
 )
-def test_what_rewriting_is_asked_to_tell_needs_rewriting(option: str, value: Any) -> None:
+def test_option_that_makes_rewriting_print_bypasses_the_cache(option: str, value: Any) -> None:
     x = tt.dvector()
     maker = FunctionMaker([x], [x + 1], mode="VM")
     assert is_cached(maker)
@@ -213,11 +213,11 @@ def test_what_rewriting_is_asked_to_tell_needs_rewriting(option: str, value: Any
         assert not is_cached(maker)
 
 
-def test_rule_that_no_process_can_tell_bars_only_graphs_with_its_op(tmp_path: Path) -> None:
+def test_rule_without_a_stable_key_bars_only_graphs_with_its_op(tmp_path: Path) -> None:
     x = tt.dvector("x")
     before = key([x], [x + 1])
     TABLE.register(Guarded)(_guarding(5.0))
-    assert key([x], [x + 1]) != before  # in another process the op may be lowered otherwise
+    assert key([x], [x + 1]) != before  # another process may lower the op differently
     with config.change_flags(base_compiledir=str(tmp_path)):
         counts = FUNCTIONS.counts
         function([x], x * 7 + 1, mode="VM")

@@ -12,7 +12,7 @@ from treadle.compile.command_line import main
 from treadle.config import config
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -22,7 +22,7 @@ def test_backends_are_listed_with_their_state(
     monkeypatch.setenv("COLUMNS", "300")
     assert acme
     assert main(["backends"]) == 0
-    text = said(capsys)
+    text = printed(capsys)
     assert "acme │ ACME │ works" in text
     assert "broken │ BROKEN │ its engine is missing" in text
     assert "vm │ VM │ works" in text
@@ -31,7 +31,7 @@ def test_backends_are_listed_with_their_state(
 def test_options_are_listed_with_value_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     with config.change_flags(optimizer="merge"):
         assert main(["options", "optimizer"]) == 0
-    text = said(capsys)
+    text = printed(capsys)
     assert "optimizer = 'merge' (from change_flags" in text
     assert "linker =" not in text
 
@@ -41,13 +41,13 @@ def test_cache_is_listed_explained_and_cleared(capsys: pytest.CaptureFixture[str
         assert main(["cache", "directory"]) == 0
         assert str(tmp_path) in capsys.readouterr().out.replace("\n", "")
         assert main(["cache", "list"]) == 0
-        assert said(capsys).endswith("0 entries, 0 bytes")
+        assert printed(capsys).endswith("0 entries, 0 bytes")
         assert main(["cache", "clear"]) == 0
-        assert said(capsys) == "0 entries removed"
+        assert printed(capsys) == "0 entries removed"
         assert main(["cache", "purge"]) == 0
-        assert said(capsys).endswith("files removed")
+        assert printed(capsys).endswith("files removed")
         assert main(["cache", "explain", "0" * 64]) == 0
-        assert said(capsys) != ""
+        assert printed(capsys) != ""
         assert main(["cache", "explain"]) == 2
         assert "the key of an entry is needed" in capsys.readouterr().err
 
@@ -60,7 +60,7 @@ def test_backends_are_listed_as_json(acme: str, capsys: pytest.CaptureFixture[st
     assert rows["broken"]["state"] == "its engine is missing"
 
 
-def test_versions_of_all_distributions_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_of_all_distributions_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     lines = capsys.readouterr().out.splitlines()
     folders = {folder.name for folder in (Path(__file__).parents[2] / "packages").iterdir() if folder.is_dir()}
@@ -82,7 +82,7 @@ def run_in_new_process(*arguments: str, flags: str) -> subprocess.CompletedProce
 
 
 @pytest.mark.parametrize("command", ["backends", "config", "cache list", "cache clear", "rewrites list"])
-def test_wrong_flag_is_told_in_one_line_by_every_command(command: str) -> None:
+def test_wrong_flag_is_reported_in_one_line_by_every_command(command: str) -> None:
     done = run_in_new_process(*command.split(), flags="nonsense=1")
     assert done.returncode == 2
     text = "option 'nonsense' in TREADLE_FLAGS 'nonsense=1': does not exist. print(config) lists all options."

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 def counter(mode: str = "VM", **options: Any) -> tuple[Function, Any, Any]:
     step, state = tt.dscalar("step"), shared(0.0, name="state")
-    made = function([In(step, value=1.0)], state, updates={state: state + step}, mode=mode, **options)
-    return made, step, state
+    f = function([In(step, value=1.0)], state, updates={state: state + step}, mode=mode, **options)
+    return f, step, state
 
 
 # Copies
@@ -154,7 +154,7 @@ def test_another_process_runs_it_on_every_backend(mode: str, tmp_path: Path) -> 
 
 
 @pytest.mark.documents("Function.pickle_aliased_memory_strategy", "error:AliasedMemoryError", "error:FunctionWarning")
-def test_values_that_share_memory_are_told_of() -> None:
+def test_values_that_share_memory_are_reported() -> None:
     memory = np.zeros(4)
     a, b = shared(memory, borrow=True), shared(memory[1:], borrow=True)
     f = function([], a.sum() + b.sum(), mode="VM")

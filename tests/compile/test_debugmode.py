@@ -27,7 +27,7 @@ from treadle.link.vm import TABLE as VM_TABLE
 
 
 class Doubled(Op):
-    """An op of vectors whose `perform` is given; by default it is right."""
+    """An op of vectors whose `perform` is a parameter; by default it is right."""
 
     def __init__(self, perform: Callable[..., Any] | None = None, nin: int = 1, nout: int = 1, **maps: Any) -> None:
         self._run = perform
@@ -55,7 +55,7 @@ def applied(op: Op, mode: Any = None) -> Any:
 
 @pytest.fixture
 def plant() -> Iterator[Callable[..., None]]:
-    """Return what gives an op type a rule in a table, until the test ends."""
+    """Return a function that gives an op type a rule in a table, until the test ends."""
     planted: list[tuple[Any, type]] = []
 
     def register(table: Any, kind: type, rule: Callable[..., Any]) -> None:
@@ -94,11 +94,11 @@ def test_every_installed_backend_can_be_compared() -> None:
 
 def test_results_and_state_belong_to_the_caller() -> None:
     x = tt.dvector("x")
-    given = np.ones(2)
+    argument = np.ones(2)
     f = function([x], [x, x], mode=python_only())
-    first, second = f(given)
+    first, second = f(argument)
     first[0] = 5.0
-    assert given.tolist() == second.tolist() == [1.0, 1.0]
+    assert argument.tolist() == second.tolist() == [1.0, 1.0]
 
 
 # Implementations that differ
@@ -110,7 +110,7 @@ def test_wrong_lowering_to_c_is_found(plant: Callable[..., None]) -> None:
         pass
 
     def rule(_: Any, node: Apply, unit: Any) -> None:
-        # The text of x + x + x, for what should be 2 x.
+        # The text of x + x + x, for an op that should give 2 x.
         wrong = Apply(tt.add, [node.inputs[0]] * 2, [node.outputs[0].clone()])
         lower: Any = TABLE.find(tt.add)
         lower(tt.add, wrong, unit)
@@ -197,7 +197,7 @@ def test_python_runs_only_where_it_must_if_it_is_not_checked() -> None:
     "error:DebugModeWarning",
     "error:StrideMismatchError",
 )
-def test_strides_that_differ_are_told_or_refused(plant: Callable[..., None]) -> None:
+def test_strides_that_differ_are_reported_or_refused(plant: Callable[..., None]) -> None:
     class Strided(Doubled):
         pass
 
@@ -225,7 +225,7 @@ def test_changed_input_must_be_declared() -> None:
     assert "1 of 2 elements differ" in str(caught.value)
 
 
-def test_input_changed_to_what_it_was_is_no_fault() -> None:
+def test_input_changed_to_what_it_was_is_not_a_fault() -> None:
     def perform(inputs: Any, cells: Any) -> None:
         inputs[0][0] = np.nan
         cells[0][0] = np.ones(2)
@@ -268,7 +268,7 @@ def test_outputs_of_a_call_share_no_memory_though_a_node_made_them_so() -> None:
 
 
 @pytest.mark.documents("option:DebugMode__warn_input_not_reused")
-def test_op_that_says_it_works_in_place_and_does_not_is_told_once() -> None:
+def test_op_that_says_it_works_in_place_and_does_not_is_reported_once() -> None:
     f = applied(Doubled(destroy_map={0: [0]}))
     with pytest.warns(DebugModeWarning, match="did not reuse its memory"):
         f([1.0])
@@ -278,7 +278,7 @@ def test_op_that_says_it_works_in_place_and_does_not_is_told_once() -> None:
     assert quiet([1.0]).tolist() == [2.0]
 
 
-def test_op_that_says_it_returns_a_view_and_does_not_is_told() -> None:
+def test_op_that_says_it_returns_a_view_and_does_not_is_reported() -> None:
     def copies(inputs: Any, cells: Any) -> None:
         cells[0][0] = inputs[0].copy()
 
@@ -286,7 +286,7 @@ def test_op_that_says_it_returns_a_view_and_does_not_is_told() -> None:
         applied(Doubled(copies, view_map={0: [0]}))([1.0, 2.0])
 
 
-def test_view_that_had_to_be_a_copy_is_not_told() -> None:
+def test_view_that_had_to_be_a_copy_is_not_reported() -> None:
     x = tt.dmatrix("x")
     f = function([x], (x.T.reshape((-1,)) + 1), mode=python_only())
     with warnings.catch_warnings():
@@ -306,7 +306,7 @@ def test_rule_of_the_python_vm_that_returns_its_input_is_found(plant: Callable[.
         applied(Kept(copies))([1.0, 2.0])
 
 
-def test_work_in_place_that_is_declared_is_right() -> None:
+def test_declared_in_place_work_is_accepted() -> None:
     def perform(inputs: Any, cells: Any) -> None:
         np.multiply(inputs[0], 2, out=inputs[0])
         cells[0][0] = inputs[0]
@@ -412,14 +412,14 @@ def test_every_way_to_lay_memory_out_is_tried() -> None:
 
 
 @pytest.mark.documents("error:InvalidValueError")
-@pytest.mark.parametrize("made", [np.ones(2, "float32"), np.ones((2, 1)), np.float64(1.0), [1.0, 2.0], None], ids=str)
-def test_value_that_is_none_of_its_type_is_refused(made: Any) -> None:
+@pytest.mark.parametrize("value", [np.ones(2, "float32"), np.ones((2, 1)), np.float64(1.0), [1.0, 2.0], None], ids=str)
+def test_value_that_is_not_of_its_type_is_refused(value: Any) -> None:
     def perform(_: Any, cells: Any) -> None:
-        cells[0][0] = made
+        cells[0][0] = value
 
     with pytest.raises(InvalidValueError, match="none of its type") as caught:
         applied(Doubled(perform))([1.0, 2.0])
-    assert caught.value.v is made
+    assert caught.value.v is value
     assert "test_debugmode.py" in str(caught.value)
 
 
@@ -440,7 +440,7 @@ def test_values_must_be_finite_if_that_is_checked() -> None:
     assert np.isnan(free([-1.0])[0])
 
 
-def test_failure_of_a_node_is_told_as_in_any_mode() -> None:
+def test_failure_of_a_node_is_reported_as_in_any_mode() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     f = function([x, y], x + y, mode=python_only())
     with pytest.raises(NodeError, match=r"test_debugmode\.py"):

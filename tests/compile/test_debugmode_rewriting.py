@@ -66,18 +66,18 @@ def test_failing_node_names_the_rewrite_that_made_it(kind: str) -> None:
     out = tt.exp(a)
     with pytest.raises(ValueError, match="no") as caught:
         function([a], out, mode=with_rule(insert_failing))([1.0])
-    told = "\n".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
-    assert "out = tt.exp(a)" in told
-    assert "made by the rewrite 'insert_failing'" in told
+    message = "\n".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+    assert "out = tt.exp(a)" in message
+    assert "made by the rewrite 'insert_failing'" in message
 
 
 @pytest.mark.documents("error:BadOptimization", "DebugMode.optimizer")
 def test_rule_that_changes_a_value_is_named() -> None:
     def insert_broken_add(_: FunctionGraph, node: Any) -> Any:
         if node.op == tt.add and not hasattr(node.tag, "broken"):
-            made = node.inputs[0] + node.inputs[1] + 0.25
-            made.owner.tag.broken = made.owner.inputs[0].owner.tag.broken = True
-            return [made]
+            total = node.inputs[0] + node.inputs[1] + 0.25
+            total.owner.tag.broken = total.owner.inputs[0].owner.tag.broken = True
+            return [total]
         return False
 
     a, b = tt.dvector("a"), tt.dvector("b")
@@ -156,7 +156,7 @@ def test_pass_over_the_whole_graph_is_named_without_a_reason() -> None:
         f([1.0])
 
 
-def test_stable_forms_of_what_overflows_are_no_fault() -> None:
+def test_stable_forms_of_what_overflows_are_not_a_fault() -> None:
     x = tt.dvector("x")
     f = function([x], tt.log(1 + tt.exp(x)), mode=python_only())
     np.testing.assert_allclose(f([1.0, 1000.0]), [np.log1p(np.e), 1000.0])
@@ -218,7 +218,7 @@ def test_equal_graphs_that_are_reached_in_another_order_are_told_apart() -> None
 
 
 def _nothing(_: list[Any], __: Sequence[Any]) -> None:
-    """No fault."""
+    """Without a fault."""
 
 
 class Planted(VMLinker):
@@ -303,7 +303,7 @@ def test_program_whose_results_share_memory_is_found() -> None:
 
 def test_program_whose_result_is_an_argument_is_found() -> None:
     def hand_back(results: list[Any], inputs: Sequence[Any]) -> None:
-        results[0] = inputs[0]  # which has the same value in this call
+        results[0] = inputs[0]  # which happens to have the same value in this call
 
     with pytest.raises(DebugModeError, match="a result shares memory with its input x"):
         faulty_function(hand_back)([0.0, 0.0], [0.0, 0.0])
@@ -422,10 +422,10 @@ def test_a_model_of_a_hundred_nodes_is_checked() -> None:
     for _ in range(34):
         y = tt.tanh(y + 0.1) * (x - 0.5)
     f = function([x], y, mode=DebugMode(optimizer="fast_compile", linker="vm", stability_patience=2))
-    expected = given = np.linspace(-1, 1, 5)
+    expected = argument = np.linspace(-1, 1, 5)
     for _ in range(34):
-        expected = np.tanh(expected + 0.1) * (given - 0.5)
-    np.testing.assert_allclose(f(given), expected)
+        expected = np.tanh(expected + 0.1) * (argument - 0.5)
+    np.testing.assert_allclose(f(argument), expected)
 
 
 def test_long_chains_and_wide_sums_pass() -> None:
@@ -505,10 +505,10 @@ def test_named_modes_check_too() -> None:
         f = function([x], tt.log(x), mode="DebugMode")
         with pytest.warns(DeprecationWarning, match="DEBUG_MODE"):
             g = function([x], tt.log(x), mode="DEBUG_MODE")
-    for made in (f, g):
-        assert made([1.0]).tolist() == [0.0]
+    for checked in (f, g):
+        assert checked([1.0]).tolist() == [0.0]
         with pytest.raises(InvalidValueError):
-            made([-1.0])
+            checked([-1.0])
 
 
 def test_one_function_may_be_called_from_many_threads() -> None:

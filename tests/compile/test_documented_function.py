@@ -1,4 +1,4 @@
-"""Documented parameters and members of `function` and what stands beside it, where no other test is about them."""
+"""Documented parameters and members of `function` and related classes that no other test covers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_every_argument_of_a_dump_does_its_work_in_the_function_made_of_it(tmp_p
     assert (f.profile.message, f.profile.fct_callcount) == ("in the dump", 0)
     f.trust_input = False
     raised, count = f(0.1, 0.0)
-    # The given one of another type made the result another type, and 0.1 is no float32.
+    # The variable of another type changed the type of the result, and 0.1 is not a float32.
     assert raised.dtype == np.float32
     assert [float(raised), float(count)] == pytest.approx([np.exp(1.1), 10.0])
     assert [float(f[name]) for name in ("state", "counter")] == [1.0, 10.0]
@@ -148,9 +148,9 @@ def test_maker_compiles_a_program_and_knows_the_users_line() -> None:
         __file__,
         'maker = FunctionMaker([x], [x * 2], mode="VM")',
     )
-    made = maker.create()
-    assert isinstance(made, Function)
-    assert made.source_line == maker.source_line
+    f = maker.create()
+    assert isinstance(f, Function)
+    assert f.source_line == maker.source_line
 
 
 @pytest.mark.documents("Function.program", "Function.signature", "Function.vm", "P21", "P22")
@@ -176,7 +176,7 @@ def test_memory_that_a_program_keeps_for_the_next_call_is_given_back() -> None:
         if len(counts) == 2:
             f.free()
     # Blocks are made, kept, and made again.
-    assert [made > 0 for made in counts] == [True, False, True]
+    assert [count > 0 for count in counts] == [True, False, True]
     np.testing.assert_array_equal(f(data), np.full(300, 600.0))
 
 
@@ -233,7 +233,7 @@ def test_errors_of_making_functions_are_caught_together_and_as_pythons_own() -> 
         for kind in (CompileError, TreadleError, plain):
             with pytest.raises(kind):
                 make()
-    # Calls are another matter.
+    # Calls may raise other errors.
     with pytest.raises(CallError) as caught:
         function([x], x, mode="VM")()
     assert not isinstance(caught.value, CompileError)

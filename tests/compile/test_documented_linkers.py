@@ -1,4 +1,4 @@
-"""Documented parameters of linkers, where no other test is about them."""
+"""Documented parameters of linkers that no other test covers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treadle.surface.thunks import JITLinker, VMLinker
 
 
 class Joined(JITLinker):
-    """Runs a graph's nodes in the order that it was given, and keeps that order."""
+    """Runs a graph's nodes in the order of the list it gets, and keeps that order."""
 
     def fgraph_convert(self, fgraph: Any, order: Any, *storage: Any, **kwargs: Any) -> Any:
         self.order = [str(node.op) for node in order]
@@ -36,7 +36,7 @@ class Joined(JITLinker):
 
 
 def backwards(fgraph: FunctionGraph) -> list[Apply]:
-    """Return an order that a graph of independent nodes and one last node allows, and `toposort` does not give."""
+    """Return an order that a graph of independent nodes and one last node allows, but `toposort` does not give."""
     nodes = list(fgraph.toposort())
     return [*reversed(nodes[:-1]), nodes[-1]]
 
@@ -85,10 +85,10 @@ def test_thunk_of_a_whole_graph_says_whether_values_are_freed(allow_gc: bool) ->
 
 
 @pytest.mark.documents("VMLinker.use_cloop", "VMLinker.c_thunks", "VMLinker.allow_partial_eval")
-@pytest.mark.parametrize("given", [True, False])
-def test_parameters_of_the_vm_that_say_how_it_works_inside_are_kept_and_change_no_result(given: bool) -> None:
-    linker = VMLinker(use_cloop=given, c_thunks=given, allow_partial_eval=given)
-    assert (linker.use_cloop, linker.c_thunks, linker.allow_partial_eval) == (given, given, given)
+@pytest.mark.parametrize("flag", [True, False])
+def test_parameters_of_the_vm_that_say_how_it_works_inside_are_kept_and_change_no_result(flag: bool) -> None:
+    linker = VMLinker(use_cloop=flag, c_thunks=flag, allow_partial_eval=flag)
+    assert (linker.use_cloop, linker.c_thunks, linker.allow_partial_eval) == (flag, flag, flag)
     x = tt.dvector("x")
     f = function([x], [tt.exp(x), x + 1], mode=Mode(linker))
     assert [value.tolist() for value in f([0.0])] == [[1.0], [1.0]]

@@ -1,4 +1,4 @@
-"""Documented modes, sets of rewrites and queries, where no other test is about them."""
+"""Documented modes, sets of rewrites and queries that no other test covers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from treadle.rewrite import GraphRewriter, RewriteDatabaseQuery, SequenceDB
 
 
 class Noting(GraphRewriter):
-    """Changes nothing, and notes that it ran."""
+    """Changes nothing, and records that it ran."""
 
     def __init__(self, name: str, ran: list[str]) -> None:
         self.name = name
@@ -191,7 +191,7 @@ def test_queries_choose_rewrites_by_tags_positions_and_parts_of_the_database() -
     ]
     for query, wanted in cases:
         ran.clear()
-        # What every mode has besides is in no database of one's own.
+        # The rules that every mode has are not in a database of the user's.
         function([x], x + 1, mode=Mode("vm", query, db=database))
         assert ran == wanted, query
 

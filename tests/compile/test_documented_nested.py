@@ -29,8 +29,8 @@ def scalars(*names: str) -> list[Any]:
     return [tt.dscalar(name) for name in names]
 
 
-def value(out: Any, **given: float) -> float:
-    return float(out.eval({name: np.asarray(v) for name, v in given.items()}, mode="VM"))
+def value(out: Any, **values: float) -> float:
+    return float(out.eval({name: np.asarray(v) for name, v in values.items()}, mode="VM"))
 
 
 # OpFromGraph
@@ -79,7 +79,7 @@ def full(inputs: Any, outputs: Any, cotangents: Any) -> Any:
 
 @pytest.mark.documents("OpFromGraph.pullback", "OpFromGraph.lop_overrides", "OpFromGraph.grad_overrides")
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         {"pullback": full},
         {"lop_overrides": full},
@@ -88,10 +88,10 @@ def full(inputs: Any, outputs: Any, cotangents: Any) -> Any:
         {"grad_overrides": [lambda *parts: short(*parts)[0]]},
     ],
 )
-def test_gradient_is_the_one_that_is_given(given: Any) -> None:
+def test_gradient_is_the_one_that_is_given(options: Any) -> None:
     x, a = scalars("x", "a")
     assert value(tt.grad(OpFromGraph([x], [x * x])(a), a), a=3) == 6.0
-    assert value(tt.grad(OpFromGraph([x], [x * x], **given)(a), a), a=3) == 300.0
+    assert value(tt.grad(OpFromGraph([x], [x * x], **options)(a), a), a=3) == 300.0
 
 
 @pytest.mark.documents("OpFromGraph.pullback", "OpFromGraph.pushforward")
@@ -104,16 +104,16 @@ def test_derivatives_that_do_not_fit_are_refused_when_the_op_is_made() -> None:
         ({"pushforward": "x"}, GraphTypeError, "the directional derivative must be a function, .*, got 'x'"),
         ({"rop_overrides": [full, full]}, GraphValueError, "derivatives for 1 outputs are needed, got a list of 2"),
     ]
-    for given, kind, message in cases:
+    for options, kind, message in cases:
         with pytest.raises(kind, match=message):
-            OpFromGraph([x, y], [x * y], **given)
+            OpFromGraph([x, y], [x * y], **options)
     with pytest.raises(GraphValueError, match="the gradient given returned 2 variables, 1 are needed"):
         tt.grad(OpFromGraph([x], [x * x], pullback=lambda *_: [x, x])(a), a)
 
 
 @pytest.mark.documents("OpFromGraph.pushforward", "OpFromGraph.pushforward_with_outputs", "OpFromGraph.rop_overrides")
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("options", "wanted"),
     [
         ({}, 6.0),
         ({"pushforward": lambda ins, moves: [ins[0] * moves[0] * 7]}, 21.0),
@@ -124,11 +124,11 @@ def test_derivatives_that_do_not_fit_are_refused_when_the_op_is_made() -> None:
         ({"rop_overrides": [lambda ins, moves: ins[0] * moves[0] * 7]}, 21.0),
     ],
 )
-def test_directional_derivative_is_the_one_that_is_given(given: Any, wanted: float) -> None:
+def test_directional_derivative_is_the_one_that_is_given(options: Any, wanted: float) -> None:
     x, a, move = scalars("x", "a", "move")
-    node = OpFromGraph([x], [x * x], **given)(a).owner
-    (found,) = node.op.pushforward(node.inputs, node.outputs, [move])
-    out = function([a, move], found, mode="VM", on_unused_input="ignore")(3.0, 1.0)
+    node = OpFromGraph([x], [x * x], **options)(a).owner
+    (tangent,) = node.op.pushforward(node.inputs, node.outputs, [move])
+    out = function([a, move], tangent, mode="VM", on_unused_input="ignore")(3.0, 1.0)
     assert out == wanted
 
 
@@ -146,12 +146,14 @@ def test_gradients_flow_where_the_pattern_says() -> None:
     assert value(tt.grad(product, a), a=2, b=3) == 3.0
     with pytest.raises(DisconnectedInputError, match="does not depend on b"):
         tt.grad(op(a, b)[0], b)
-    # To b flows what comes from the second output alone.
+    # Only the cotangent of the second output flows to b.
     assert value(tt.grad(product + total, b), a=2, b=3) == 1.0
     assert value(tt.grad(product + total, a), a=2, b=3) == 4.0
-    given = OpFromGraph([x, y], [x * y], connection_pattern=[[True], [False]], pullback=lambda _i, _o, c: [c[0], c[0]])
+    multiplied = OpFromGraph(
+        [x, y], [x * y], connection_pattern=[[True], [False]], pullback=lambda _i, _o, c: [c[0], c[0]]
+    )
     with pytest.raises(DisconnectedInputError):
-        tt.grad(given(a, b), b)
+        tt.grad(multiplied(a, b), b)
     for wrong in (3, [[True]], [[True], [True]], [True, True]):
         with pytest.raises(GraphValueError, match="a list with 2 booleans for each of 2 inputs, got"):
             OpFromGraph([x, y], [x * y, x + y], connection_pattern=wrong)
@@ -204,8 +206,8 @@ def test_python_function_is_an_op_of_the_types_that_are_named() -> None:
     clipped, where = largest(x, 1.0)
     assert (clipped.type, where.type.dtype) == (x.type, "int64")
     for mode in ("VM", "FAST_RUN"):
-        found = function([x], [clipped, where], mode=mode)([0.0, 3.0])
-        assert [v.tolist() for v in found] == [[1.0, 3.0], 1]
+        results = function([x], [clipped, where], mode=mode)([0.0, 3.0])
+        assert [v.tolist() for v in results] == [[1.0, 3.0], 1]
     for mode in ("NUMBA", "JAX"):
         with pytest.warns(PythonStepWarning, match="most"):
             f = function([x], clipped, mode=mode)
@@ -237,10 +239,12 @@ def test_lengths_come_from_the_function_that_is_given() -> None:
         return np.concatenate([x, x])
 
     x = tt.dvector("x")
-    told = wrap_py([tt.dvector], [tt.dvector], infer_shape=lambda _node, shapes: [(shapes[0][0] * 2,)])(twice)
+    with_shape_rule = wrap_py([tt.dvector], [tt.dvector], infer_shape=lambda _node, shapes: [(shapes[0][0] * 2,)])(
+        twice
+    )
     older = wrap_py([tt.dvector], [tt.dvector], infer_shape=lambda _g, _node, shapes: [(shapes[0][0] * 2,)])(twice)
     untold = wrap_py([tt.dvector], [tt.dvector])(twice)
-    for op, ran in ((told, 0), (older, 0), (untold, 1)):
+    for op, ran in ((with_shape_rule, 0), (older, 0), (untold, 1)):
         calls.clear()
         assert function([x], op(x).shape[0], mode=Mode("vm", "fast_run"))([1.0, 2.0, 3.0]) == 6
         assert len(calls) == ran
@@ -284,11 +288,11 @@ def check_wrapped(wrap: Any, sin: Callable[[Any], Any], name: str) -> None:
     curve, total = wrap(wave)({"x": x}, 2.0)
     assert (curve.type, total.type.ndim) == (x.type, 0)
     f = function([x], [curve, total, tt.grad(curve.sum(), x)], mode="VM")
-    found = f([0.0, 1.0])
-    np.testing.assert_allclose(found[0], 2 * np.sin([0.0, 1.0]))
-    np.testing.assert_allclose(found[2], 2 * np.cos([0.0, 1.0]))
-    assert found[1] == 1.0
-    # Lengths that are not known would have to be tried.
+    results = f([0.0, 1.0])
+    np.testing.assert_allclose(results[0], 2 * np.sin([0.0, 1.0]))
+    np.testing.assert_allclose(results[2], 2 * np.cos([0.0, 1.0]))
+    assert results[1] == 1.0
+    # Unknown lengths would have to be tried.
     careful = wrap(allow_eval=False)(sin)
     assert careful(fixed).type == fixed.type
     with pytest.raises(GraphValueError, match=f"{name}: .* takes inputs of unknown lengths: .*allow_eval"):

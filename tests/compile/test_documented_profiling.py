@@ -1,4 +1,4 @@
-"""Documented parameters and members of profiles, where no other test is about them."""
+"""Documented parameters and members of profiles that no other test covers."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def test_profile_tells_compiled_nodes_from_steps_in_python() -> None:
     x = tt.dvector("x")
     stats = ProfileStats(atexit_print=False, flag_time_thunks=True)
     function([x], OnlyInPython()(tt.exp(x)), mode=Mode("c|py"), profile=stats)([1.0])
-    found = {str(node.op): compiled for node, compiled in stats.apply_cimpl.items()}
-    assert found.pop("OnlyInPython") is False
-    assert set(found.values()) == {True}
+    compiled_by_op = {str(node.op): compiled for node, compiled in stats.apply_cimpl.items()}
+    assert compiled_by_op.pop("OnlyInPython") is False
+    assert set(compiled_by_op.values()) == {True}
 
 
 @pytest.mark.documents("ProfileStats.import_time", "ProfileStats.validate_time")

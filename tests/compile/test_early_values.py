@@ -1,4 +1,4 @@
-"""What the user's code computes while a program is made: it depends on all that the code reads at that moment."""
+"""Values that the user's code computes while a program is made: the key depends on all that the code reads then."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,15 +27,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def values(op: Any, wanted: str, folder: Path, mode: str) -> list[float]:
-    """Return what functions give that are made one after the other, in what could be a new process each time."""
-    found = []
+    """Return the results of functions made one after the other, each as if in a new process."""
+    numbers = []
     for value in (2.0, 3.0, 3.0):
         reading.set_all(value, folder)
         FUNCTIONS.forget()
         x = tt.dvector("x")
         outputs = {"folded": x[:1] * op()(tt.constant(np.ones(1))), "run": op()(x)[:1], "shape": op()(x).shape[:1]}
-        found.append(float(function([x], outputs[wanted], mode=mode)(np.ones(5))[0]))
-    return found
+        numbers.append(float(function([x], outputs[wanted], mode=mode)(np.ones(5))[0]))
+    return numbers
 
 
 @pytest.mark.parametrize("wanted", ["folded", "run", "shape"])
@@ -125,16 +125,16 @@ def test_op_of_a_namespace_without_a_name_is_used_and_not_kept() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_lowering_without_a_module_hinders_no_other_function() -> None:
+def test_lowering_without_a_module_affects_no_other_function() -> None:
     space: dict[str, Any] = {"Op": Op, "TABLE": TABLE}
-    exec("class Own(Op):\n    def perform(self, *given): pass\nTABLE.register(Own)(lambda op, node: None)", space)
+    exec("class Own(Op):\n    def perform(self, *arguments): pass\nTABLE.register(Own)(lambda op, node: None)", space)
     x = tt.dvector("x")
     assert function([x], x + 5, mode="VM")([1.0]) == [6.0]
     assert LOOKUPS.last()["outcome"] == "made"
 
 
 @pytest.mark.usefixtures("folder")
-def test_reason_why_a_function_is_not_kept_tells_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reason_why_a_function_is_not_kept_shows_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_SECRET", "sesame")
     x = tt.dvector("x")
     function([x], reading.FromEnvironment()(x).shape, mode="VM")

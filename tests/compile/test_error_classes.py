@@ -1,4 +1,4 @@
-"""What an op raises is caught by its own class, as an error of the node too."""
+"""An error that an op raises can be caught by its own class, and as an error of the node."""
 
 from __future__ import annotations
 
@@ -114,26 +114,26 @@ def raised_by(error: Exception, mode: str) -> Exception:
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda e: type(e).__name__)
 def test_what_perform_raises_is_caught_by_its_class(error: Exception) -> None:
-    found = raised_by(error, "VM")
-    assert isinstance(found, NodeError)
-    assert found.__cause__ is error
-    assert found.args == error.args
-    assert "Fail" in str(found)
-    assert "test_error_classes.py" in str(found)
-    assert "float64 of shape (2,)" in str(found)
+    raised = raised_by(error, "VM")
+    assert isinstance(raised, NodeError)
+    assert raised.__cause__ is error
+    assert raised.args == error.args
+    assert "Fail" in str(raised)
+    assert "test_error_classes.py" in str(raised)
+    assert "float64 of shape (2,)" in str(raised)
     for name in ("code", "extra", "errno", "filename", "name", "value", "reason", "exceptions"):
-        assert getattr(found, name, None) == getattr(error, name, None)
-    for other in (pickle.loads(pickle.dumps(found)), copy(found)):
-        assert (type(other), str(other)) == (type(found), str(found))
+        assert getattr(raised, name, None) == getattr(error, name, None)
+    for other in (pickle.loads(pickle.dumps(raised)), copy(raised)):
+        assert (type(other), str(other)) == (type(raised), str(raised))
         assert repr(other.args) == repr(error.args)
         assert getattr(other, "code", None) == getattr(error, "code", None)
 
 
 @pytest.mark.parametrize("mode", ["CVM", "DebugMode", "FAST_COMPILE"])
 def test_class_is_kept_in_other_modes(mode: str) -> None:
-    found: Any = raised_by(OwnError(7, extra="e"), mode)
-    assert (found.code, found.extra) == (7, "e")
-    assert isinstance(found, NodeError)
+    raised: Any = raised_by(OwnError(7, extra="e"), mode)
+    assert (raised.code, raised.extra) == (7, "e")
+    assert isinstance(raised, NodeError)
 
 
 @pytest.mark.parametrize("mode", ["VM", "CVM"])
@@ -160,15 +160,15 @@ def test_nearest_class_of_nodes_errors_is_kept_too() -> None:
 
 def test_error_of_a_class_that_nothing_derives_from_gets_a_note() -> None:
     error = SealedError("bad")
-    found = raised_by(error, "VM")
-    assert found is error
-    assert len(found.__notes__) == 1
-    assert "Fail: bad, built at test_error_classes.py" in found.__notes__[0]
+    raised = raised_by(error, "VM")
+    assert raised is error
+    assert len(raised.__notes__) == 1
+    assert "Fail: bad, built at test_error_classes.py" in raised.__notes__[0]
 
 
 @pytest.mark.parametrize("mode", ["VM", "C"])
 @pytest.mark.parametrize("method", ["cholesky", "eigh", "svd"])
-def test_covariance_that_is_none_is_a_linear_algebra_error(mode: str, method: str) -> None:
+def test_covariance_that_is_not_positive_is_a_linear_algebra_error(mode: str, method: str) -> None:
     cov = tt.dmatrix("cov")
     draw = function([cov], tt.random.multivariate_normal(tt.zeros(2), cov, method=method), mode=mode)
     with pytest.raises(np.linalg.LinAlgError, match="positive"):

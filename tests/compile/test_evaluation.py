@@ -58,12 +58,12 @@ def test_options_of_function_are_passed_on() -> None:
 
 def test_cache_drops_what_was_used_longest_ago() -> None:
     cache = EvaluationCache(2)
-    made = {name: function([], [], mode="VM") for name in "abc"}
-    cache.put("a", made["a"])
-    cache.put("b", made["b"])
-    assert cache.get("a") is made["a"]
-    cache.put("c", made["c"])
-    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (made["a"], None, made["c"])
+    functions = {name: function([], [], mode="VM") for name in "abc"}
+    cache.put("a", functions["a"])
+    cache.put("b", functions["b"])
+    assert cache.get("a") is functions["a"]
+    cache.put("c", functions["c"])
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (functions["a"], None, functions["c"])
 
 
 def test_name_of_two_inputs_is_refused() -> None:
@@ -79,7 +79,7 @@ def test_unknown_name_is_left_out_where_unused_inputs_may_be() -> None:
         assert (x + 1).eval({"x": 1.0, "y": 2.0}, mode="VM", on_unused_input="warn") == 2.0
 
 
-def test_value_that_building_made_needless_is_taken() -> None:
+def test_value_that_building_made_unnecessary_is_accepted() -> None:
     x, y = tt.dscalar("x"), tt.vector("y", shape=(3,), dtype="float64")
     assert tt.zeros_like(y).eval({y: np.ones(3)}, mode="VM").tolist() == [0.0, 0.0, 0.0]
     assert tt.full_like(x, 1).eval({x: 0.0}, mode="VM") == 1.0

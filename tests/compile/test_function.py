@@ -57,12 +57,12 @@ def test_no_outputs_give_an_empty_list() -> None:
 
 def test_results_belong_to_the_caller() -> None:
     x = tt.dvector("x")
-    given = np.ones(3)
+    argument = np.ones(3)
     f = compiled([x], [x, x, x[::-1], tt.constant(np.ones(3))])
-    for result in f(given):
+    for result in f(argument):
         result[:] = 7.0
-    assert given.tolist() == [1.0] * 3
-    assert f(given)[3].tolist() == [1.0] * 3
+    assert argument.tolist() == [1.0] * 3
+    assert f(argument)[3].tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_results_belong_to_the_caller() -> None:
 @pytest.mark.documents("function.inputs", "error:FunctionTypeError", "F9")
 def test_inputs_must_be_a_list_of_variables(inputs: Any, message: str) -> None:
     x = tt.dscalar("x")
-    given = x if inputs == "x" else [x, *inputs[1:]]
+    variables = x if inputs == "x" else [x, *inputs[1:]]
     with pytest.raises(FunctionTypeError, match=message):
-        compiled(given, x)
+        compiled(variables, x)
 
 
 @pytest.mark.documents("F9")
-def test_constants_and_shared_variables_are_no_inputs() -> None:
+def test_constants_and_shared_variables_are_not_inputs() -> None:
     state, one = shared(1.0, name="state"), tt.constant(1.0)
     with pytest.raises(FunctionTypeError, match="state is a shared variable, which is an input by itself"):
         compiled([state], state + 1)
@@ -155,7 +155,7 @@ def test_name_is_shown_and_must_be_a_string() -> None:
         compiled([x], x, name=3)
 
 
-def test_way_to_a_missing_input_is_told() -> None:
+def test_path_to_a_missing_input_is_shown() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     result = tt.exp(tt.sin(x + y))
     result.name = "result"
@@ -177,7 +177,7 @@ def test_error_of_an_unused_input_names_those_that_are_used() -> None:
         compiled([x, y, u], x * y)
 
 
-def test_rules_that_are_none_are_refused() -> None:
+def test_invalid_rules_are_refused() -> None:
     x, state = tt.dscalar("x"), shared(0.0, name="state")
     cases: list[tuple[dict[str, Any], str]] = [
         ({"allow_input_downcast": "yes"}, "the rule for downcasts must be True, False or None, got 'yes'"),
@@ -480,7 +480,7 @@ def test_default_is_converted_under_the_functions_rule() -> None:
         compiled([In(z, value=0.1)], z)
 
 
-def test_cell_of_another_type_is_no_default() -> None:
+def test_cell_of_another_type_is_not_a_default() -> None:
     with pytest.raises(FunctionTypeError, match=r"default of x must be of type Scalar.* holds values of type Vector"):
         In(tt.dscalar("x"), value=shared(np.ones(2)))
 

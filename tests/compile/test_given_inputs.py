@@ -1,4 +1,4 @@
-"""What is above an input is not used, and what the cells of inputs may be."""
+"""Expressions above an input are not used, and which cells inputs may have."""
 
 import inspect
 import itertools
@@ -119,12 +119,12 @@ def test_argument_whose_text_fails_gets_the_message_about_it() -> None:
         lambda v: shared(1.0).set_value(v),
         lambda v: x.eval({v: 1.0}),
     ]
-    for call, given in itertools.product(calls, [Wordless()]):
+    for call, argument in itertools.product(calls, [Wordless()]):
         with pytest.raises((TypeError, ValueError), match="<Wordless: its text failed with RuntimeError>"):
-            call(given)
+            call(argument)
 
 
-def test_cycle_is_told_before_inputs_that_it_hides() -> None:
+def test_cycle_is_reported_before_inputs_that_it_hides() -> None:
     x = tt.dscalar("x")
     inner = tt.exp(x)
     outer = inner + 1

@@ -1,4 +1,4 @@
-"""What a function keeps, by position, variable or name, and what it says about itself."""
+"""The values that a function keeps, by position, variable or name, and how it describes itself."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_values_can_be_set() -> None:
     result = f([1.0, 2.0])
     assert (result["a"].tolist(), result["b"].tolist()) == ([3.0, 6.0], [6.0, 7.0])
     assert state.get_value().tolist() == [10.0, 10.0]
-    given = np.ones(2)
-    f[x] = given
-    given[:] = 7.0
+    value = np.ones(2)
+    f[x] = value
+    value[:] = 7.0
     assert f()["a"].tolist() == [3.0, 3.0]
     assert f([2.0, 2.0])["a"].tolist() == [6.0, 6.0]
 
@@ -99,7 +99,7 @@ def test_unknown_and_ambiguous_keys_are_named() -> None:
     assert f() == 2.0
 
 
-def test_function_is_no_sequence() -> None:
+def test_function_is_not_a_sequence() -> None:
     f, *_ = sample()
     with pytest.raises(CallError, match="cannot be walked through"):
         list(f)

@@ -1,4 +1,4 @@
-"""FunctionMaker: the steps from expressions to a function, each by itself."""
+"""FunctionMaker: the single steps from expressions to a function."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_steps_can_be_taken_one_by_one() -> None:
 
 
 class Noting(FunctionMaker):
-    """Notes the steps."""
+    """Records the steps."""
 
     steps: list[str]
 
@@ -118,7 +118,7 @@ def test_mode_may_name_another_maker_whose_steps_run_under_the_functions_options
 
 
 @pytest.mark.documents("FunctionMaker.fgraph", "P6")
-def test_graph_of_ones_own_is_completed_with_updates() -> None:
+def test_users_own_graph_is_completed_with_updates() -> None:
     x, n = tt.dscalar("x"), tt.dscalar("n")
     total = x + n
     fgraph = FunctionGraph([x, n], [total], clone=False)
@@ -170,13 +170,13 @@ def test_pair_among_the_inputs_is_refused_with_advice() -> None:
 def test_expressions_are_rebuilt_and_their_shared_variables_collected() -> None:
     x, y, state, other = tt.dscalar("x"), tt.dscalar("y"), shared(1.0), shared(2.0)
     other.default_update = other + 1
-    ins, out, (memo, new_values, pairs, found) = rebuild_collect_shared(
+    ins, out, (memo, new_values, pairs, collected) = rebuild_collect_shared(
         y * other, [x], replace={y: x + 1}, updates={state: state + y}
     )
     assert ins == [x]
     assert list(new_values) == [state, other]
     assert [var for var, _ in pairs] == [state, other]
-    assert set(found) == {state, other}
+    assert set(collected) == {state, other}
     assert memo[y] is not y
     assert function(ins, [out, pairs[0][1]], mode="VM", no_default_updates=True)(2.0) == [6.0, 4.0]
     copied, several, _ = rebuild_collect_shared([x + 1, Out(x, borrow=True)], [x], copy_inputs_over=False)

@@ -384,8 +384,8 @@ def test_changing_a_subclass_keeps_all_that_it_has() -> None:
 def test_subclass_may_name_the_class_that_makes_functions() -> None:
     class Twice(FunctionMaker):
         def create(self) -> Any:
-            made = super().create()
-            return lambda *args: [made(*args), made(*args)]
+            function = super().create()
+            return lambda *args: [function(*args), function(*args)]
 
     class Doubled(Mode):
         function_maker = Twice
@@ -485,9 +485,9 @@ def test_tables_name_what_is_near_to_an_unknown_name() -> None:
 
 @pytest.mark.documents("mode:DEBUG_MODE", "M9")
 def test_old_name_of_debug_mode_is_deprecated() -> None:
-    with pytest.warns(DeprecationWarning, match="mode DEBUG_MODE: the name is deprecated, write DebugMode") as told:
+    with pytest.warns(DeprecationWarning, match="mode DEBUG_MODE: the name is deprecated, write DebugMode") as caught:
         mode = get_mode("debug_mode")
-    assert len(told) == 1
+    assert len(caught) == 1
     assert mode == get_mode("DebugMode")
 
 

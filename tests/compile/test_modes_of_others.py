@@ -75,7 +75,7 @@ WRONG = 3
 
 @pytest.fixture
 def acme_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a distribution with three modes, one of which is none."""
+    """Install a distribution with three modes, one of which is not a mode."""
     name = f"acme_modes_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(PUBLISHED)
     info = tmp_path / "acme_modes-1.0.dist-info"

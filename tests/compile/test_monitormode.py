@@ -33,7 +33,7 @@ def test_hooks_are_called_around_every_node(linker: str | None) -> None:
     mode = MonitorMode(before, after, linker=linker).excluding("fusion", "inplace")
     f = function([x], tt.exp(x) + x, mode=mode)
     assert f([0.0]).tolist() == [1.0]
-    assert [what[:2] for what in seen] == [(when, i) for i in range(len(f.fgraph)) for when in ("before", "after")]
+    assert [event[:2] for event in seen] == [(when, i) for i in range(len(f.fgraph)) for when in ("before", "after")]
     assert seen[0] == ("before", 0, [(1,)], None)
     assert seen[1] == ("after", 0, [[1.0]])
 

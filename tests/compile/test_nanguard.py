@@ -1,4 +1,4 @@
-"""NanGuardMode: what it looks at, what it minds, and what it does about it."""
+"""NanGuardMode: which values it checks, what it refuses, and what it does then."""
 
 import pdb
 import pickle
@@ -45,17 +45,17 @@ def test_intermediate_values_are_looked_at_on_every_backend(backend: str) -> Non
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
-def test_each_kind_of_value_is_minded_unless_told_otherwise(value: float, kind: str, text: str, dtype: str) -> None:
+def test_each_kind_of_value_is_checked_unless_told_otherwise(value: float, kind: str, text: str, dtype: str) -> None:
     x = tt.vector("x", dtype=dtype)
-    given = np.array([1.0, value], dtype)
+    values = np.array([1.0, value], dtype)
     with pytest.raises(NanGuardError, match=f"{text}.* in the input x"):
-        guarded([x], x * 1)(given)
+        guarded([x], x * 1)(values)
     alone: Any = {f"{name}_is_error": name == kind for name in ("nan", "inf", "big")}
     with pytest.raises(NanGuardError, match=text):
-        guarded([x], x * 1, mode=NanGuardMode(linker="vm", **alone))(given)
+        guarded([x], x * 1, mode=NanGuardMode(linker="vm", **alone))(values)
     others: Any = {f"{name}_is_error": name != kind for name in ("nan", "inf", "big")}
     free = NanGuardMode(linker="vm", optimizer=None, **others)
-    np.testing.assert_array_equal(guarded([x], -x, mode=free)(given), -given)
+    np.testing.assert_array_equal(guarded([x], -x, mode=free)(values), -values)
 
 
 @pytest.mark.documents("option:NanGuardMode__nan_is_error", "option:NanGuardMode__inf_is_error")
@@ -169,7 +169,7 @@ def test_parameters_are_kept_when_tags_are_added_or_the_mode_travels() -> None:
         f([np.nan])
 
 
-def test_mode_that_minds_nothing_is_refused() -> None:
+def test_mode_that_checks_nothing_is_refused() -> None:
     with pytest.raises(FunctionValueError, match="nothing is looked for"):
         NanGuardMode(nan_is_error=False, inf_is_error=False, big_is_error=False)
 

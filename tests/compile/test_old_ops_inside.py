@@ -97,5 +97,5 @@ def test_backends_that_compile_all_name_the_op(mode: str) -> None:
     x = tt.dscalar("x")
     last = tt.fori_loop(0, 2, lambda _, s: Cube()(s), x)
     with pytest.warns(PythonStepWarning, match="no lowering for Cube, .* with the loop that it is in"):
-        found = function([x], last, mode=mode)(0.5)
-    assert float(found) == pytest.approx(0.5**9)
+        result = function([x], last, mode=mode)(0.5)
+    assert float(result) == pytest.approx(0.5**9)

@@ -27,19 +27,19 @@ def test_function_keeps_the_options_it_was_compiled_with() -> None:
     y = tt.fscalar("y")
     with config.change_flags(floatX="float32"):
         takes_floats = function([y], y * 2, mode="VM")
-    # 0.1 is no float32; it is taken because floatX was float32 when the function was made.
+    # 0.1 is not a float32; it is accepted because floatX was float32 when the function was made.
     assert takes_floats(0.1).dtype == np.float32
     with config.change_flags(floatX="float64"), pytest.raises(TypeError, match="would lose precision"):
         function([y], y * 2, mode="VM")(0.1)
 
 
-def test_eval_compiles_anew_where_options_differ() -> None:
+def test_eval_compiles_again_where_options_differ() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
-    made = x + y
+    total = x + y
     values = {x: np.ones(2), y: np.ones(3)}
     for verbosity, lines in (("low", False), ("medium", True), ("low", False)):
         with config.change_flags(exception_verbosity=verbosity), pytest.raises(NodeValueError) as caught:
-            made.eval(values)
+            total.eval(values)
         assert ("Inputs:" in str(caught.value)) is lines
 
 
@@ -72,7 +72,7 @@ def test_functions_can_be_unpickled_as_none() -> None:
 
 
 @pytest.mark.parametrize("name", ["vm", "VM", "fast_run", "Fast_Compile", "mode"])
-def test_mode_is_named_in_any_capitals(name: str) -> None:
+def test_mode_is_named_in_upper_or_lower_case(name: str) -> None:
     with config.change_flags(mode=name):
         assert get_mode().name.upper() == name.upper()
 
@@ -142,11 +142,11 @@ def test_command_lists_the_options_asked_for(capsys: pytest.CaptureFixture[str])
 
 def test_command_names_the_nearest_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "flotX"]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "treadle config: option 'flotX': does not exist. Did you mean floatX?\n")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "treadle config: option 'flotX': does not exist. Did you mean floatX?\n")
 
 
-def test_command_tells_of_bad_settings_without_a_traceback() -> None:
+def test_command_reports_bad_settings_without_a_traceback() -> None:
     program = "import sys; from treadle.compile.command_line import main; sys.exit(main(['config']))"
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -1,4 +1,4 @@
-"""Updates that change a part of a value: at the cost of the part, never under the eyes of somebody who borrowed it."""
+"""Updates that change a part of a value: at the cost of the part, and never in memory that somebody borrowed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_old_value_that_a_call_returns_stays_the_old_one(mode: str) -> None:
 
 @in_every_host_mode
 @pytest.mark.parametrize("view", [lambda v: v, lambda v: v[3:], lambda v: v.T[0], memoryview, lambda v: v.reshape(-1)])
-def test_what_somebody_borrowed_never_changes(view: Any, mode: str) -> None:
+def test_borrowed_value_never_changes(view: Any, mode: str) -> None:
     w = shared(start(), name="w")
     f = function([i, y], [], updates={w: w[i].inc(y)}, mode=mode)
     f(ROWS, VALUES)
@@ -105,7 +105,7 @@ def test_what_somebody_borrowed_never_changes(view: Any, mode: str) -> None:
 
 
 @in_every_host_mode
-def test_what_was_lent_never_changes(mode: str) -> None:
+def test_lent_array_never_changes(mode: str) -> None:
     lent, whole = start(), np.zeros((7, 2))
     w, v = shared(lent, borrow=True, name="w"), shared(np.zeros((5, 2)), name="v")
     v.set_value(whole[1:6], borrow=True)
@@ -117,7 +117,7 @@ def test_what_was_lent_never_changes(mode: str) -> None:
 
 
 class _Fails(Op):
-    """Give back the input as long as it is not negative."""
+    """Return the input if it is not negative."""
 
     def make_node(self, x: Any) -> Apply:
         return Apply(self, [x], [x.type()])
@@ -196,12 +196,12 @@ def test_the_new_value_can_be_used_and_returned(mode: str) -> None:
 @in_every_host_mode
 def test_a_mutable_argument_is_overwritten_where_an_output_is_a_change_of_its_part(mode: str) -> None:
     f = function([In(m, mutable=True, borrow=True), i, y], [Out(m[i].inc(y), borrow=True), m.sum()], mode=mode)
-    given, expected = start(), start()
+    argument, expected = start(), start()
     inc_rows(expected)
-    result, total = f(given, ROWS, VALUES)
-    assert result is given
+    result, total = f(argument, ROWS, VALUES)
+    assert result is argument
     assert total == start().sum()
-    np.testing.assert_array_equal(given, expected)
+    np.testing.assert_array_equal(argument, expected)
     read_only = start()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(f(read_only, ROWS, VALUES)[0], expected)
@@ -211,18 +211,18 @@ def test_a_mutable_argument_is_overwritten_where_an_output_is_a_change_of_its_pa
 @in_every_host_mode
 def test_a_mutable_argument_is_as_before_after_a_call_that_fails(mode: str) -> None:
     f = function([In(m, mutable=True), i, y, k], Out(m[i].inc(y)[k].set(y[0]), borrow=True), mode=mode)
-    given = start()
+    argument = start()
     with pytest.raises(IndexError, match="test_partial_updates"):
-        f(given, ROWS, VALUES, 9)
-    np.testing.assert_array_equal(given, start())
+        f(argument, ROWS, VALUES, 9)
+    np.testing.assert_array_equal(argument, start())
 
 
 @in_every_host_mode
 def test_the_default_of_an_input_is_not_written_into(mode: str) -> None:
-    given = start()
+    default = start()
     f = function([i, y, In(m, value=start(), update=m[i].inc(y))], [], mode=mode)
-    f(ROWS, VALUES, given)
-    np.testing.assert_array_equal(given, start())
+    f(ROWS, VALUES, default)
+    np.testing.assert_array_equal(default, start())
     expected = start()
     inc_rows(expected)
     np.testing.assert_array_equal(f.container["m"].data, expected)

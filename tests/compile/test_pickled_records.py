@@ -49,8 +49,8 @@ def of_family(family: str, mode: str) -> tuple[Function, list[Any]]:
     return function(inputs, outputs, mode=mode, on_unused_input="ignore"), values
 
 
-def assert_equal(found: Sequence[Any], expected: Sequence[Any]) -> None:
-    for new, old in zip(found, expected, strict=True):
+def assert_equal(actual: Sequence[Any], expected: Sequence[Any]) -> None:
+    for new, old in zip(actual, expected, strict=True):
         np.testing.assert_array_equal(new, old, strict=isinstance(old, np.ndarray))
 
 
@@ -75,15 +75,15 @@ def test_compiled_function_of_a_family_is_pickled_and_copied(family: str, mode: 
 
 def draws(records: Sequence[Distribution], generator: Any, mode: str) -> Function:
     """Return one function that draws from each distribution, each with a shared generator of its own."""
-    made = []
+    variables = []
     for record in records:
         state = tr.shared_rng(copy.deepcopy(generator))
         next_rng, draw = (record.make or getattr(tr, record.name))(
             *record.parameters[0], size=None, rng=state, return_next_rng=True
         )
         state.default_update = next_rng
-        made.append(draw)
-    return function([], made, mode=mode)
+        variables.append(draw)
+    return function([], variables, mode=mode)
 
 
 GENERATORS = {"numpy": np.random.default_rng(11), "portable": PortableGenerator(11)}
@@ -115,9 +115,9 @@ for path in map(Path, sys.argv[1:]):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["VM", "CVM"])
 def test_another_process_loads_functions_of_all_ops_and_draws(mode: str, tmp_path: Path) -> None:
-    made = [of_family(family, mode) for family in FAMILIES]
-    made += [(draws(records, each, mode), []) for records in families().values() for each in GENERATORS.values()]
-    for number, (f, values) in enumerate(made):
+    functions = [of_family(family, mode) for family in FAMILIES]
+    functions += [(draws(records, each, mode), []) for records in families().values() for each in GENERATORS.values()]
+    for number, (f, values) in enumerate(functions):
         whole = pickle.dumps(f)
         (tmp_path / f"{number}.pickle").write_bytes(pickle.dumps((pickle.loads(whole), values, f(*values))))
     files = sorted(map(str, tmp_path.glob("*.pickle")))

@@ -1,4 +1,4 @@
-"""Profiles of functions: what they count, and that they cost nothing where there is none."""
+"""Profiles of functions: what they count, and that functions without one pay nothing."""
 
 import copy
 import io
@@ -41,8 +41,8 @@ def text_of(stats: ProfileStats, **flags: Any) -> str:
 
 
 def working_backends() -> list[str]:
-    found = {name: BACKENDS.load(name) for name in BACKENDS.names()}
-    return [name for name, backend in found.items() if backend is not None and backend.unavailable() is None]
+    backends = {name: BACKENDS.load(name) for name in BACKENDS.names()}
+    return [name for name, backend in backends.items() if backend is not None and backend.unavailable() is None]
 
 
 needs_c = pytest.mark.skipif("c" not in working_backends(), reason="there is no C compiler on this machine")
@@ -234,7 +234,7 @@ def test_call_that_fails_is_not_counted() -> None:
 def test_mode_that_acts_at_nodes_keeps_doing_so() -> None:
     seen: list[str] = []
     x = tt.dvector("x")
-    watching = MonitorMode(post_func=lambda *given: seen.append(str(given[2].op)))
+    watching = MonitorMode(post_func=lambda *arguments: seen.append(str(arguments[2].op)))
     stats = quiet()
     f = function([x], tt.exp(x) + 1, mode=watching, profile=stats)
     f([1.0])
@@ -344,11 +344,11 @@ import numpy as np
 import treadle.tensor as tt
 from treadle.compile import function
 x = tt.dvector("x")
-def made(name):
+def run_profiled(name):
     function([x], tt.exp(x), mode="VM", name=name, profile=True)(np.ones(2))
-made("parent's")
+run_profiled("parent's")
 if os.fork() == 0:
-    made("child's")
+    run_profiled("child's")
 else:
     os.wait()
 """
@@ -391,9 +391,9 @@ def summing(name: str, stats: ProfileStats) -> Any:
 def test_nodes_are_timed_and_state_is_updated_on_every_backend(name: str) -> None:
     stats = quiet(flag_memory=True)
     f = summing(name, stats)
-    found = [f([0.0, 1.0]) for _ in range(4)]
-    np.testing.assert_allclose([powers for powers, _ in found], [[1.0, np.e]] * 4, rtol=1e-12)
-    assert [list(state) for _, state in found] == [[0.0, k] for k in range(4)]
+    results = [f([0.0, 1.0]) for _ in range(4)]
+    np.testing.assert_allclose([powers for powers, _ in results], [[1.0, np.e]] * 4, rtol=1e-12)
+    assert [list(state) for _, state in results] == [[0.0, k] for k in range(4)]
     assert stats.fct_callcount == 4
     assert set(stats.apply_callcount.values()) == {4}
     assert {node for _, node in stats.apply_time} == set(f.maker.fgraph.apply_nodes)
@@ -434,7 +434,7 @@ def test_compiled_program_is_compared_with_its_segments() -> None:
     "ProfileStats.cache_misses",
 )
 @needs_c
-def test_phases_of_a_backend_and_its_cache_are_told(tmp_path: Path) -> None:
+def test_phases_of_a_backend_and_its_cache_are_reported(tmp_path: Path) -> None:
     x = tt.dvector("x")
     with config.change_flags(base_compiledir=tmp_path):
         first, second = quiet(flag_time_thunks=False), quiet(flag_time_thunks=False)
@@ -452,8 +452,8 @@ def test_subset_of_the_outputs_counts_as_one_call() -> None:
     x = tt.dvector("x")
     stats = quiet()
     f = function([x], [tt.exp(x), tt.cosh(x)], mode="VM", profile=stats)
-    (got,) = f([0.0], output_subset=[1])
-    assert got.tolist() == [1.0]
+    (result,) = f([0.0], output_subset=[1])
+    assert result.tolist() == [1.0]
     assert stats.fct_callcount == 1
     assert {str(op) for op in stats.op_callcount()} == {"Cosh"}
 
@@ -484,12 +484,12 @@ import numpy as np
 import treadle.tensor as tt
 from treadle.compile import function
 x = tt.dvector("x")
-def made(name, out):
+def call_often(name, out):
     f = function([x], out, mode="VM", name=name)
     for _ in range(3):
         f(np.ones(4))
-made("first", tt.exp(x))
-made("second", tt.cosh(x) + 1)
+call_often("first", tt.exp(x))
+call_often("second", tt.cosh(x) + 1)
 function([x], x * 2, mode="VM", name="never called")
 gc.collect()
 print("done")
@@ -522,7 +522,7 @@ def test_profiles_and_the_trace_of_all_functions_go_to_files_at_exit(tmp_path: P
     assert {"first", "second"} <= functions
 
 
-def test_destination_that_cannot_be_written_is_told_and_stderr_takes_its_place(
+def test_destination_that_cannot_be_written_is_reported_and_stderr_takes_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nowhere, registry = tmp_path / "missing" / "file", Registry()

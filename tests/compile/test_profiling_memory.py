@@ -1,4 +1,4 @@
-"""Memory in profiles: sizes, what is in use at each step, and orders that need little."""
+"""Memory in profiles: sizes, memory in use at each step, and orders that need little."""
 
 import io
 import itertools
@@ -75,8 +75,8 @@ def test_work_in_place_on_an_argument_needs_no_memory_at_all() -> None:
 
 def test_view_keeps_the_memory_it_looks_into() -> None:
     x = tt.dmatrix("x")
-    made = tt.exp(x)
-    stats = measured([x], [tt.cosh(made.T) + 1], np.ones((10, 20)), mode="FAST_COMPILE")
+    exponential = tt.exp(x)
+    stats = measured([x], [tt.cosh(exponential.T) + 1], np.ones((10, 20)), mode="FAST_COMPILE")
     (use,) = stats.memory()
     size = 200 * DOUBLE
     by_op = {str(s.node.op): s for s in use.steps}
@@ -114,10 +114,10 @@ def test_small_nodes_are_not_listed() -> None:
 
 
 @pytest.mark.documents("option:profiling__min_peak_memory", "ProfileStats.least_memory", "LeastPeak")
-def test_least_peak_of_memory_is_told_if_asked_for() -> None:
+def test_least_peak_of_memory_is_reported_if_asked_for() -> None:
     x = tt.dvector("x")
     large = [tt.outer(x, x + k) for k in range(3)]
-    # Made one after the other and summed up at once, the matrices need room for one at a time.
+    # If each is summed up before the next is made, the matrices need room for one at a time.
     stats = measured([x], [tt.exp(m).sum() for m in large], np.ones(50))
     (use,), (least,) = stats.memory(), stats.least_memory()
     assert least.exact

@@ -129,13 +129,13 @@ def test_summary_goes_to_the_destination(capfd: pytest.CaptureFixture[str]) -> N
 )
 def test_sections_print_by_themselves() -> None:
     stats = profiled()
-    made = [io.StringIO() for _ in range(4)]
-    stats.summary_function(made[0])
-    stats.summary_class(made[1], 1)
-    stats.summary_ops(made[2], 2)
-    stats.summary_nodes(made[3], 3)
-    assert "Total compile time" in made[0].getvalue()
-    for out, section, count in zip(made[1:], ("Class", "Ops", "Apply"), (1, 2, 3), strict=True):
+    files = [io.StringIO() for _ in range(4)]
+    stats.summary_function(files[0])
+    stats.summary_class(files[1], 1)
+    stats.summary_ops(files[2], 2)
+    stats.summary_nodes(files[3], 3)
+    assert "Total compile time" in files[0].getvalue()
+    for out, section, count in zip(files[1:], ("Class", "Ops", "Apply"), (1, 2, 3), strict=True):
         assert len(rows(out.getvalue(), section)) == count
 
 

@@ -16,9 +16,9 @@ from treadle.compile.profiling import ProfileStats, recording
 def trace_of(stats: ProfileStats, path: Path) -> list[dict[str, Any]]:
     file = path / "trace.json"
     stats.write_trace(file)
-    found = json.loads(file.read_text())
-    assert set(found) == {"displayTimeUnit", "traceEvents"}
-    events: list[dict[str, Any]] = found["traceEvents"]
+    trace = json.loads(file.read_text())
+    assert set(trace) == {"displayTimeUnit", "traceEvents"}
+    events: list[dict[str, Any]] = trace["traceEvents"]
     return events
 
 
@@ -77,7 +77,7 @@ def test_nodes_lie_inside_calls_and_phases_inside_compilations(tmp_path: Path) -
     assert {"rewriting", "canonicalize", "linking"} <= phases
 
 
-def test_nodes_tell_their_line_and_shapes(tmp_path: Path) -> None:
+def test_nodes_show_their_line_and_shapes(tmp_path: Path) -> None:
     stats, _ = profiled(1)
     events = [e for e in trace_of(stats, tmp_path) if e.get("cat") == "node"]
     (matmul,) = [e for e in events if "MatMul" in e["name"]]

@@ -19,7 +19,7 @@ from treadle.config import Spans, collecting, config, span
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Ops of users that compute in Python alone, on the backends that compile: steps between compiled parts."""
+"""Ops of users that compute in Python alone, on compiling backends: steps between compiled parts."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def mode(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_one_warning_names_the_op_and_its_line(mode: str) -> None:
     x = tt.dvector("x")
     y = Twice()(tt.exp(x))  # the line
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         f = function([x], y + Twice()(y), mode=mode)
         np.testing.assert_allclose(f(VALUE), 6 * np.exp(VALUE))
-    told = [w for w in found if w.category is PythonStepWarning]
-    assert len(told) == 1
-    assert "Twice, built at test_python_steps.py:" in str(told[0].message)
-    assert "# the line" in str(told[0].message)
-    assert told[0].filename == __file__
+    of_steps = [w for w in warned if w.category is PythonStepWarning]
+    assert len(of_steps) == 1
+    assert "Twice, built at test_python_steps.py:" in str(of_steps[0].message)
+    assert "# the line" in str(of_steps[0].message)
+    assert of_steps[0].filename == __file__
 
 
 def test_an_option_refuses_python_steps(mode: str) -> None:
@@ -77,28 +77,28 @@ def test_several_outputs_no_inputs_and_views(mode: str) -> None:
     total, length = SumAndLength()(x + 1)
     f = function([x], [total * 2, tt.zeros(length), Steps()() + x, Backwards()(x), Backwards()(x * 2) + 1], mode=mode)
     for _ in range(2):
-        found = f(VALUE)
+        results = f(VALUE)
         expected = [18.0, np.zeros(3), VALUE + np.arange(3.0), VALUE[::-1], 2 * VALUE[::-1] + 1]
-        for value, wanted in zip(found, expected, strict=True):
+        for value, wanted in zip(results, expected, strict=True):
             np.testing.assert_array_equal(value, wanted)
 
 
 @TELLS
-def test_what_is_overwritten_is_nobodys_argument_and_read_before(mode: str) -> None:
+def test_overwritten_values_are_not_the_callers_and_are_read_first(mode: str) -> None:
     x = tt.dvector("x")
     y = x * 2
-    given = VALUE.copy()
+    argument = VALUE.copy()
     f = function([x], [AddOneInPlace()(y) * 2, y.sum(), AddOneInPlace()(x)], mode=mode, accept_inplace=True)
     for _ in range(2):
-        first, second, third = f(given)
+        first, second, third = f(argument)
         np.testing.assert_array_equal(first, 4 * VALUE + 2)
         np.testing.assert_array_equal(second, 12.0)
         np.testing.assert_array_equal(third, VALUE + 1)
-    np.testing.assert_array_equal(given, VALUE)
+    np.testing.assert_array_equal(argument, VALUE)
 
 
 @TELLS
-def test_values_that_are_no_arrays_pass_between_steps_and_in_and_out(mode: str) -> None:
+def test_values_that_are_not_arrays_pass_between_steps_and_in_and_out(mode: str) -> None:
     x, r = tt.dvector("x"), Record()("r")
     f = function([x, r], [Unpack()(Pack()(x + 1)) * 2, Unpack()(r) + x, Pack()(x), r], mode=mode)
     first, second, third, fourth = f(VALUE, {"sum": 5.0})
@@ -153,18 +153,18 @@ def test_threads_share_a_function_with_steps(mode: str) -> None:
     f = function([x], Twice()(x * 3) + 1, mode=mode)
     f(VALUE)
     start = threading.Barrier(4)
-    found: list[bool] = []
+    equal: list[bool] = []
 
     def work(k: int) -> None:
         start.wait()
-        found.extend(np.array_equal(f(VALUE + k), 6 * (VALUE + k) + 1) for _ in range(10))
+        equal.extend(np.array_equal(f(VALUE + k), 6 * (VALUE + k) + 1) for _ in range(10))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [True] * 40
+    assert equal == [True] * 40
 
 
 @TELLS
@@ -205,7 +205,7 @@ def _value(dtype: str, ndim: int) -> Any:
 
 @pytest.mark.parametrize("backend", ["C", "CVM", *MODES])
 @pytest.mark.parametrize("dtype", ["bool", "uint16", "float16", "complex64", "complex128"])
-def test_values_of_every_dtype_pass_by_unused_or_as_they_are(backend: str, dtype: str) -> None:
+def test_values_of_every_dtype_are_ignored_or_passed_on_unchanged(backend: str, dtype: str) -> None:
     y, u, v = tt.dvector("y"), tt.TensorType(dtype, (None,))("u"), tt.TensorType(dtype, ())("v")
     state = shared(_value(dtype, 1))
     with config.change_flags(torch__compile=False):
@@ -222,7 +222,7 @@ def test_values_of_every_dtype_pass_by_unused_or_as_they_are(backend: str, dtype
 
 
 @pytest.mark.parametrize("backend", ["C", "CVM", *MODES])
-def test_an_unused_value_that_is_no_array_passes_by(backend: str) -> None:
+def test_an_unused_value_that_is_not_an_array_is_ignored(backend: str) -> None:
     y, r = tt.dvector("y"), Record()("r")
     with config.change_flags(torch__compile=False):
         f = function([y, r], y + 1, mode=backend, on_unused_input="ignore")
@@ -230,7 +230,7 @@ def test_an_unused_value_that_is_no_array_passes_by(backend: str) -> None:
 
 
 def test_an_elementwise_function_of_the_users_own_is_a_step(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # the scalar op is this test's only
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # only this test knows the scalar op
     cube = ScalarOp(name="cube", impl=lambda x: x**3)
     x = tt.dvector("x")
     with pytest.warns(PythonStepWarning, match="SCALARS"):

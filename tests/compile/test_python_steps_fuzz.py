@@ -15,7 +15,7 @@ from tests.compile.user_ops import Backwards, Pack, SumAndLength, Twice, Unpack
 from treadle.compile import function
 from treadle.config import config
 
-# How many programs the long form makes for each backend, and from which seed on.
+# The long form: how many programs for each backend, and the first seed.
 COUNT = int(os.environ.get("TREADLE_FUZZ_COUNT", "40"))
 SEED = int(os.environ.get("TREADLE_FUZZ_SEED", "1000"))
 VALUES = [np.array([3.0, 1.0, 2.0]), np.array([-0.5, 0.25, 4.0])]
@@ -54,8 +54,8 @@ def _compare(backend: str, seed: int) -> None:
     with config.change_flags(torch__compile=False, on_python_step="ignore"):
         f = function(inputs, outputs, mode=backend, on_unused_input="ignore")
     for _ in range(2):
-        for found, value in zip(f(*VALUES), wanted, strict=True):
-            np.testing.assert_allclose(found, value, rtol=1e-9, err_msg=f"{backend}, seed {seed}")
+        for result, value in zip(f(*VALUES), wanted, strict=True):
+            np.testing.assert_allclose(result, value, rtol=1e-9, err_msg=f"{backend}, seed {seed}")
 
 
 @pytest.mark.parametrize(("backend", "count"), [("CVM", 3), ("NUMBA", 1), ("JAX", 3), ("PYTORCH", 6)])

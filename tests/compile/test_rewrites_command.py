@@ -25,7 +25,7 @@ def program(tmp_path: Path) -> str:
     return str(path)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["rewrites", *arguments]) == 0
     return " ".join(capsys.readouterr().out.split())
 
@@ -41,43 +41,43 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rules_are_listed_by_op_and_tag(capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, "list", "--op", "log")
+    text = printed(capsys, "list", "--op", "log")
     assert "log_of_one_plus_exp" in text
     assert "log(add(1, exp(x))) -> softplus(x)." in text
     assert "elementwise_fusion" not in text
-    text = said(capsys, "list", "--tag", "fusion")
+    text = printed(capsys, "list", "--tag", "fusion")
     assert "elementwise_fusion" in text
     assert "log_of_one_plus_exp" not in text
-    assert "exponential.py" in said(capsys, "list")
+    assert "exponential.py" in printed(capsys, "list")
 
 
 def test_rule_is_shown_with_all_there_is_to_know(capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, "show", "log_of_one_plus_exp")
+    text = printed(capsys, "show", "log_of_one_plus_exp")
     assert "law log(add(1, exp(x))) -> softplus(x)." in text
     assert "runs in stabilize" in text
     assert "looks at Log" in text
-    assert "canonicalize is a database of" in said(capsys, "show", "canonicalize")
+    assert "canonicalize is a database of" in printed(capsys, "show", "canonicalize")
 
 
 def test_rules_that_change_a_graph_are_shown_in_order(capsys: pytest.CaptureFixture[str], program: str) -> None:
     for name in ("total", "compiled"):
-        text = said(capsys, "show", f"{program}:{name}")
+        text = printed(capsys, "show", f"{program}:{name}")
         assert 'stabilize: log_of_one_plus_exp on Log at model.py:6 "inner = tt.log(1 + tt.exp(x))"' in text
-    assert "log_of_one_plus_exp" not in said(capsys, "show", f"{program}:total", "--include", "fusion")
+    assert "log_of_one_plus_exp" not in printed(capsys, "show", f"{program}:total", "--include", "fusion")
 
 
-def test_reason_is_told_for_the_variable_or_what_it_is_computed_from(
+def test_reason_is_given_for_the_variable_or_what_it_is_computed_from(
     capsys: pytest.CaptureFixture[str], program: str
 ) -> None:
-    assert "log_of_one_plus_exp applied" in said(capsys, "why", "log_of_one_plus_exp", f"{program}:inner")
-    assert "log_of_one_plus_exp applied" in said(capsys, "why", "log_of_one_plus_exp", f"{program}:total")
-    text = said(capsys, "why", "log_of_exp", f"{program}:inner")
+    assert "log_of_one_plus_exp applied" in printed(capsys, "why", "log_of_one_plus_exp", f"{program}:inner")
+    assert "log_of_one_plus_exp applied" in printed(capsys, "why", "log_of_one_plus_exp", f"{program}:total")
+    text = printed(capsys, "why", "log_of_exp", f"{program}:inner")
     assert "log_of_exp did not apply: the pattern's part exp(x) meets the result of Add" in text
-    text = said(capsys, "why", "log_of_exp", f"{program}:inner", "--include", "fusion")
+    text = printed(capsys, "why", "log_of_exp", f"{program}:inner", "--include", "fusion")
     assert "the query includes fusion, and it carries" in text
 
 
-def test_what_is_not_there_is_refused_with_what_is(capsys: pytest.CaptureFixture[str], program: str) -> None:
+def test_unknown_names_are_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str], program: str) -> None:
     assert "Did you mean log_of_exp" in refused(capsys, "why", "log_of_exq", f"{program}:inner")
     assert "defines no 'nothing'. Its variables and functions: compiled, inner, total, x" in refused(
         capsys, "why", "log_of_exp", f"{program}:nothing"
@@ -102,7 +102,7 @@ def test_variable_must_be_named(capsys: pytest.CaptureFixture[str], program: str
     ],
     ids=["name", "syntax", "exit", "ours"],
 )
-def test_mistake_in_the_program_is_told_with_its_line(
+def test_mistake_in_the_program_is_reported_with_its_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, fault: str
 ) -> None:
     path = tmp_path / "bad.py"

@@ -120,7 +120,7 @@ def test_default_update_of_a_replaced_shared_variable_is_not_made() -> None:
 
 
 class FailOnNegative(Op):
-    """The identity for what is not negative."""
+    """The identity for values that are not negative."""
 
     __props__ = ()
 
@@ -296,7 +296,7 @@ def test_assignment_waits_for_a_call_that_updates() -> None:
 
 
 class Held(Op):
-    """The identity; tells that it runs, and waits until it may end."""
+    """The identity; signals that it runs, and waits until it may end."""
 
     __props__ = ()
 
@@ -331,7 +331,7 @@ def test_call_from_within_a_call_sees_the_state_before_it() -> None:
 
 
 class Calling(Op):
-    """The identity; calls a function on the way."""
+    """The identity; calls a function while it runs."""
 
     __props__ = ()
 

@@ -1,4 +1,4 @@
-"""Tags in queries have the effect that their documented names promise, or are told to have none."""
+"""Tags in queries have the effect that their documented names promise, or are reported to have none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treadle.rewrite import DOCUMENTED_TAGS, optdb
 
 
 def overwriting(*excluded: str) -> set[str]:
-    """Return the classes of ops that work in place in a graph that gives both kinds the chance to."""
+    """Return the classes of ops that work in place in a graph where both kinds can."""
     x, i = tt.dmatrix("x"), tt.lscalar("i")
     mode = Mode("vm", "fast_run").excluding(*excluded)
     f = function([x, i], tt.log((tt.exp(x) @ x)[i].set(1.0)) * 2, mode=mode)
@@ -43,14 +43,14 @@ def test_all_work_in_place_can_be_left_out(tag: str) -> None:
     assert overwriting(tag) == set()
 
 
-def test_tag_that_the_linker_keeps_out_is_told_to_have_no_effect() -> None:
+def test_tag_that_the_linker_keeps_out_is_said_to_have_no_effect() -> None:
     with pytest.warns(FunctionWarning, match="VM: including 'fusion' has no effect, as linker vm excludes it"):
         get_mode("VM").including("fusion")
     with pytest.warns(FunctionWarning, match="including 'inplace' has no effect, as the mode excludes it"):
         Mode("vm", "o3").including("inplace")
 
 
-# A net: random queries of documented tags and of names of rules.
+# Random queries of documented tags and of names of rules.
 
 
 def _selected(mode: Mode) -> set[Any]:
@@ -92,5 +92,5 @@ def test_documented_name_keeps_formulas_from_being_recognized(excluded: tuple[st
     formulas = [tt.log(tt.sum(tt.exp(x))), tt.exp(x) / tt.sum(tt.exp(x)), tt.log(tt.exp(y) + tt.exp(2 * y))]
     f = function([x, y], formulas, mode=Mode("vm", "fast_run").excluding(*excluded))
     shown = " ".join(str(node.op) for node in f.maker.fgraph.apply_nodes)
-    found = [name for name in ("LogSumExp", "Softmax", "LogAddExp") if name.lower() in shown.lower()]
-    assert found == ([] if excluded else ["LogSumExp", "Softmax", "LogAddExp"])
+    recognized = [name for name in ("LogSumExp", "Softmax", "LogAddExp") if name.lower() in shown.lower()]
+    assert recognized == ([] if excluded else ["LogSumExp", "Softmax", "LogAddExp"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-# Counts what a warm start is to skip, makes a function, and tells what it saw. Lines of the graph are marked.
+# Counts the work that a warm start skips, makes a function, and prints the counts. Lines of the graph are marked.
 PROGRAM = """
 import json, os, sys
 counts = {"rewrites": 0, "generated": 0, "processes": 0}
@@ -68,15 +68,15 @@ REPORT = """
 import dataclasses
 if mode == "NUMBA":
     counts["compiled"] = COMPILER.counts.compiled
-made = counts.copy()
+counts_before_call = counts.copy()
 loaded = not FUNCTIONS.counts.made
 try:
     f(np.ones((2, 5)))
     error = "none"
-except Exception as found:
-    error = f"{type(found).__name__}: {found}"
+except Exception as raised:
+    error = f"{type(raised).__name__}: {raised}"
 print(json.dumps({
-    "values": values, "state": state, "counts": made, "functions": dataclasses.asdict(FUNCTIONS.counts),
+    "values": values, "state": state, "counts": counts_before_call, "functions": dataclasses.asdict(FUNCTIONS.counts),
     "error": error, "nodes": len(f.maker.fgraph.apply_nodes), "fired": list(f.maker.report.fired()),
     "last": LOOKUPS.last()["outcome"], "why": LOOKUPS.last()["reason"],
     "names": [v.name for v in f.maker.fgraph.inputs],
@@ -85,7 +85,7 @@ print(json.dumps({
 
 
 def run(folder: Path, mode: str, model: str = MODEL, report: str = REPORT, **options: str) -> Any:
-    """Run a program in a process of its own; return what it tells."""
+    """Run a program in a process of its own; return its report."""
     flags = {"base_compiledir": str(folder / "compiled"), **options}
     file = folder / "program.py"
     file.write_text(PROGRAM + model + report)
@@ -109,7 +109,7 @@ def test_second_process_neither_rewrites_nor_generates_nor_compiles(tmp_path: Pa
     cold, warm = run(tmp_path, mode), run(tmp_path, mode)
     assert (cold["functions"]["made"], warm["functions"]["made"]) == (1, 0), warm["why"]
     assert warm["functions"]["loaded"] == 1
-    assert all(cold["counts"][what] for what in ("rewrites", "generated"))
+    assert all(cold["counts"][phase] for phase in ("rewrites", "generated"))
     assert not any(warm["counts"].values())
     assert warm["values"] == cold["values"]
     assert warm["state"] == cold["state"]
@@ -131,10 +131,10 @@ def test_second_process_finds_functions_with_generators(tmp_path: Path, mode: st
     model = """
 import treadle.tensor.random as tr
 streams = tr.RandomStream(3), tr.RandomStream(4, generator="portable")
-given, fixed = tr.rng("given"), tr.random_generator_type.make_constant(np.random.default_rng(7))
+generator, fixed = tr.rng("given"), tr.random_generator_type.make_constant(np.random.default_rng(7))
 x = sum(stream.uniform(size=2) for stream in streams) + tr.default_rng(8).uniform(size=2)[1]
-x += given.uniform(size=2)[1] + fixed.uniform(size=2)[1]
-f = function([In(given, value=np.random.default_rng(1))], x, mode=mode)
+x += generator.uniform(size=2)[1] + fixed.uniform(size=2)[1]
+f = function([In(generator, value=np.random.default_rng(1))], x, mode=mode)
 values = [f().tolist() for _ in range(2)]
 state = 0
 """
@@ -171,7 +171,7 @@ def test_errors_of_a_loaded_program_name_the_lines_of_the_graph_at_hand(tmp_path
 
 
 def test_loaded_program_takes_constants_of_the_graph_at_hand(tmp_path: Path) -> None:
-    """A large constant is stored nowhere: entries are small, and another one is another key."""
+    """Large constants are not stored: entries are small, and another constant is another key."""
     model = MODEL.replace("5000", "500000")
     cold = run(tmp_path, "C", model)
     size = sum(path.stat().st_size for path in (tmp_path / "compiled").rglob("*.entry"))
@@ -243,8 +243,8 @@ def keys_of(folder: Path, models: dict[str, str]) -> dict[str, str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    keys: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return keys
 
 
 def test_key_changes_with_what_code_depends_on_and_with_nothing_else(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ state = 0
 """
 
 
-def test_program_of_an_op_is_made_anew_where_code_that_the_op_uses_was_changed(tmp_path: Path) -> None:
+def test_program_of_an_op_is_made_again_where_code_that_the_op_uses_was_changed(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def twice(x):\n    return 2 * x\n")
     assert run(tmp_path, "CVM", OP)["functions"]["made"] == 1
     assert run(tmp_path, "CVM", OP)["functions"]["loaded"] == 1
@@ -304,42 +304,42 @@ plain = Twice()""",
 }
 
 
-@pytest.mark.parametrize("what", UNKNOWN)
-def test_what_other_processes_cannot_know_is_not_kept(tmp_path: Path, what: str) -> None:
-    text, reason = UNKNOWN[what]
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_other_processes_cannot_know_is_not_kept(tmp_path: Path, case: str) -> None:
+    text, reason = UNKNOWN[case]
     (tmp_path / "mine.py").write_text("def twice(x):\n    return 2 * x\n")
     model = OP.replace('x = tt.dvector("x")', f'{text}\nx = tt.dvector("x")').replace("Twice()(x)", "plain(x)")
-    told = [run(tmp_path, "CVM", model) for _ in range(2)]
-    assert [t["functions"]["unkept"] for t in told] == [1, 1]
-    assert reason in told[0]["why"]
-    assert told[0]["values"] == [1.0, 3.0, 5.0]
+    reports = [run(tmp_path, "CVM", model) for _ in range(2)]
+    assert [t["functions"]["unkept"] for t in reports] == [1, 1]
+    assert reason in reports[0]["why"]
+    assert reports[0]["values"] == [1.0, 3.0, 5.0]
 
 
 @pytest.mark.documents("option:cache__functions")
 def test_option_keeps_functions_out_of_the_cache(tmp_path: Path) -> None:
     for _ in range(2):
-        told = run(
+        report = run(
             tmp_path,
             "VM",
             report=REPORT.replace('LOOKUPS.last()["outcome"]', "0").replace('LOOKUPS.last()["reason"]', "0"),
             cache__functions="False",
         )
-        assert set(told["functions"].values()) == {0}
+        assert set(report["functions"].values()) == {0}
 
 
 def test_workers_read_a_folder_that_is_only_read(filled: Path, tmp_path: Path) -> None:
     shared = next((filled / "compiled").iterdir())
     before = sorted((str(p), p.stat().st_mtime_ns) for p in shared.rglob("*"))
-    told = run(tmp_path, "C", cache__shared=str(shared))
-    assert told["functions"]["loaded"] == 1, told["why"]
-    assert not any(told["counts"].values())
+    report = run(tmp_path, "C", cache__shared=str(shared))
+    assert report["functions"]["loaded"] == 1, report["why"]
+    assert not any(report["counts"].values())
     assert sorted((str(p), p.stat().st_mtime_ns) for p in shared.rglob("*")) == before
 
 
-def test_program_is_made_anew_where_its_library_is_gone(filled: Path, tmp_path: Path) -> None:
+def test_program_is_made_again_where_its_library_is_gone(filled: Path, tmp_path: Path) -> None:
     shutil.copytree(filled, tmp_path / "copy")
     for library in (tmp_path / "copy").rglob("*.so"):
         library.unlink()
-    told = run(tmp_path / "copy", "C")
-    assert told["functions"]["made"] == 1
+    report = run(tmp_path / "copy", "C")
+    assert report["functions"]["made"] == 1
     assert run(tmp_path / "copy", "C")["functions"]["loaded"] == 1

@@ -1,4 +1,4 @@
-"""Functions with ops around plain Python functions are kept in the compile cache where others can find these."""
+"""Functions with ops around plain Python functions are kept in the compile cache if others can find those."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def wrapped(call: Any, **options: Any) -> Any:
 
 
 def outcome(op: Any, *, by_gradient: bool = False, mode: str = "VM") -> tuple[str, list[float]]:
-    """Return what became of the look-up of a new function, as a new process would see it, and its value at 0.5."""
+    """Return the outcome of the look-up of a new function, as a new process would see it, and its value at 0.5."""
     FUNCTIONS.forget()
     x = tt.dvector("x")
     y = tt.grad(op(x).sum(), x) if by_gradient else op(x) * 2.0
-    found = function([x], y, mode=mode)([0.5]).tolist()
-    return LOOKUPS.last()["outcome"], found
+    values = function([x], y, mode=mode)([0.5]).tolist()
+    return LOOKUPS.last()["outcome"], values
 
 
 @pytest.mark.parametrize("mode", ["VM", "CVM"])

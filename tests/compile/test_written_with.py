@@ -1,4 +1,4 @@
-"""An input that an expression was written with counts as used, though a simplification left nothing of it."""
+"""An input that an expression was written with counts as used, even if a simplification removed it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_pickled_expression_remembers(outside: bool) -> None:
     assert function([one, two], out, mode="VM")(1.0, 0.0) == (1.0 if outside else 0.0)
 
 
-def test_mistake_is_still_told() -> None:
+def test_mistake_is_still_reported() -> None:
     slope, moved, result = tt.grad(a * b, a), tt.Rop(x, x, y), tt.dscalar()
     assert (slope, moved) != (b, y)
     for inputs, out, unused in (

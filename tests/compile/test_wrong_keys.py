@@ -1,4 +1,4 @@
-"""Functions asked for what they do not have: keys, swaps and names of inputs."""
+"""Functions asked for keys, swaps and names of inputs that they do not have."""
 
 import inspect
 from typing import Any
@@ -21,7 +21,7 @@ class Broken:
     __hash__ = _fail
 
 
-def test_a_key_that_cannot_even_be_compared_is_no_key() -> None:
+def test_a_key_that_cannot_be_compared_is_refused() -> None:
     x = tt.dvector("x")
     f = function([x], x * 2, mode="VM")
     with pytest.raises(UnknownInputError, match="no input or shared variable is <Broken"):
@@ -29,7 +29,7 @@ def test_a_key_that_cannot_even_be_compared_is_no_key() -> None:
     assert Broken() not in f
 
 
-def test_a_swap_that_is_no_mapping_is_refused() -> None:
+def test_a_swap_that_is_not_a_mapping_is_refused() -> None:
     x = tt.dvector("x")
     f = function([x], x * 2, mode="VM")
     wrong: Any = np.ones(2)

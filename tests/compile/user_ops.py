@@ -11,7 +11,7 @@ from treadle.graph import Apply, Op, Type, Variable
 
 
 class Record(Type):
-    """Values that are no arrays."""
+    """Values that are not arrays."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
@@ -74,7 +74,7 @@ class Backwards(Op):
 
 
 class SumAndLength(Op):
-    """Two outputs, of other ranks and dtypes."""
+    """Two outputs, of different ranks and dtypes."""
 
     __props__ = ()
 
@@ -88,7 +88,7 @@ class SumAndLength(Op):
 
 
 class Steps(Op):
-    """0, 1, 2, of no inputs."""
+    """The numbers 0, 1, 2, without inputs."""
 
     __props__ = ()
 

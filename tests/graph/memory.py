@@ -64,7 +64,7 @@ split = Split()
 
 
 def state_of(graph: FunctionGraph) -> dict[str, Any]:
-    """Return all that can be seen of a graph; the order of evaluation only where there is one."""
+    """Return the observable state of a graph; the order of evaluation only where there is one."""
     return {
         "inputs": list(graph.inputs),
         "outputs": list(graph.outputs),

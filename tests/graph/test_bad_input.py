@@ -1,4 +1,4 @@
-"""What is given wrongly is refused with an error that says what was expected."""
+"""Wrong input is refused with an error that says what was expected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,20 +45,20 @@ TAKES_A_LIST: list[Callable[[Any], Any]] = [
     graph_inputs,
     toposort,
     truncated_graph_inputs,
-    lambda given: get_var_by_name(given, "x"),
-    lambda given: toposort([Y], given),
-    lambda given: io_toposort([X], given),
-    lambda given: io_toposort(given, [Y]),
-    lambda given: vars_between([X], given),
-    lambda given: clone([X], given),
-    lambda given: clone(given, [Y]),
-    lambda given: equal_computations(given, [Y]),
-    lambda given: graph_key([X], given),
-    lambda given: io_connection_pattern([X], given),
-    lambda given: FunctionGraph([X], given),
-    lambda given: FunctionGraph(given, [Y]),
-    lambda given: Apply(Inverse(), given, [NUMBER()]),
-    lambda given: Apply(Inverse(), [X], given),
+    lambda variables: get_var_by_name(variables, "x"),
+    lambda variables: toposort([Y], variables),
+    lambda variables: io_toposort([X], variables),
+    lambda variables: io_toposort(variables, [Y]),
+    lambda variables: vars_between([X], variables),
+    lambda variables: clone([X], variables),
+    lambda variables: clone(variables, [Y]),
+    lambda variables: equal_computations(variables, [Y]),
+    lambda variables: graph_key([X], variables),
+    lambda variables: io_connection_pattern([X], variables),
+    lambda variables: FunctionGraph([X], variables),
+    lambda variables: FunctionGraph(variables, [Y]),
+    lambda variables: Apply(Inverse(), variables, [NUMBER()]),
+    lambda variables: Apply(Inverse(), [X], variables),
 ]
 
 
@@ -80,10 +80,10 @@ def test_number_in_place_of_a_list_is_refused() -> None:
 
 
 @pytest.mark.parametrize("replace", [clone_replace, graph_replace, vectorize_graph])
-@pytest.mark.parametrize("given", [3, X, [X], [(X, 3)], {X: 3}])
-def test_replacements_that_are_no_pairs_of_variables_are_refused(replace: Callable[..., Any], given: Any) -> None:
+@pytest.mark.parametrize("pairs", [3, X, [X], [(X, 3)], {X: 3}])
+def test_replacements_that_are_not_pairs_of_variables_are_refused(replace: Callable[..., Any], pairs: Any) -> None:
     with pytest.raises(GraphTypeError, match=rf"{replace.__name__}: pairs .* are needed, got"):
-        replace([Y], given)
+        replace([Y], pairs)
 
 
 def test_variables_may_come_from_an_iterator() -> None:
@@ -96,11 +96,11 @@ def test_variables_may_come_from_an_iterator() -> None:
 
 
 TAKES_A_NODE: list[Callable[[Any], Any]] = [
-    lambda given: apply_depends_on(given, Y.owner or []),
-    lambda given: is_in_ancestors(given, given),
+    lambda node: apply_depends_on(node, Y.owner or []),
+    lambda variable: is_in_ancestors(variable, variable),
     FunctionGraph([X], [Y]).remove_node,
     FunctionGraph([X], [Y]).import_node,
-    lambda given: FunctionGraph([X], [Y]).change_node_input(given, 0, X),
+    lambda node: FunctionGraph([X], [Y]).change_node_input(node, 0, X),
 ]
 
 
@@ -110,7 +110,7 @@ def test_variable_in_place_of_a_node_is_refused(function: Callable[[Any], Any]) 
         function(X)
 
 
-def test_position_that_is_no_number_is_refused() -> None:
+def test_position_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(TreadleError, match=r"there is no output 'first', there are 1"):
         FunctionGraph([X], [Y]).remove_output("first")  # type: ignore[arg-type]  # what the test is about
 
@@ -120,11 +120,11 @@ def test_clients_of_something_else_than_a_variable_are_refused() -> None:
         FunctionGraph([X], [Y]).get_clients(3)  # type: ignore[arg-type]  # what the test is about
 
 
-@pytest.mark.parametrize("given", [3, NodeFinder])
-def test_what_is_no_feature_is_not_attached(given: Any) -> None:
+@pytest.mark.parametrize("feature", [3, NodeFinder])
+def test_object_that_is_not_a_feature_is_not_attached(feature: Any) -> None:
     graph = FunctionGraph([X], [Y])
     with pytest.raises(GraphTypeError, match=r"a feature is needed, got"):
-        graph.attach_feature(given)
+        graph.attach_feature(feature)
     assert graph.features == ()
 
 
@@ -163,7 +163,7 @@ BASES = (errors.GraphError, errors.CallError)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in BASES])
-def test_error_is_one_of_treadle_and_a_builtin_one(kind: type[BaseException]) -> None:
+def test_error_derives_from_that_of_treadle_and_a_builtin(kind: type[BaseException]) -> None:
     assert issubclass(kind, TreadleError)
     assert next(base for base in kind.__mro__ if base.__module__ == "builtins") is not Exception
 
@@ -181,33 +181,33 @@ OF_THE_WRONG_KIND: list[Any] = [
     *(FunctionGraph, {0: 9}, {"a": 0}, {0: -1}, Wordless()),
 ]
 TAKES_SOMETHING: dict[str, Callable[[Any], Any]] = {
-    "features": lambda given: FunctionGraph([X], [Y], features=given),
-    "a feature": lambda given: FunctionGraph([X], [Y], features=[given]),
-    "clone": lambda given: FunctionGraph([X], [Y], clone=given),
-    "update_mapping": lambda given: FunctionGraph([X], [Y], update_mapping=given),
-    "copy_inputs": lambda given: FunctionGraph([X], [Y], copy_inputs=given),
-    "copy_orphans": lambda given: FunctionGraph([X], [Y], copy_orphans=given),
-    "clone's copy_inputs": lambda given: clone([X], [Y], copy_inputs=given),
-    "clone_inner_graphs": lambda given: clone([X], [Y], clone_inner_graphs=given),
-    "pairs of clone_replace": lambda given: clone_replace(Y, given),
-    "rebuild_strict": lambda given: clone_replace(Y, {X: X}, rebuild_strict=given),
-    "copy_inputs_over": lambda given: clone_replace(Y, {X: X}, copy_inputs_over=given),
-    "pairs of graph_replace": lambda given: graph_replace(Y, given),
-    "strict": lambda given: graph_replace(Y, {X: X}, strict=given),
-    "attach_feature": lambda given: FunctionGraph([X], [Y]).attach_feature(given),
-    "pairs of replace_all": lambda given: FunctionGraph([X], [Y]).replace_all(given),
-    "remove_input": lambda given: FunctionGraph([X], [Y]).remove_input(given),
-    "remove_output": lambda given: FunctionGraph([X], [Y]).remove_output(given),
-    "get_clients": lambda given: FunctionGraph([X], [Y]).get_clients(given),
+    "features": lambda value: FunctionGraph([X], [Y], features=value),
+    "a feature": lambda value: FunctionGraph([X], [Y], features=[value]),
+    "clone": lambda value: FunctionGraph([X], [Y], clone=value),
+    "update_mapping": lambda value: FunctionGraph([X], [Y], update_mapping=value),
+    "copy_inputs": lambda value: FunctionGraph([X], [Y], copy_inputs=value),
+    "copy_orphans": lambda value: FunctionGraph([X], [Y], copy_orphans=value),
+    "clone's copy_inputs": lambda value: clone([X], [Y], copy_inputs=value),
+    "clone_inner_graphs": lambda value: clone([X], [Y], clone_inner_graphs=value),
+    "pairs of clone_replace": lambda value: clone_replace(Y, value),
+    "rebuild_strict": lambda value: clone_replace(Y, {X: X}, rebuild_strict=value),
+    "copy_inputs_over": lambda value: clone_replace(Y, {X: X}, copy_inputs_over=value),
+    "pairs of graph_replace": lambda value: graph_replace(Y, value),
+    "strict": lambda value: graph_replace(Y, {X: X}, strict=value),
+    "attach_feature": lambda value: FunctionGraph([X], [Y]).attach_feature(value),
+    "pairs of replace_all": lambda value: FunctionGraph([X], [Y]).replace_all(value),
+    "remove_input": lambda value: FunctionGraph([X], [Y]).remove_input(value),
+    "remove_output": lambda value: FunctionGraph([X], [Y]).remove_output(value),
+    "get_clients": lambda value: FunctionGraph([X], [Y]).get_clients(value),
 }
 
 
 @pytest.mark.parametrize("name", TAKES_SOMETHING)
-def test_arguments_of_graphs_are_taken_or_refused_with_an_error_of_ours(name: str) -> None:
+def test_arguments_of_graphs_are_accepted_or_refused_with_an_error_of_treadle(name: str) -> None:
     refused = 0
-    for given in OF_THE_WRONG_KIND:
+    for value in OF_THE_WRONG_KIND:
         try:
-            TAKES_SOMETHING[name](given)
+            TAKES_SOMETHING[name](value)
         except TreadleError:
             refused += 1
-    assert refused >= len(OF_THE_WRONG_KIND) - 4  # an empty word, or a mapping of positions, may be right
+    assert refused >= len(OF_THE_WRONG_KIND) - 4  # an empty string, or a mapping of positions, may be valid

@@ -205,7 +205,7 @@ def test_several_outputs_and_intermediate_variables_are_replaced_at_once() -> No
     outer = mul(inner, x)
     first, second = graph_replace([add(outer, inner), outer], {inner: y, x: inner})
     assert equal_computations([first, second], [add(mul(y, inner), y), mul(y, inner)])
-    # A variable that is used only by what is replaced occurs all the same.
+    # A variable that only the replaced part uses still occurs in the graph.
     assert same(graph_replace([inverse(outer)], {outer: y, inner: x})[0], inverse(y))
     assert graph_replace(outer) is outer
 

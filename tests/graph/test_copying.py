@@ -14,11 +14,11 @@ from treadle.link.vm import PythonLinker
 @pytest.mark.documents("DeepCopyOp", "ViewOp", "deep_copy_op", "view_op")
 def test_copy_shares_no_memory_and_view_all() -> None:
     x = tt.dmatrix("x")
-    given = np.ones((2, 3))
-    copied, viewed = PythonLinker().link(FunctionGraph([x], [deep_copy_op(x), view_op(x)], clone=False))(given)
-    assert not np.shares_memory(given, copied)
-    assert viewed is given
-    assert copied.tolist() == given.tolist()
+    array = np.ones((2, 3))
+    copied, viewed = PythonLinker().link(FunctionGraph([x], [deep_copy_op(x), view_op(x)], clone=False))(array)
+    assert not np.shares_memory(array, copied)
+    assert viewed is array
+    assert copied.tolist() == array.tolist()
 
 
 def test_ops_compare_by_class() -> None:
@@ -46,7 +46,7 @@ def test_copy_of_a_constant_is_made_in_each_call() -> None:
 def test_every_backend_lowers_both(mode: str) -> None:
     x, s = tt.dmatrix("x"), tt.fscalar("s")
     outputs = [tt.exp(op(v) + 1) for op in (deep_copy_op, view_op) for v in (x, x.T[::-1], s)]
-    given = np.arange(6.0).reshape(2, 3)
-    wanted = [np.exp(v + 1) for v in (given, given.T[::-1], np.float32(2))] * 2
-    for found, value in zip(function([x, s], outputs, mode=mode)(given, np.float32(2)), wanted, strict=True):
-        np.testing.assert_allclose(found, value, rtol=1e-6)
+    array = np.arange(6.0).reshape(2, 3)
+    wanted = [np.exp(v + 1) for v in (array, array.T[::-1], np.float32(2))] * 2
+    for result, value in zip(function([x, s], outputs, mode=mode)(array, np.float32(2)), wanted, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-6)

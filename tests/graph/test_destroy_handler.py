@@ -188,10 +188,10 @@ def test_supervisor_protects_inputs_and_their_views() -> None:
     graph.validate()
 
 
-def test_outputs_that_are_no_positions_are_refused() -> None:
-    for given in ("ab", None, 1.5, [0.5]):
+def test_outputs_that_are_not_positions_are_refused() -> None:
+    for positions in ("ab", None, 1.5, [0.5]):
         with pytest.raises(GraphTypeError, match="NoOutputFromInplace: outputs are positions"):
-            NoOutputFromInplace(given)  # type: ignore[arg-type]  # what is tried
+            NoOutputFromInplace(positions)  # type: ignore[arg-type]  # what is tried
     with pytest.raises(GraphTypeError, match="has no last one, got 2"):
         NoOutputFromInplace([0], 2)
 

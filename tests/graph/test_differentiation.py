@@ -49,7 +49,7 @@ class ByPullback(Silent):
 
 
 def mark(terms: Sequence[Variable | None]) -> float:
-    """Return the number that tells which method made the terms."""
+    """Return the number that shows which method made the terms."""
     (term,) = terms
     assert term is not None
     assert term.owner is not None
@@ -58,7 +58,7 @@ def mark(terms: Sequence[Variable | None]) -> float:
 
 
 def answers(op: Any) -> list[float]:
-    """Return what each name answers."""
+    """Return the answer under each name."""
     x = number("x")
     inputs, outputs, ct = [x], op(x, return_list=True), [number("ct")]
     return [mark(op.pullback(inputs, outputs, ct)), mark(op.L_op(inputs, outputs, ct)), mark(op.grad(inputs, ct))]

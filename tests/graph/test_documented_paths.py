@@ -62,7 +62,7 @@ PATHS = {
     "treadle.compile.io": "In Out",
     "treadle.config": "config",
 }
-# Modules that are nothing but lists of documented names, under names that modules of treadle's own do not have.
+# Modules that only list documented names, under names that modules of treadle's own do not have.
 LISTS = ("basic", "destroyhandler", "features", "fg", "null_type", "op", "replace", "traversal", "type", "utils")
 
 

@@ -256,7 +256,7 @@ def test_replacement_must_remove_what_it_says() -> None:
     assert graph.outputs[0] is y
 
 
-def test_replacements_are_told_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replacements_are_printed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     graph = sums(ReplaceValidate())
     graph.replace_validate(graph.outputs[1], graph.inputs[0], "simpler", verbose=True)
     assert capsys.readouterr().out == "rewriting: rewrite simpler replaces add.out with x\n"
@@ -265,7 +265,7 @@ def test_replacements_are_told_on_request(capsys: pytest.CaptureFixture[str]) ->
 # Names
 
 
-def test_names_and_tags_are_passed_on_where_they_lack() -> None:
+def test_names_and_tags_are_passed_on_where_they_are_missing() -> None:
     for kind, kept in ((PreserveVariableAttributes, True), (PreserveNames, False)):
         graph = sums(kind())
         x, y = graph.inputs
@@ -383,7 +383,7 @@ def test_feature_that_fails_while_attached_leaves_nothing() -> None:
     assert not hasattr(graph, "fresh")
 
 
-def test_object_that_is_no_feature_is_refused() -> None:
+def test_object_that_is_not_a_feature_is_refused() -> None:
     graph = graph_of()
     with pytest.raises(GraphTypeError, match="a feature is needed, got 3"):
         graph.attach_feature(3)  # type: ignore[arg-type]  # what the test is about
@@ -410,7 +410,7 @@ def test_bookkeeper_imports_and_prunes_every_node() -> None:
     assert count.nodes == set()
 
 
-def test_finder_installs_its_question() -> None:
+def test_finder_installs_its_query_method() -> None:
     graph = graph_of(NodeFinder())
     assert [str(node) for node in graph.get_nodes(inverse)] == ["Inverse(x)", "Inverse(y)"]
     assert graph.get_nodes(add) == [graph.outputs[0].owner]
@@ -440,7 +440,7 @@ class FailsAt(Feature):
 
 
 class Told(Feature):
-    """Notes what it hears."""
+    """Records the callbacks that it gets."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -475,16 +475,16 @@ def test_features_hear_of_the_reverse_of_what_they_heard_when_one_fails() -> Non
 
 @pytest.mark.parametrize("name", ["on_import", "on_prune", "on_change_input"])
 def test_replacements_that_belong_together_are_undone_together(name: str) -> None:
-    told = Told()
-    graph = graph_of(told, FailsAt(name, 2))
+    listener = Told()
+    graph = graph_of(listener, FailsAt(name, 2))
     state = state_of(graph)
     x = graph.inputs[0]
     with pytest.raises(GraphValueError):
         graph.replace_all([(out, add(x, x)) for out in graph.outputs])
     assert state_of(graph) == state
     graph.check_integrity()
-    imported = [text.split()[1] for text in told.heard if text.startswith("import") and "revert" not in text]
-    assert len(imported) == told.heard.count("prune add False revert")
+    imported = [text.split()[1] for text in listener.heard if text.startswith("import") and "revert" not in text]
+    assert len(imported) == listener.heard.count("prune add False revert")
 
 
 def test_failure_while_undoing_is_raised_after_everyone_has_heard() -> None:
@@ -493,13 +493,13 @@ def test_failure_while_undoing_is_raised_after_everyone_has_heard() -> None:
             msg = "stubborn: I do not forget. Remove me."
             raise GraphValueError(msg)
 
-    told = Told()
-    graph = graph_of(Stubborn(), told, FailsAt("on_change_input"))
+    listener = Told()
+    graph = graph_of(Stubborn(), listener, FailsAt("on_change_input"))
     state = state_of(graph)
     with pytest.raises(GraphValueError, match="I do not forget"):
         graph.replace(graph.outputs[0], mul(graph.inputs[0], 2.0))
     assert state_of(graph) == state
-    assert told.heard[-1] == "prune mul False revert"
+    assert listener.heard[-1] == "prune mul False revert"
 
 
 def test_feature_may_edit_the_graph_when_told_of_a_change() -> None:
@@ -508,11 +508,11 @@ def test_feature_may_edit_the_graph_when_told_of_a_change() -> None:
             if node.op == mul and reason == "mine":
                 fgraph.replace(node.outputs[0], add(*node.inputs), "follow")
 
-    told = Told()
-    graph = graph_of(Doubling(), told)
+    listener = Told()
+    graph = graph_of(Doubling(), listener)
     graph.replace(graph.outputs[0], mul(graph.inputs[0], 2.0), "mine")
     assert str(graph.outputs[0].owner) == "add(x, 2.0)"
-    assert told.heard[0] == "import mul False mine"
+    assert listener.heard[0] == "import mul False mine"
     graph.check_integrity()
 
 

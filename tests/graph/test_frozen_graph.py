@@ -1,4 +1,4 @@
-"""Frozen graphs, structural keys, and when two graphs compute the same."""
+"""Frozen graphs, structural keys, and equality of graphs by what they compute."""
 
 from __future__ import annotations
 
@@ -199,10 +199,10 @@ def test_frozen_graph_is_bound_to_other_variables() -> None:
 
 
 def test_what_a_frozen_graph_is_bound_to_can_be_changed() -> None:
-    # Of a node that depends on constants alone too.
+    # This holds for a node that depends on constants alone, too.
     fixed = frozen(lambda x, y: add(mul(2.0, 3.0), mul(x, y)))
-    given = [number("a"), number("b")]
-    graph = FunctionGraph(given, fixed.bind(given), clone=False)
+    variables = [number("a"), number("b")]
+    graph = FunctionGraph(variables, fixed.bind(variables), clone=False)
     constant = next(node for node in graph.apply_nodes if all(isinstance(x, Constant) for x in node.inputs))
     assert constant not in fixed.apply_nodes
     graph.change_node_input(constant, 0, constant.inputs[1])
@@ -293,17 +293,17 @@ def build(numbers: list[int], reuse: bool) -> tuple[list[Variable], list[Variabl
     for n in numbers:
         i, j = n % len(recipes), (n // 7) % len(recipes)
         op = (add, mul, inverse, div_mod)[n % 4]
-        recipes.append(lambda made, op=op, i=i, j=j: step(op, made(i), made(j)))
+        recipes.append(lambda result_of, op=op, i=i, j=j: step(op, result_of(i), result_of(j)))
     known: dict[int, Variable] = {}
     budget = [60]
 
-    def made(i: int) -> Variable:
+    def result_of(i: int) -> Variable:
         budget[0] -= 1
         if i not in known or (not reuse and budget[0] > 0):
-            known[i] = recipes[i](made)
+            known[i] = recipes[i](result_of)
         return known[i]
 
-    return [x, y], [made(len(recipes) - 1), made(len(recipes) - 2)]
+    return [x, y], [result_of(len(recipes) - 1), result_of(len(recipes) - 2)]
 
 
 def step(op: Any, x: Variable, y: Variable) -> Variable:

@@ -222,7 +222,7 @@ def test_contradicting_orderings_are_a_cycle() -> None:
 
 
 class Log(Feature):
-    """Notes every callback."""
+    """Records every callback."""
 
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""Inputs, outputs and nodes that come and go, and the odd shapes a function graph may have."""
+"""Adding and removing inputs, outputs and nodes, and unusual function graphs."""
 
 from __future__ import annotations
 

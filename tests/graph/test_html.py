@@ -1,4 +1,4 @@
-"""html_page: what a page holds, as data."""
+"""html_page: the data that a page holds."""
 
 import importlib.util
 import json
@@ -33,9 +33,9 @@ NASTY = '</script><img src=x onerror=alert(1)>{{data}}&"<!--'
 
 def data_of(page: str) -> dict[str, Any]:
     """Return the data that a page holds."""
-    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert len(found) == 1
-    data: dict[str, Any] = json.loads(found[0])
+    scripts = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert len(scripts) == 1
+    data: dict[str, Any] = json.loads(scripts[0])
     return data
 
 
@@ -134,7 +134,7 @@ def test_output_that_updates_an_input_says_so() -> None:
     assert boxes_of(graph)[-1] == {"kind": "output", "in": [3, 0], "name": "state", "update": True}
 
 
-def test_aliasing_of_an_op_is_told() -> None:
+def test_aliasing_of_an_op_is_shown() -> None:
     op = data_of(html_page(same(number("x"))))["graphs"][0]["ops"][0]
     assert op["views"] == "{0: [0]}"
 
@@ -157,7 +157,7 @@ def test_graphs_nested_2000_deep_are_all_written() -> None:
     assert len(graphs) == 2_001
 
 
-def test_profile_is_told_by_node() -> None:
+def test_profile_is_shown_by_node() -> None:
     first = same(number("x"))
     second = same(first)
 

@@ -50,7 +50,7 @@ class Repeated(Op, HasInnerGraph):
 
 
 class Kept(Op, HasInnerGraph):
-    """An op that sets its inner graph when it is made, as the documentation has it."""
+    """An op that sets its inner graph when it is constructed, as in the documentation."""
 
     def __init__(self, inputs: list[Variable], outputs: list[Variable]) -> None:
         self.fgraph = FunctionGraph(inputs, outputs, clone=True)  # type: ignore[misc]  # typed as a property

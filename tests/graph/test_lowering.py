@@ -25,13 +25,13 @@ from treadle.graph import (
 
 @pytest.fixture
 def table() -> LoweringTable:
-    made = LoweringTable("nowhere")
+    lowerings = LoweringTable("nowhere")
 
-    @made.register(Binary)
+    @lowerings.register(Binary)
     def binary() -> None:
         """Stand for a rule."""
 
-    return made
+    return lowerings
 
 
 def test_second_rule_for_an_op_type_is_refused(table: LoweringTable) -> None:
@@ -124,10 +124,10 @@ def test_ops_without_a_rule_are_given_by_simpler_ones_and_these_again() -> None:
     x = number("x")
     y = Fourth()(inverse(x))  # the line
     fgraph = FunctionGraph([x], [y])
-    made = expand(fgraph, lowers(Binary))
-    assert equal_computations(made.outputs, [mul(mul(z := inverse(x), z), mul(z, z))], made.inputs, [x])
+    simpler = expand(fgraph, lowers(Binary))
+    assert equal_computations(simpler.outputs, [mul(mul(z := inverse(x), z), mul(z, z))], simpler.inputs, [x])
     assert [str(node.op) for node in fgraph.toposort()] == ["Inverse", "Fourth"]
-    last = made.outputs[0].owner
+    last = simpler.outputs[0].owner
     assert last is not None
     assert last.user_line == y.user_line
     assert last.where().startswith(", part of Fourth, built at test_lowering.py:")
@@ -146,10 +146,10 @@ def test_an_op_that_cannot_be_lowered_altogether_stays_whole_where_asked() -> No
     def never(node: Apply) -> bool:
         return isinstance(node.op, Inverse)
 
-    made = expand(fgraph, never, whole=True)
-    assert [str(out.owner) for out in made.outputs] == [str(out.owner) for out in fgraph.outputs]
-    made = expand(fgraph, lowers(Binary), whole=True)
-    assert {type(node.op) for node in made.apply_nodes} == {Binary}
+    simpler = expand(fgraph, never, whole=True)
+    assert [str(out.owner) for out in simpler.outputs] == [str(out.owner) for out in fgraph.outputs]
+    simpler = expand(fgraph, lowers(Binary), whole=True)
+    assert {type(node.op) for node in simpler.apply_nodes} == {Binary}
 
 
 def expanded(decompose: Callable[[Variable], object]) -> FunctionGraph:
@@ -185,12 +185,12 @@ def test_an_op_may_decompose_into_its_input_or_a_more_specific_type() -> None:
         def is_super(self, other: Type) -> bool:
             return isinstance(other, Number)
 
-    made = expanded(lambda x: [x])
-    assert made.outputs == made.inputs
+    simpler = expanded(lambda x: [x])
+    assert simpler.outputs == simpler.inputs
     x = number("x")
     fgraph = FunctionGraph([x], [Apply(Square(), [x], [Either().make_variable()]).outputs[0]])
-    made = expand(fgraph, lowers(Binary))
-    assert equal_computations(made.outputs, [mul(x, x)], made.inputs, [x])
+    simpler = expand(fgraph, lowers(Binary))
+    assert equal_computations(simpler.outputs, [mul(x, x)], simpler.inputs, [x])
 
 
 def test_an_op_that_decomposes_into_what_depends_on_other_variables_is_named() -> None:
@@ -211,21 +211,21 @@ def test_an_error_inside_decompose_names_the_op() -> None:
 
 
 class Selfish(Square):
-    """A number of this op, without an end."""
+    """A number of this op, expanded without end."""
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         return [add(Selfish()(inputs[0]), 0)]
 
 
 class Endless(Square):
-    """A number of this op, and of another that is of this op, without an end."""
+    """A number of this op, expanded into another that is expanded into this one, without end."""
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         return [Roundabout()(add(inputs[0], 0))]
 
 
 class Roundabout(Square):
-    """The other."""
+    """The other one of the pair."""
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         return [Endless()(inputs[0])]
@@ -253,8 +253,8 @@ def test_an_op_that_decomposes_into_itself_is_named(whole: bool) -> None:
         expand(FunctionGraph([x], [Endless()(x)]), lowers(Binary), whole=whole)
     with pytest.raises(GraphTypeError, match=r"Power\(.*: it decomposes into itself"):
         expand(FunctionGraph([x], [Power(1, 1)(x)]), lowers(Binary), whole=whole)
-    made = expand(FunctionGraph([x], [Power(50)(x)]), lowers(Binary), whole=whole)
-    assert len(made.toposort()) == 50
+    simpler = expand(FunctionGraph([x], [Power(50)(x)]), lowers(Binary), whole=whole)
+    assert len(simpler.toposort()) == 50
 
 
 def test_each_op_is_decomposed_a_few_times_only() -> None:

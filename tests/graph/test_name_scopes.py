@@ -45,13 +45,13 @@ def test_scope_closes_when_the_block_fails() -> None:
 
 def test_one_line_in_two_scopes_is_told_apart() -> None:
     x = number("x")
-    made = []
+    lines = []
     for name in ("a", "b", "a"):
         with name_scope(name):
-            made.append(inverse(x).owner.user_line)
-    assert made[0] != made[1]
-    assert made[0] is made[2]
-    assert made[0].text == made[1].text == "made.append(inverse(x).owner.user_line)"
+            lines.append(inverse(x).owner.user_line)
+    assert lines[0] != lines[1]
+    assert lines[0] is lines[2]
+    assert lines[0].text == lines[1].text == "lines.append(inverse(x).owner.user_line)"
 
 
 def test_decorator_opens_the_scope_for_each_call() -> None:
@@ -140,7 +140,7 @@ def test_empty_names_are_refused(wrong: str) -> None:
         name_scope(wrong)
 
 
-def test_name_that_is_no_string_is_refused() -> None:
+def test_name_that_is_not_a_string_is_refused() -> None:
     with pytest.raises(TypeError, match=r"name_scope: the name must be a string, got 3"):
         name_scope(3)  # type: ignore[arg-type]  # what the test is about
 

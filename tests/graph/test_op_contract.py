@@ -1,4 +1,4 @@
-"""The documented contract of Op, by ops that a user would write."""
+"""The documented contract of Op, checked on ops that a user would write."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -163,9 +163,9 @@ def test_call_names_its_outputs() -> None:
 
 
 def test_name_goes_to_the_default_output_alone() -> None:
-    made = SquareAndCube()(tt.dvector("x"), name="chosen")
-    assert made.name == "chosen"
-    assert [v.name for v in made.owner.outputs] == ["chosen", None]
+    square = SquareAndCube()(tt.dvector("x"), name="chosen")
+    assert square.name == "chosen"
+    assert [v.name for v in square.owner.outputs] == ["chosen", None]
 
 
 def test_gradient_by_l_op_sees_inputs_outputs_and_cotangents() -> None:
@@ -189,10 +189,12 @@ def test_gradient_by_grad_is_used() -> None:
 
 def test_overwriting_op_never_overwrites_what_the_caller_or_another_node_needs() -> None:
     x = tt.dvector("x")
-    given = VALUES.copy()
+    argument = VALUES.copy()
     shared = tt.exp(x)
-    halved, whole, twice = function([x], [Halve()(x), shared, Halve()(shared)], mode="VM", accept_inplace=True)(given)
-    np.testing.assert_array_equal(given, VALUES)
+    halved, whole, twice = function([x], [Halve()(x), shared, Halve()(shared)], mode="VM", accept_inplace=True)(
+        argument
+    )
+    np.testing.assert_array_equal(argument, VALUES)
     np.testing.assert_array_equal(halved, VALUES / 2)
     np.testing.assert_array_equal([whole, twice], [np.exp(VALUES), np.exp(VALUES) / 2])
 
@@ -206,10 +208,10 @@ def test_op_without_gradient_says_what_to_implement() -> None:
 
 def test_view_of_an_input_is_copied_before_it_is_returned() -> None:
     x = tt.dvector("x")
-    given = VALUES.copy()
-    result = function([x], Reversed()(x), mode="VM")(given)
+    argument = VALUES.copy()
+    result = function([x], Reversed()(x), mode="VM")(argument)
     np.testing.assert_array_equal(result, [3.0, 2.0, 1.0])
-    assert not np.shares_memory(result, given)
+    assert not np.shares_memory(result, argument)
 
 
 def test_op_with_a_thunk_of_its_own_runs_it() -> None:
@@ -254,7 +256,7 @@ def test_op_may_be_declared_by_functions_that_make_variables() -> None:
         Doubled()(tt.dvector("v"))
 
 
-def test_what_is_no_type_is_refused_in_a_declaration() -> None:
+def test_value_that_is_not_a_type_is_refused_in_a_declaration() -> None:
     class Wrong(Typed):
         itypes = (NUMBER, int)  # type: ignore[assignment]  # what the test is about
 
@@ -368,7 +370,7 @@ def test_test_values_run_along_while_the_graph_is_built() -> None:
             tt.dvector("z") * 2.0
 
 
-def test_missing_test_value_is_told_as_the_option_says() -> None:
+def test_missing_test_value_is_reported_as_the_option_says() -> None:
     from treadle.config import config
 
     z = tt.dvector("z")

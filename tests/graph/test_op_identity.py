@@ -1,4 +1,4 @@
-"""Ops are told apart by parameters that other processes do not know, and by those known by name."""
+"""Ops differ by parameters that other processes do not know, and by those known by name."""
 
 import functools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Options that treadle.graph reads: traces, test values in texts, and how much an error tells."""
+"""Options that treadle.graph reads: traces, test values in texts, and the verbosity of errors."""
 
 import pickle
 from typing import Any
@@ -25,12 +25,12 @@ def texts(thing: Any) -> list[str]:
 
 
 def test_trace_holds_the_users_lines_innermost_first() -> None:
-    made = middle(tt.dvector("x"))
-    for thing in (made, made.owner):
+    variable = middle(tt.dvector("x"))
+    for thing in (variable, variable.owner):
         assert texts(thing)[:3] == [
             "return x + 1.0  # made here",
             "return innermost(x)",
-            'made = middle(tt.dvector("x"))',
+            'variable = middle(tt.dvector("x"))',
         ]
         assert all(isinstance(line, UserLine) and line.file == __file__ for line in thing.tag.trace)
 
@@ -38,10 +38,10 @@ def test_trace_holds_the_users_lines_innermost_first() -> None:
 @pytest.mark.parametrize(("limit", "kept"), [(0, 0), (1, 1), (2, 2), (8, 3), (-1, 3)])
 def test_trace_is_as_long_as_the_limit_says(limit: int, kept: int) -> None:
     with config.change_flags(traceback__limit=limit):
-        made = middle(tt.dvector("x"))
-        # How the test itself was started decides what stands further out.
-        assert len(made.tag.trace) == kept or (limit not in {0, 1, 2} and len(made.tag.trace) > kept)
-    assert made.user_line.text == "return x + 1.0  # made here"
+        variable = middle(tt.dvector("x"))
+        # How the test itself was started decides which frames lie further out.
+        assert len(variable.tag.trace) == kept or (limit not in {0, 1, 2} and len(variable.tag.trace) > kept)
+    assert variable.user_line.text == "return x + 1.0  # made here"
 
 
 def test_recursion_fills_the_limit() -> None:
@@ -67,30 +67,30 @@ def test_equal_stacks_share_their_lines_and_others_do_not() -> None:
 
 
 def test_trace_survives_copies_and_pickles() -> None:
-    made = middle(tt.dvector("x"))
-    copied = clone([], [made])[1][0]
-    loaded = pickle.loads(pickle.dumps(made))
-    assert texts(copied.owner) == texts(loaded.owner) == texts(made)
+    variable = middle(tt.dvector("x"))
+    copied = clone([], [variable])[1][0]
+    loaded = pickle.loads(pickle.dumps(variable))
+    assert texts(copied.owner) == texts(loaded.owner) == texts(variable)
 
 
 def test_trace_of_what_rewrites_make_is_that_of_what_they_replace() -> None:
     x = tt.dvector("x")
-    made = tt.log(tt.exp(middle(x)) + 0.0)
-    compiled = function([x], made, mode="FAST_RUN")
+    variable = tt.log(tt.exp(middle(x)) + 0.0)
+    compiled = function([x], variable, mode="FAST_RUN")
     (node,) = compiled.maker.fgraph.toposort()
     assert node.trace
-    assert {line.file for line in node.trace} <= {__file__, *(line.file for line in made.tag.trace)}
+    assert {line.file for line in node.trace} <= {__file__, *(line.file for line in variable.tag.trace)}
 
 
 def test_compile_limit_keeps_frames_of_treadles_own_after_the_users() -> None:
     x = tt.dmatrix("x")
-    made = tt.log(1.0 + x)  # becomes log1p
+    variable = tt.log(1.0 + x)  # becomes log1p
     for limit, kept in ((0, 0), (3, 3), (-1, 8)):
         with config.change_flags(traceback__compile_limit=limit):
-            compiled = function([x], made, mode="VM")
+            compiled = function([x], variable, mode="VM")
         (node,) = compiled.maker.fgraph.toposort()
         assert str(node.op) == "Log1p"
-        assert node.trace[0].text == "made = tt.log(1.0 + x)  # becomes log1p"
+        assert node.trace[0].text == "variable = tt.log(1.0 + x)  # becomes log1p"
         own = [line for line in node.trace if is_own_file(line.file)]
         assert len(own) == kept or len(own) > kept == 8
         assert node.trace[len(node.trace) - len(own) :] == own
@@ -98,10 +98,10 @@ def test_compile_limit_keeps_frames_of_treadles_own_after_the_users() -> None:
 
 def test_compile_limit_shows_treadles_own_frames_while_building_too() -> None:
     with config.change_flags(traceback__compile_limit=2):
-        made: Any = tt.dvector("x") * 2.0
-        assert len([line for line in made.tag.trace if is_own_file(line.file)]) == 2
-    assert made.user_line.file == __file__
-    assert pickle.loads(pickle.dumps(made)).owner.user_line.trace == made.user_line.trace
+        variable: Any = tt.dvector("x") * 2.0
+        assert len([line for line in variable.tag.trace if is_own_file(line.file)]) == 2
+    assert variable.user_line.file == __file__
+    assert pickle.loads(pickle.dumps(variable)).owner.user_line.trace == variable.user_line.trace
 
 
 def test_string_of_a_variable_shows_its_test_value_on_demand() -> None:
@@ -133,8 +133,8 @@ def test_low_verbosity_is_one_line() -> None:
 def test_medium_verbosity_adds_types_strides_values_and_callers() -> None:
     text = str(failure("medium"))
     assert text.startswith(str(failure("low")).partition(", built at")[0])
-    told = "  1: y of type Vector(float64, shape=(?,)), float64 of shape (3,), strides (16,): array([1., 1., 1.])"
-    assert told in text
+    input_line = "  1: y of type Vector(float64, shape=(?,)), float64 of shape (3,), strides (16,): array([1., 1., 1.])"
+    assert input_line in text
     assert "Outputs: Add.out of type Vector(float64, shape=(?,))" in text
     assert "test_options.py" in text.partition("Built by:")[2]
     assert "Graph:" not in text
@@ -147,13 +147,13 @@ def test_high_verbosity_adds_the_graph() -> None:
     assert "x <Vector(float64, shape=(?,))>" in graph
 
 
-def test_function_tells_as_much_as_it_was_compiled_to() -> None:
+def test_errors_of_a_function_are_as_verbose_as_the_option_was_when_it_was_compiled() -> None:
     with config.change_flags(exception_verbosity="high"):
         assert "Graph:" not in str(failure("low"))
     assert "Graph:" in str(failure("high"))
 
 
-def test_error_can_be_told_again_and_pickles_as_its_text() -> None:
+def test_error_can_be_written_again_and_pickles_as_its_text() -> None:
     error = failure("low")
     with config.change_flags(exception_verbosity="medium"):
         retell(error)

@@ -1,4 +1,4 @@
-"""The maintained order of evaluation: right after every edit, at a cost that does not grow with the graph."""
+"""The maintained order of evaluation: correct after every edit, at a cost that does not grow with the graph."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_edge_that_points_backwards_moves_only_what_lies_between() -> None:
     graph.repair_order()
     for start in range(1_000, 4_800, 100):
         visited = counts.visited
-        # The node beside now needs one of the chain, and a later one of the chain needs it.
+        # The other node now needs one of the chain, and a later one of the chain needs it.
         graph.change_node_input(beside.owner, 0, order[start].outputs[0])
         graph.change_node_input(order[start + 20], 1, beside)
         graph.repair_order()
@@ -236,7 +236,7 @@ def test_given_variable_that_another_node_computes_makes_no_edge() -> None:
     quotient, rest = div_mod(x, 2.0)
     graph = FunctionGraph([x, quotient], [add(quotient, x), rest], clone=False)
     graph.check_integrity()
-    # The node needs what is computed from its own other output, which is given: no cycle.
+    # The node needs a value computed from its own other output, which is given: no cycle.
     graph.change_node_input(rest.owner, 1, graph.outputs[0])
     assert [str(node.op) for node in graph.toposort()] == ["add", "DivMod"]
     graph.remove_output(1)

@@ -1,4 +1,4 @@
-"""Rules and converters of installed packages are taken in once, whichever thread asks first."""
+"""Rules and converters of installed packages are loaded once, whichever thread asks first."""
 
 import threading
 from typing import Any
@@ -65,7 +65,7 @@ def test_package_that_asks_while_it_is_taken_in_gets_what_is_there() -> None:
     assert taken == [1, 2]
 
 
-def test_failure_is_told_again_and_nothing_is_taken_twice() -> None:
+def test_failure_is_raised_again_and_nothing_is_loaded_twice() -> None:
     taken: list[Any] = []
 
     class Broken(Entry):

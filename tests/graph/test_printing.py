@@ -1,4 +1,4 @@
-"""debugprint and its kin: graphs as trees of text."""
+"""debugprint and related functions: graphs as trees of text."""
 
 import io
 import subprocess
@@ -323,9 +323,9 @@ def test_negative_number_has_no_label() -> None:
 def test_node_or_variable_is_found_by_its_id() -> None:
     out = sample()
     assert get_node_by_id(out, "B") is out.owner.inputs[0].owner  # type: ignore[union-attr]  # it has an owner
-    found = get_node_by_id([out], 2, id_types="int")
-    assert isinstance(found, Variable)
-    assert found.name == "x"
+    variable = get_node_by_id([out], 2, id_types="int")
+    assert isinstance(variable, Variable)
+    assert variable.name == "x"
     assert get_node_by_id(out, "Z") is None
 
 

@@ -120,8 +120,8 @@ def _built(tree: Any) -> Variable:
     if isinstance(tree, str):
         return {"a": a, "b": b, "c": c}[tree]
     symbol, *parts = tree
-    made: Variable = Operation(symbol)(*[_built(part) for part in parts])
-    return made
+    formula: Variable = Operation(symbol)(*[_built(part) for part in parts])
+    return formula
 
 
 def _trees(depth: int) -> list[Any]:

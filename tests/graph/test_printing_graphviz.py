@@ -233,6 +233,6 @@ def test_missing_program_is_named_with_what_installs_it(tmp_path: Path, monkeypa
         pydotprint(sample(), tmp_path / "graph.png")
 
 
-def test_file_that_is_no_path_is_refused() -> None:
+def test_file_that_is_not_a_path_is_refused() -> None:
     with pytest.raises(GraphTypeError, match="outfile must be a path, got 3"):
         pydotprint(sample(), 3)

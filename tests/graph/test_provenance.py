@@ -31,15 +31,15 @@ def test_helper_function_of_the_user_counts_not_its_caller() -> None:
     def helper() -> UserLine | None:
         return user_line()
 
-    found = helper()
-    assert found is not None
-    assert found.text == "return user_line()"
+    line = helper()
+    assert line is not None
+    assert line.text == "return user_line()"
 
 
 def test_nodes_made_by_one_line_share_one_object() -> None:
     x = number("x")
-    made = [inverse(x) for _ in range(2)]
-    assert made[0].user_line is made[1].user_line
+    nodes = [inverse(x) for _ in range(2)]
+    assert nodes[0].user_line is nodes[1].user_line
 
 
 def test_installed_packages_do_not_count(tmp_path: Path) -> None:
@@ -48,10 +48,10 @@ def test_installed_packages_do_not_count(tmp_path: Path) -> None:
     package.write_text("from treadle.graph import user_line\n\ndef where():\n    return user_line()\n")
     script = tmp_path / "model.py"
     script.write_text(
-        f"import sys\nsys.path.insert(0, {str(package.parent)!r})\nimport acme\nfound = acme.where()\nprint(found)\n"
+        f"import sys\nsys.path.insert(0, {str(package.parent)!r})\nimport acme\nline = acme.where()\nprint(line)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    assert done.stdout == 'model.py:4 "found = acme.where()"\n'
+    assert done.stdout == 'model.py:4 "line = acme.where()"\n'
 
 
 def test_line_without_source_shows_the_place_alone() -> None:

@@ -1,4 +1,4 @@
-"""Random edits: tables, order and features agree with a graph built anew; reverts and refusals restore exactly."""
+"""Random edits: tables, order and features agree with a graph built from scratch; reverts and refusals are exact."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEVERAL = (div_mod, split)
 
 
 class Mirror(Feature):
-    """Keeps its own picture of the graph from what it is told alone."""
+    """Keeps its own picture of the graph from its callbacks alone."""
 
     def __init__(self) -> None:
         self.inputs: dict[Apply, list[Variable]] = {}
@@ -72,10 +72,10 @@ class Editor:
         self.at = 0
         x, y = number("x"), number("y")
         start = add(mul(x, y), inverse(x))
-        made = [x, y, start]
+        variables = [x, y, start]
         for _ in range(size):
-            made.append(self.choose((add, mul, choose))(self.choose(made), self.choose(made[-5:])))
-            start = add(start, made[-1])
+            variables.append(self.choose((add, mul, choose))(self.choose(variables), self.choose(variables[-5:])))
+            start = add(start, variables[-1])
         self.at = 0
         self.graph = FunctionGraph([x, y], [start, same(start)], clone=False)
         self.mirror, self.finder, self.handler = Mirror(), NodeFinder(), DestroyHandler()
@@ -94,7 +94,7 @@ class Editor:
         return items[n % len(items)]
 
     def expression(self) -> Any:
-        """Return a new expression of variables of the graph."""
+        """Return a new expression of the graph's variables."""
         known = list(self.graph.variables)
         kind = self.choose(range(5))
         if kind == 0:
@@ -141,7 +141,7 @@ def check_against_rebuild(editor: Editor) -> None:
     for node, i in stand_ins:
         assert node.inputs == [graph.outputs[stood_for[node]]]
         clients.setdefault(node.inputs[0], set()).add((node, i))
-    assert {var: set(found) for var, found in graph.clients.items()} == clients
+    assert {var: set(users) for var, users in graph.clients.items()} == clients
     expected = {node: list(node.inputs) for node in [*nodes, *(n for n, _ in stand_ins)]}
     assert editor.mirror.inputs == expected
     for op in (*UNARY, *BINARY, *SEVERAL):
@@ -151,13 +151,13 @@ def check_against_rebuild(editor: Editor) -> None:
 
 def check_memory(editor: Editor) -> None:
     fresh = DestroyHandler()
-    anew = FunctionGraph(editor.graph.inputs, editor.graph.outputs, [fresh], clone=False)
-    for var in anew.variables:
+    rebuilt = FunctionGraph(editor.graph.inputs, editor.graph.outputs, [fresh], clone=False)
+    for var in rebuilt.variables:
         assert set(editor.handler.roots_of(var)) == set(fresh.roots_of(var))
         assert set(editor.handler.destroyers(var)) == set(fresh.destroyers(var))
-    found, expected = editor.handler.orderings(editor.graph), fresh.orderings(anew)
-    assert {node: set(before) for node, before in found.items()} == {n: set(b) for n, b in expected.items()}
-    assert accepts(editor.handler, editor.graph) == accepts(fresh, anew)
+    orders, expected = editor.handler.orderings(editor.graph), fresh.orderings(rebuilt)
+    assert {node: set(before) for node, before in orders.items()} == {n: set(b) for n, b in expected.items()}
+    assert accepts(editor.handler, editor.graph) == accepts(fresh, rebuilt)
 
 
 def accepts(handler: DestroyHandler, graph: FunctionGraph) -> bool:
@@ -176,7 +176,7 @@ def is_ordered(order: list[Apply]) -> bool:
 
 
 def cyclic(graph: FunctionGraph) -> bool:
-    """Tell, from the nodes alone, whether there is no order; a cycle may be cut off from the outputs."""
+    """Decide from the nodes alone whether there is no order; a cycle may be cut off from the outputs."""
     try:
         toposort([out for node in graph.apply_nodes for out in node.outputs], graph.inputs)
     except CycleError:
@@ -184,14 +184,14 @@ def cyclic(graph: FunctionGraph) -> bool:
     return False
 
 
-# Small graphs are sorted anew after each edit; large ones are repaired.
+# The order of small graphs is sorted again after each edit; that of large ones is repaired.
 SIZES = st.sampled_from((0, 0, 60))
 NUMBERS = st.lists(st.integers(0, 10_000), min_size=4, max_size=120)
 
 
 @given(NUMBERS, SIZES)
 @settings(max_examples=150, deadline=None)
-def test_graph_and_features_agree_with_a_graph_built_anew(numbers: list[int], size: int) -> None:
+def test_graph_and_features_agree_with_a_graph_built_from_scratch(numbers: list[int], size: int) -> None:
     editor = Editor(numbers, size)
     graph = editor.graph
     while not editor.done:

@@ -75,7 +75,7 @@ def test_two_pickles_do_not_share_what_they_load() -> None:
     assert first.owner.inputs[0] is not second.owner.inputs[0]
 
 
-def test_graph_changed_between_two_pickles_is_written_anew() -> None:
+def test_graph_changed_between_two_pickles_is_written_again() -> None:
     x, z = number("x"), number("z")
     y = inverse(x)
     pickle.dumps(y)

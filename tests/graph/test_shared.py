@@ -32,7 +32,7 @@ def test_value_of_an_unknown_class_is_refused() -> None:
         shared(object())
 
 
-def test_variables_are_no_values() -> None:
+def test_variables_are_not_values() -> None:
     with pytest.raises(GraphTypeError, match="got the variable x"):
         shared(tt.dscalar("x"))
     with pytest.raises(GraphTypeError, match="got the constant"):
@@ -195,7 +195,7 @@ def test_cell_shows_and_takes_its_value() -> None:
 
 
 @pytest.mark.documents("shared_constructor")
-def test_constructors_of_ones_own_are_called_for_their_class() -> None:
+def test_registered_constructors_are_called_for_their_class() -> None:
     class Money:
         pass
 

@@ -1,4 +1,4 @@
-"""Edits that are taken back leave the order of evaluation as it was, and never one that computes something else."""
+"""Edits that are undone leave the order of evaluation as it was, and never one that computes something else."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_edit_that_a_feature_refuses_leaves_the_order_under_a_destroy_handler() 
     refusing = Refusing()
     graph = FunctionGraph([x, y], [out], [DestroyHandler(), refusing], clone=False)
     for _ in range(2):
-        # A reader of what is overwritten stops reading it, and the other way round.
+        # A node that reads the overwritten value stops reading it, and the other way round.
         graph.change_node_input(read.owner, 1, y)
         graph.change_node_input(read.owner, 1, x)
     before = graph.toposort()

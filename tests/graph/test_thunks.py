@@ -66,9 +66,9 @@ class Drain(Op):
 
 def test_overwritten_input_that_is_read_too_is_kept_apart() -> None:
     bag = Bag()("bag")
-    given = [1, 2]
-    assert VMLinker().link(FunctionGraph([bag], [Drain()(bag, bag)]))(given) == ([1, 2, 1, 2],)
-    assert given == [1, 2]
+    items = [1, 2]
+    assert VMLinker().link(FunctionGraph([bag], [Drain()(bag, bag)]))(items) == ([1, 2, 1, 2],)
+    assert items == [1, 2]
 
 
 def test_test_value_of_an_overwritten_input_that_is_read_too_is_right() -> None:
@@ -119,7 +119,7 @@ def test_unknown_implementation_is_refused() -> None:
         y.owner.op.make_thunk(y.owner, {x: [1.0], y: [None]}, None, [], impl="cuda")
 
 
-def test_what_cannot_be_called_is_no_thunk() -> None:
+def test_value_that_cannot_be_called_is_not_a_thunk() -> None:
     with pytest.raises(GraphTypeError, match=r"a callable without arguments is needed, got 3"):
         is_thunk_type(3)  # type: ignore[arg-type]  # what the test is about
     assert is_thunk_type(print) is print
@@ -132,13 +132,13 @@ def test_op_knows_no_shapes_and_no_other_variant_of_itself_by_default() -> None:
     assert inverse.do_constant_folding(None, node) is True
 
 
-def test_failure_of_a_node_is_told_once() -> None:
+def test_failure_of_a_node_is_reported_once() -> None:
     node = inverse(number("x")).owner
-    told = node_error(node, IndexError("too far"), [1.0])
-    assert isinstance(told, NodeIndexError)
-    assert node_error(node, told) is told
+    reported = node_error(node, IndexError("too far"), [1.0])
+    assert isinstance(reported, NodeIndexError)
+    assert node_error(node, reported) is reported
     with pytest.raises(NodeError, match="too far"):
-        raise_node_error(node, told)
+        raise_node_error(node, reported)
 
 
 def test_evaluator_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_truncated_inputs_hold_the_ancestors_asked_for_and_what_does_not_depend_
     assert truncated_graph_inputs([out, out]) == [out]
     assert truncated_graph_inputs([out], [left]) == [left, right]
     assert set(truncated_graph_inputs([out], [x])) == {x, right}
-    # An ancestor asked for that depends on another one is there beside it.
+    # An ancestor that was asked for is listed beside another one that depends on it.
     assert set(truncated_graph_inputs([out], [middle, left])) == {middle, left, right}
     assert truncated_graph_inputs([middle], [middle]) == [middle]
     assert truncated_graph_inputs([out], [number("elsewhere")]) == [out]

@@ -66,7 +66,7 @@ def test_defaults_know_nothing_of_arrays() -> None:
 
 
 @pytest.mark.parametrize("kind", [DisconnectedType(), NullType("discrete")])
-def test_types_of_gradients_that_are_none_refuse_every_value(kind: Type) -> None:
+def test_types_of_absent_gradients_refuse_every_value(kind: Type) -> None:
     with pytest.raises(GraphTypeError, match="got 1"):
         kind.filter(1)
 

@@ -1,4 +1,4 @@
-"""What is told where code of a user's own fails: which op or feature, and which of the user's lines."""
+"""Errors in the user's own code name the op or feature, and the user's line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class OwnError(Exception):
-    """An error of a user's own."""
+    """An error class of the user's own."""
 
 
 class Meters(Number):
@@ -56,7 +56,7 @@ class Picky(Op):
         return "picky"
 
 
-def told(run: Callable[[], Any]) -> str:
+def note_of(run: Callable[[], Any]) -> str:
     """Return the only note of what a function raises."""
     with pytest.raises(OwnError) as caught:
         run()
@@ -68,7 +68,7 @@ def test_make_node_that_refuses_new_inputs_names_op_and_line() -> None:
     x = number("x")
     out = Picky()(x)
     wider: Type = Number("m")
-    note = told(lambda: out.owner.clone_with_new_inputs([wider("y")], strict=False))
+    note = note_of(lambda: out.owner.clone_with_new_inputs([wider("y")], strict=False))
     assert note.startswith("Raised by Picky.make_node of picky, built at test_user_errors.py")
     assert "out = Picky()(x)" in note
 
@@ -76,7 +76,7 @@ def test_make_node_that_refuses_new_inputs_names_op_and_line() -> None:
 def test_type_that_refuses_new_inputs_names_op_and_line() -> None:
     x = Meters("m")("x")
     out = add(x, x)
-    note = told(lambda: graph_replace(out, {x: number("y")}))
+    note = note_of(lambda: graph_replace(out, {x: number("y")}))
     assert note.startswith("Raised by Binary.clone_with_new_inputs of add, built at test_user_errors.py")
 
 
@@ -89,7 +89,7 @@ def test_rule_for_vectorising_names_op_and_line() -> None:
         raise OwnError((op, node, inputs))
 
     node = Batched().make_node(number("x"))
-    assert "rule for vectorising of picky, built at" in told(lambda: vectorize_node(node, number("y")))
+    assert "rule for vectorising of picky, built at" in note_of(lambda: vectorize_node(node, number("y")))
 
 
 @pytest.mark.parametrize("callback", ["on_import", "on_change_input", "on_prune"])
@@ -101,7 +101,7 @@ def test_callback_names_feature_and_node_and_undoes_the_edit(callback: str) -> N
     x = number("x")
     product = mul(x, x)
     graph = FunctionGraph([x], [add(product, x)], clone=False, features=[feature])
-    note = told(lambda: graph.replace(product, mul(x, add(x, x))))
+    note = note_of(lambda: graph.replace(product, mul(x, add(x, x))))
     assert note.startswith(f"Raised by Watcher.{callback}")
     assert callback == "on_prune" or ", built at test_user_errors.py" in note
     assert str(graph.toposort()) == "[mul(x, x), add(mul.out, x)]"
@@ -120,7 +120,7 @@ def test_callback_without_a_node_names_the_feature(callback: str) -> None:
         graph.attach_feature(feature)
         graph.validate()
 
-    assert told(run) == f"Raised by Watcher.{callback}."
+    assert note_of(run) == f"Raised by Watcher.{callback}."
 
 
 def test_feature_that_refuses_a_change_gets_no_note() -> None:
@@ -146,7 +146,7 @@ class Wordless(Picky):
 @pytest.mark.parametrize("show", [lambda v: debugprint(v, file="str"), dot_text, pprint])
 def test_op_whose_text_fails_is_named_by_its_class_and_line(show: Callable[[Variable], Any]) -> None:
     out = Wordless()(number("x"))
-    note = told(lambda: show(out))
+    note = note_of(lambda: show(out))
     assert note.startswith("Raised by Wordless.__str__ of <Wordless: its text failed with OwnError>, built at")
 
 

@@ -1,4 +1,4 @@
-"""A type of which only `filter` is written works everywhere: graphs, constants, shared variables, the VM, pickles."""
+"""A type that only defines `filter` works everywhere: graphs, constants, shared variables, the VM, pickles."""
 
 import pickle
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from treadle.link.vm import PythonLinker
 
 
 class Ratio(Type):
-    """Fractions. Nothing but `filter` is written."""
+    """Fractions. Only `filter` is defined."""
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Fraction:
         if isinstance(data, Fraction):
@@ -67,7 +67,7 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
 
 class Price(Fraction):
-    """What the converter of this module is for."""
+    """The class that the converter of this module converts."""
 
 
 CONVERTERS.register(Price, lambda _: RATIO)
@@ -199,7 +199,7 @@ def test_convert_takes_variables_and_values() -> None:
 
 
 class Widening(Ratio):
-    """A type that knows how to convert the variables of another."""
+    """A type that can convert the variables of another."""
 
     def convert_variable(self, var: Variable) -> Variable | None:
         return Into(self)(var) if isinstance(var.type, Ratio) else None
@@ -254,7 +254,7 @@ def test_type_needs_filter() -> None:
 
 
 class Bare(Type):
-    """Floats, whose filter knows no rules."""
+    """Floats, with a filter that takes the data alone."""
 
     __props__ = ()
 

@@ -84,7 +84,7 @@ def test_node_owns_its_outputs() -> None:
     assert node.get_parents() == node.inputs
 
 
-def test_node_refuses_inputs_and_outputs_that_are_no_variables() -> None:
+def test_node_refuses_inputs_and_outputs_that_are_not_variables() -> None:
     x = number("x")
     with pytest.raises(GraphTypeError, match="input 1 must be a variable, got 2"):
         Apply(add, [x, 2], [number()])  # type: ignore[type-var]  # what the test is about

@@ -1,4 +1,4 @@
-"""vectorize_graph on values that are no arrays: rows, of which tables are batches."""
+"""vectorize_graph on values that are not arrays: rows, of which tables are batches."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ class Nested(Type):
 
 
 def mapped(function: Any, ndim: int, value: Any) -> Any:
-    """Apply a function to what lies `ndim` levels below."""
+    """Apply a function to the values `ndim` levels below."""
     return function(value) if ndim == 0 else [mapped(function, ndim - 1, v) for v in value]
 
 
@@ -135,15 +135,15 @@ ROW, TABLE = Nested(1), Nested(2)
 
 def test_rule_of_the_op_type_is_used() -> None:
     row, table = ROW("row"), TABLE("table")
-    made = vectorize_graph(total(row), {row: table})
-    assert made.type == Nested(1)
-    assert run([table], [made], [[1, 2], [3, 4]]) == [[3, 7]]
+    batch = vectorize_graph(total(row), {row: table})
+    assert batch.type == Nested(1)
+    assert run([table], [batch], [[1, 2], [3, 4]]) == [[3, 7]]
 
 
 def test_rule_is_found_along_the_bases() -> None:
     row, table = ROW("row"), TABLE("table")
-    made = vectorize_graph(SpecialTotal()(row), {row: table})
-    assert type(made.owner.op) is SpecialTotal
+    batch = vectorize_graph(SpecialTotal()(row), {row: table})
+    assert type(batch.owner.op) is SpecialTotal
 
 
 def test_own_method_of_the_op_wins() -> None:
@@ -161,9 +161,9 @@ def test_several_outputs_come_as_a_list_and_one_variable_as_one() -> None:
 def test_replacements_may_be_pairs_and_may_be_inside_the_graph() -> None:
     outer, row, table = TABLE("outer"), ROW("row"), TABLE("table")
     middle = total(outer)
-    made = vectorize_graph([total(middle), middle], [(middle, table), (row, table)])
-    assert made[1] is table
-    assert run([table], [made[0]], [[1, 2], [3, 4]]) == [[3, 7]]
+    batches = vectorize_graph([total(middle), middle], [(middle, table), (row, table)])
+    assert batches[1] is table
+    assert run([table], [batches[0]], [[1, 2], [3, 4]]) == [[3, 7]]
 
 
 def test_what_does_not_depend_on_a_replacement_stays_as_it_is() -> None:
@@ -231,10 +231,10 @@ def test_names_lines_and_scopes_are_kept() -> None:
     row, table = ROW("row"), TABLE("table")
     with name_scope("model"):
         out = total(row, name="sum")
-    made = vectorize_graph(out, {row: table})
-    assert made.name == "sum"
-    assert made.owner.user_line is out.owner.user_line
-    assert made.owner.scope == "model"
+    batch = vectorize_graph(out, {row: table})
+    assert batch.name == "sum"
+    assert batch.owner.user_line is out.owner.user_line
+    assert batch.owner.scope == "model"
 
 
 def test_second_rule_is_refused() -> None:
@@ -309,9 +309,9 @@ def test_long_chain_is_vectorised(length: int) -> None:
     out = row
     for _ in range(length):
         out = link(out)
-    made = vectorize_graph(out, {row: table})
-    assert made.type == TABLE
-    assert len(toposort([made])) == length
+    batch = vectorize_graph(out, {row: table})
+    assert batch.type == TABLE
+    assert len(toposort([batch])) == length
 
 
 def test_node_with_many_inputs_is_vectorised(width: int) -> None:
@@ -321,9 +321,9 @@ def test_node_with_many_inputs_is_vectorised(width: int) -> None:
 
     rows = [ROW() for _ in range(width)]
     table = TABLE("table")
-    made = vectorize_graph(Wide()(*rows, return_list=True), {rows[-1]: table})
-    assert made[-1].type == TABLE
-    assert made[0].get_parents()[0].inputs[-1] is table
+    batches = vectorize_graph(Wide()(*rows, return_list=True), {rows[-1]: table})
+    assert batches[-1].type == TABLE
+    assert batches[0].get_parents()[0].inputs[-1] is table
 
 
 def test_rules_are_loaded_when_first_needed_only() -> None:
@@ -350,10 +350,10 @@ def test_table_is_called_as_the_documented_function() -> None:
     @_vectorize_node.register(Summed)
     def sums(op: Any, node: Apply, x: Variable) -> Apply:
         del node
-        made: Apply = op.make_node(x)
-        return made
+        batch_node: Apply = op.make_node(x)
+        return batch_node
 
-    found: Any = _vectorize_node(node.op, node, wide)
-    assert isinstance(found, Apply)
-    assert found.inputs == [wide]
-    assert found.outputs[0].type == vectorize_node(node, wide)[0].type == Nested(2)
+    batch_node: Any = _vectorize_node(node.op, node, wide)
+    assert isinstance(batch_node, Apply)
+    assert batch_node.inputs == [wide]
+    assert batch_node.outputs[0].type == vectorize_node(node, wide)[0].type == Nested(2)

@@ -1,4 +1,4 @@
-"""An op written from the documentation alone, on values that are no numbers: playlists, lists of titles.
+"""An op written from the documentation alone, on values that are not numbers: playlists, lists of titles.
 
 It has static parameters, several outputs, a default one, an in-place variant, a view, and it checks its inputs.
 """
@@ -127,12 +127,12 @@ def test_plain_list_becomes_a_constant() -> None:
     assert run([], [chained(Cut(1)(["x", "y"]), PLAYLIST.make_constant(["z"]))]) == [["x", "z"]]
 
 
-def test_in_place_variant_computes_the_same_and_leaves_the_caller_his_list() -> None:
+def test_in_place_variant_computes_the_same_and_leaves_the_callers_list_alone() -> None:
     titles = PLAYLIST("titles")
-    given = ["a", "b", "c"]
+    strings = ["a", "b", "c"]
     inplace = Cut(1).inplace_on_inputs([0])
-    assert run([titles], inplace(titles).owner.outputs, given) == [["a"], ["b", "c"]]
-    assert given == ["a", "b", "c"]
+    assert run([titles], inplace(titles).owner.outputs, strings) == [["a"], ["b", "c"]]
+    assert strings == ["a", "b", "c"]
 
 
 def test_in_place_variant_really_overwrites_a_value_that_nothing_else_needs() -> None:

@@ -67,7 +67,7 @@ def variables_of_a_type(x: Variable[Number], node: Apply[Variable[Number]]) -> N
     assert_type(node.out.type, Number)
     plain: tuple[Variable, Apply] = x, node
     del plain
-    # What class of variable a value makes depends on the value.
+    # Which class of variable a value becomes depends on the value.
     assert_type(shared(1.0), Any)
 
 
@@ -92,7 +92,7 @@ def nodes(node: Apply) -> None:
 def ops(op: Op, node: Apply) -> None:
     assert_type(op.make_node(), Apply)
     assert_type(op(1, return_list=True), list[Variable])
-    # One variable or several, of whatever class: the op decides.
+    # The op decides whether it returns one variable or several, and of which class.
     assert_type(op(1), Any)
     assert_type(add(1.0, 2.0, name="sum", return_list=True), list[Variable])
     assert_type(op.default_output, int | None)

@@ -28,7 +28,7 @@ def _own_directory(directory: Path) -> Iterator[None]:
 
 @pytest.fixture
 def link() -> Callable[[Sequence[Any], Sequence[Any]], Any]:
-    def made(inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    def link_program(inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
         return CLinker().link(FunctionGraph(inputs, outputs))
 
-    return made
+    return link_program

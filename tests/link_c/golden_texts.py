@@ -1,4 +1,4 @@
-"""The C text of small graphs, as the files in the folder golden hold it.
+"""The C text of small graphs, as in the files of the folder golden.
 
 Where the text is meant to change: ``python -m tests.link_c.golden_texts`` writes the files anew; read the difference
 before you commit it.
@@ -84,8 +84,8 @@ def _in_place() -> Graph:
 
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
-    made.__name__.removeprefix("_"): made
-    for made in (
+    build.__name__.removeprefix("_"): build
+    for build in (
         _elementwise, _composite, _reduction, _fused_reduction, _indexing, _joining, _product, _conditional, _shape,
         _in_place, _matrices,
     )
@@ -100,7 +100,7 @@ class _Named(Library):
 
 
 def written(name: str) -> str:
-    """Return a graph's own C text, as mode C writes it on any machine: without vector math and without threads."""
+    """Return a graph's C text as mode C writes it on any machine: without vector math and without threads."""
     fgraph = FunctionGraph(*GRAPHS[name]())
     with config.change_flags(blas__ldflags=""):
         get_mode("C").optimizer.rewrite(fgraph)

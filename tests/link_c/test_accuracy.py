@@ -32,8 +32,8 @@ NUMPY = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", BLOCK_FUNCTIONS)
 def test_error_is_below_four_units_of_the_last_place(name: str, dtype: str) -> None:
-    found = measure(name, dtype, 700)
-    assert found.error < LIMIT, found
+    measured = measure(name, dtype, 700)
+    assert measured.error < LIMIT, measured
 
 
 @pytest.mark.slow
@@ -41,8 +41,8 @@ def test_error_is_below_four_units_of_the_last_place(name: str, dtype: str) -> N
 @pytest.mark.parametrize("name", BLOCK_FUNCTIONS)
 def test_error_is_below_four_units_at_many_more_arguments(name: str, dtype: str) -> None:
     for seed in range(1, 4):
-        found = measure(name, dtype, 30000, seed)
-        assert found.error < LIMIT, found
+        measured = measure(name, dtype, 30000, seed)
+        assert measured.error < LIMIT, measured
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -56,20 +56,20 @@ def test_special_values_are_numpys_or_scipys(name: str, dtype: str) -> None:
             # SciPy's is infinite at subnormal numbers; the exact value is not.
             values = values[(np.abs(values) >= np.finfo(dtype).tiny) | (values == 0) | np.isnan(values)]
         operands = [values] if BLOCK_FUNCTIONS[name] == 1 else [a.ravel() for a in np.meshgrid(values, values)]
-        found, expected = computed(name, *operands), reference(*operands)
-        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
-        np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+        results, expected = computed(name, *operands), reference(*operands)
+        np.testing.assert_array_equal(np.isnan(results), np.isnan(expected))
+        np.testing.assert_array_equal(np.isinf(results), np.isinf(expected))
         known = ~np.isnan(expected)
-        np.testing.assert_array_equal(np.signbit(found[known]), np.signbit(expected[known]))
+        np.testing.assert_array_equal(np.signbit(results[known]), np.signbit(expected[known]))
         tiny = 2 * float(np.finfo(dtype).smallest_subnormal)
-        np.testing.assert_allclose(found[known], expected[known], rtol=8 * float(np.finfo(dtype).eps), atol=tiny)
+        np.testing.assert_allclose(results[known], expected[known], rtol=8 * float(np.finfo(dtype).eps), atol=tiny)
 
 
 def test_digamma_below_zero_is_as_exact_as_the_terms_of_its_reflection() -> None:
     values = np.random.default_rng(2).uniform(-20, 0, 500)
-    found = computed("digamma", values)
+    results = computed("digamma", values)
     with mpmath.workprec(160):
-        for x, value in zip(values.tolist(), found.tolist(), strict=True):
+        for x, value in zip(values.tolist(), results.tolist(), strict=True):
             above = mpmath.digamma(1 - mpmath.mpf(x))
             true = above - mpmath.pi * mpmath.cot(mpmath.pi * x)
             assert abs(value - true) < 4 * 2.0**-53 * (abs(above) + abs(true - above) + 1)
@@ -90,7 +90,7 @@ def test_result_depends_neither_on_position_nor_on_length(name: str, dtype: str)
 
 
 def bits(values: Any) -> Any:
-    """Return numbers by their bits, all NaN as one: its bits carry no meaning."""
+    """Return numbers by their bits, with one NaN for all: its bits carry no meaning."""
     plain = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
     return plain.view("int64" if values.dtype == np.float64 else "int32")
 
@@ -103,10 +103,10 @@ def test_functions_built_of_them_are_as_accurate(name: str, dtype: str, link: Ca
     data = arguments("exp", dtype, 500)[0]
     if name == "log1mexp":
         data = data[data < 0]
-    # Where the exponential is subnormal, half a unit of it is as much as is left of the result.
+    # Where the exponential is subnormal, half a unit of it is as large as the rest of the result.
     data = data[np.abs(data) < (700 if dtype == "float64" else 85)]
-    found = program(data)[0]
-    assert float(errors(name, found, [data]).max()) < LIMIT
+    values = program(data)[0]
+    assert float(errors(name, values, [data]).max()) < LIMIT
 
 
 @pytest.mark.parametrize("flag", ["-mno-avx512f", "-mno-avx"])

@@ -1,4 +1,4 @@
-"""Memory of intermediate results: what is overwritten, what is used again, and that nobody can tell."""
+"""Memory of intermediate results: what is overwritten, what is reused, and that callers cannot notice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Link = Callable[[Sequence[Any], Sequence[Any]], Any]
 
-# Seconds that the compiler may take for the pool, which is made in the background.
+# Seconds that the compiler may take for the pool, which is compiled in the background.
 PATIENCE = 60
 
 
@@ -44,11 +44,11 @@ def _chain(x: Any, length: int) -> Any:
 def test_chain_works_in_one_block(link: Link) -> None:
     x = tt.dvector("x")
     data = np.linspace(-1, 1, 1000)
-    (found,), counts = link([x], [_chain(x, 20)[::2] + 0]).counted(data)
+    (result,), counts = link([x], [_chain(x, 20)[::2] + 0]).counted(data)
     expected = data
     for _ in range(20):
         expected = np.sin(expected)
-    np.testing.assert_allclose(found, expected[::2], rtol=1e-14)
+    np.testing.assert_allclose(result, expected[::2], rtol=1e-14)
     # The twenty results stand in one block; the output is made by the caller, or is a second block.
     assert counts.overwritten == 19
     assert counts.made <= 2
@@ -59,8 +59,8 @@ def test_operand_that_is_needed_later_keeps_its_block(link: Link) -> None:
     y = tt.exp(x)
     z = tt.sin(y)
     data = np.linspace(0, 1, 50)
-    (found, again), counts = link([x], [tt.cos(z) + y, tt.tanh(y) - 1]).counted(data)
-    np.testing.assert_allclose(found, np.cos(np.sin(np.exp(data))) + np.exp(data), rtol=1e-14)
+    (first, again), counts = link([x], [tt.cos(z) + y, tt.tanh(y) - 1]).counted(data)
+    np.testing.assert_allclose(first, np.cos(np.sin(np.exp(data))) + np.exp(data), rtol=1e-14)
     np.testing.assert_allclose(again, np.tanh(np.exp(data)) - 1, rtol=1e-13)
     assert counts.overwritten >= 1
 
@@ -96,17 +96,17 @@ def test_dtypes_of_one_size_share_a_block(link: Link) -> None:
     data = np.linspace(-5, 5, 100)
     whole = tt.cast(tt.floor(x), "int64")
     program = link([x], [tt.cast(whole % 3, "float64") / 2])
-    found, counts = program.counted(data)
-    np.testing.assert_array_equal(found[0], (np.floor(data).astype("int64") % 3) / 2)
+    results, counts = program.counted(data)
+    np.testing.assert_array_equal(results[0], (np.floor(data).astype("int64") % 3) / 2)
     assert counts.overwritten >= 2
 
 
 def test_function_of_wide_and_narrow_numbers_does_not_share(link: Link) -> None:
     x = tt.fvector("x")
     data = np.linspace(-3, 3, 77, dtype="float32")
-    found = link([x], [tt.cast(tt.exp(x), "float64") * 2, tt.cast(tt.sin(x), "int8")])(data)
-    np.testing.assert_allclose(found[0], np.exp(data).astype("float64") * 2, rtol=1e-6)
-    np.testing.assert_array_equal(found[1], np.sin(data).astype("int8"))
+    results = link([x], [tt.cast(tt.exp(x), "float64") * 2, tt.cast(tt.sin(x), "int8")])(data)
+    np.testing.assert_allclose(results[0], np.exp(data).astype("float64") * 2, rtol=1e-6)
+    np.testing.assert_array_equal(results[1], np.sin(data).astype("int8"))
 
 
 def test_matrix_that_a_product_is_added_to_is_overwritten_only_if_it_is_free(link: Link) -> None:
@@ -134,8 +134,8 @@ def test_output_that_shows_a_whole_block_takes_it_over(link: Link) -> None:
     x = tt.dvector("x")
     data = np.linspace(0, 1, 20000)
     y = tt.exp(x)
-    (found,), counts = link([x], [y.reshape((4, -1))]).counted(data)
-    np.testing.assert_allclose(found, np.exp(data).reshape(4, -1), rtol=1e-14)
+    (result,), counts = link([x], [y.reshape((4, -1))]).counted(data)
+    np.testing.assert_allclose(result, np.exp(data).reshape(4, -1), rtol=1e-14)
     assert counts.made == 1
     both = link([x], [y.reshape((4, -1)), y.reshape((5, -1)), y[:100]])(data)
     kept = link([x], [y.reshape((4, -1)), y])(data)
@@ -151,11 +151,11 @@ def test_results_are_never_overwritten(link: Link) -> None:
     b = tt.sin(a)
     c = tt.tanh(b)
     data = np.linspace(0, 1, 20000)
-    found = link([x], [a, b, c, b, a[1:]])(data)
-    for got, wanted in zip(found, (np.exp(data), np.sin(np.exp(data)), np.tanh(np.sin(np.exp(data)))), strict=False):
+    results = link([x], [a, b, c, b, a[1:]])(data)
+    for got, wanted in zip(results, (np.exp(data), np.sin(np.exp(data)), np.tanh(np.sin(np.exp(data)))), strict=False):
         np.testing.assert_allclose(got, wanted, rtol=1e-13)
-    np.testing.assert_array_equal(found[3], found[1])
-    np.testing.assert_array_equal(found[4], found[0][1:])
+    np.testing.assert_array_equal(results[3], results[1])
+    np.testing.assert_array_equal(results[4], results[0][1:])
 
 
 def test_peak_of_a_long_sequence_is_the_live_arrays_and_one_block(link: Link) -> None:
@@ -275,13 +275,13 @@ def test_results_out_of_the_pool_are_ordinary_arrays(link: Link) -> None:
     program = link([x], [x * 2])
     data = np.ones((200, 300))
     program(data)
-    (found,) = program(data)
-    assert type(found) is np.ndarray
-    assert found.flags.writeable
-    assert found.flags.c_contiguous
-    assert found.flags.aligned
-    assert found.shape == (200, 300)
-    found[:] = 7
+    (result,) = program(data)
+    assert type(result) is np.ndarray
+    assert result.flags.writeable
+    assert result.flags.c_contiguous
+    assert result.flags.aligned
+    assert result.shape == (200, 300)
+    result[:] = 7
     np.testing.assert_array_equal(program(data)[0], 2)
 
 
@@ -380,10 +380,10 @@ def test_random_graphs_give_what_the_vm_gives(seed: int) -> None:
     expected = PythonLinker().link(FunctionGraph(inputs, outputs, clone=True))(*data)
     program = CLinker(allow_gc=bool(seed % 2)).link(FunctionGraph(inputs, outputs, clone=True))
     for layout in (data, [np.asfortranarray(a) for a in data], [np.repeat(a, 2, axis=1)[:, ::2] for a in data]):
-        found = program(*layout)
-        for got, wanted in zip(found, expected, strict=True):
+        results = program(*layout)
+        for got, wanted in zip(results, expected, strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
-        arrays = [*found, *layout]
-        assert not any(np.shares_memory(a, b) for k, a in enumerate(found) for b in arrays[k + 1 :])
+        arrays = [*results, *layout]
+        assert not any(np.shares_memory(a, b) for k, a in enumerate(results) for b in arrays[k + 1 :])
     for a, b in zip(data, kept, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -1,4 +1,4 @@
-"""Calling programs: through cffi, and through the helper extension, which must not be told apart but by the clock."""
+"""Calls of programs through cffi and through the helper extension, which may differ in speed only."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _caller(inputs: Sequence[Any], outputs: Sequence[Any], fallback: Any = None,
     program = CLinker().link(FunctionGraph(inputs, outputs))
     taken: list[Any] = []
     program.offer_caller(fallback or program, single, taken.append)
-    (made,) = taken
-    return made
+    (caller,) = taken
+    return caller
 
 
 @pytest.mark.usefixtures("extension")
@@ -84,8 +84,8 @@ def test_caller_leaves_other_arguments_to_the_fallback(args: tuple[Any, ...]) ->
     caller = _caller([x], [x + 1], fallback)
     assert caller(*args) == "fallback"
     assert len(fallback.calls) == 1
-    given, named = fallback.calls[0]
-    assert all(a is b for a, b in zip(given, args, strict=True))
+    positional, named = fallback.calls[0]
+    assert all(a is b for a, b in zip(positional, args, strict=True))
     assert named == {}
 
 
@@ -201,42 +201,42 @@ def test_caller_runs_in_threads() -> None:
 @pytest.mark.usefixtures("extension")
 def test_function_takes_the_caller_and_keeps_its_behaviour() -> None:
     x = tt.dvector("x")
-    made = function([x], x + 1, mode="C")
-    assert type(made.__call__).__name__ == "Caller"
-    np.testing.assert_array_equal(made([1, 2]), [2, 3])
-    np.testing.assert_array_equal(made(x=np.arange(2.0)), [1, 2])
-    np.testing.assert_array_equal(made(np.arange(2, dtype="int8")), [1, 2])
+    f = function([x], x + 1, mode="C")
+    assert type(f.__call__).__name__ == "Caller"
+    np.testing.assert_array_equal(f([1, 2]), [2, 3])
+    np.testing.assert_array_equal(f(x=np.arange(2.0)), [1, 2])
+    np.testing.assert_array_equal(f(np.arange(2, dtype="int8")), [1, 2])
     with pytest.raises(TypeError, match="missing"):
-        made()
+        f()
     with pytest.raises(TypeError, match="x"):
-        made("a")
-    again = pickle.loads(pickle.dumps(made))
+        f("a")
+    again = pickle.loads(pickle.dumps(f))
     np.testing.assert_array_equal(again(np.arange(3.0)), [1, 2, 3])
 
 
 @pytest.mark.usefixtures("extension")
 def test_failing_node_names_the_users_line() -> None:
     x, i = tt.dvector("x"), tt.lscalar("i")
-    made = function([x, i], x[i] * 2, mode="C")
-    assert type(made.__call__).__name__ == "Caller"
+    f = function([x, i], x[i] * 2, mode="C")
+    assert type(f.__call__).__name__ == "Caller"
     with pytest.raises(NodeError, match="x\\[i\\]"):
-        made(np.arange(3.0), np.array(9))
-    assert made(np.arange(3.0), np.array(1)) == 2
+        f(np.arange(3.0), np.array(9))
+    assert f(np.arange(3.0), np.array(1)) == 2
 
 
 @pytest.mark.usefixtures("extension")
 def test_state_goes_through_the_caller() -> None:
     state = shared(np.zeros(3), name="state")
-    made = function([], state.sum(), updates=[(state, state + 1)], mode="C")
-    assert [float(made()) for _ in range(4)] == [0, 3, 6, 9]
+    f = function([], state.sum(), updates=[(state, state + 1)], mode="C")
+    assert [float(f()) for _ in range(4)] == [0, 3, 6, 9]
     np.testing.assert_array_equal(state.get_value(), 4)
 
 
 @pytest.mark.usefixtures("extension")
 def test_default_arguments_stay() -> None:
     x = tt.dvector("x")
-    made = function([x, In(tt.dscalar("y"), value=2.0, name="y")], x * 1, mode="C", on_unused_input="ignore")
-    np.testing.assert_array_equal(made(np.arange(2.0)), [0, 1])
+    f = function([x, In(tt.dscalar("y"), value=2.0, name="y")], x * 1, mode="C", on_unused_input="ignore")
+    np.testing.assert_array_equal(f(np.arange(2.0)), [0, 1])
 
 
 # The support libraries
@@ -261,11 +261,11 @@ def test_nothing_is_made_without_the_option(tmp_path: Path) -> None:
 
 
 def test_failing_compiler_is_not_noticed(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    found = find_toolchain()
-    assert isinstance(found, Toolchain)
+    compiler = find_toolchain()
+    assert isinstance(compiler, Toolchain)
     with config.change_flags(base_compiledir=str(tmp_path)):
         mine = SupportLibraries()
-        mine.begin(found.extended(["-no-such-flag-at-all"], ()))
+        mine.begin(compiler.extended(["-no-such-flag-at-all"], ()))
         assert mine.wait(PATIENCE)
     assert mine.extension is None
     assert not recwarn.list
@@ -277,7 +277,7 @@ def test_extension_that_cannot_be_loaded_does_not_keep_the_pool_away(
 ) -> None:
     toolchain = find_toolchain()
     assert isinstance(toolchain, Toolchain)
-    # As where the file is one of another Python: it has no function to begin with of that name.
+    # As where the file belongs to another Python: it lacks an init function of that name.
     monkeypatch.setattr(libraries, "_MODULE", "another_module")
     for _ in range(2):
         pool = Pool()
@@ -293,7 +293,7 @@ def test_extension_that_cannot_be_loaded_does_not_keep_the_pool_away(
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not list what a process has loaded")
 @pytest.mark.usefixtures("extension")
 def test_library_of_the_pool_stays_to_the_end_of_the_process() -> None:
-    # Python takes modules apart in an order of its own, and arrays give their blocks back whenever they die.
+    # Python tears modules down in no fixed order, and arrays give their blocks back whenever they die.
     text = (
         "import gc, sys\n"
         "from pathlib import Path\n"
@@ -305,9 +305,9 @@ def test_library_of_the_pool_stays_to_the_end_of_the_process() -> None:
         "print(sys.argv[1] in Path('/proc/self/maps').read_text())\n"
     )
     loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/support/" in line}
-    found = [path for path in loaded if b"treadle_pool_take" in Path(path).read_bytes()]
-    assert found
-    done = subprocess.run([sys.executable, "-c", text, found[0]], capture_output=True, text=True, check=True)
+    libraries = [path for path in loaded if b"treadle_pool_take" in Path(path).read_bytes()]
+    assert libraries
+    done = subprocess.run([sys.executable, "-c", text, libraries[0]], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
 
 
@@ -328,5 +328,5 @@ def test_functions_made_before_take_the_caller_later(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert outputs[0] == "('function', [1.0, 2.0]) Caller [1.0, 2.0]"
-    # In a second process both are there from the beginning.
+    # In a second process both are there from the start.
     assert outputs[1] == "('Caller', [1.0, 2.0]) Caller [1.0, 2.0]"

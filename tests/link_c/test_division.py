@@ -28,18 +28,18 @@ DEFINED = re.compile(r"^TR_LOCAL int(?:64_t)? (\w+)\(.*\{$", re.MULTILINE)
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[list[str]]]:
-    """What the compiler is called with, in a compile directory of the test's own."""
-    told: list[list[str]] = []
+    """The commands of the compiler, in a compile directory of the test's own."""
+    commands_run: list[list[str]] = []
     run = toolchain._run
 
     def noted(command: Sequence[str], shown: str) -> tuple[int, str]:
-        told.append(list(command))
+        commands_run.append(list(command))
         return run(command, shown)
 
     monkeypatch.setattr(toolchain, "_run", noted)
     monkeypatch.setattr(division, "_processors", lambda: 2)
     with config.change_flags(base_compiledir=str(tmp_path)):
-        yield told
+        yield commands_run
 
 
 def model() -> tuple[list[Any], list[Any], list[Any]]:
@@ -61,23 +61,23 @@ def shares_of(source: str) -> list[list[str]]:
 def test_large_text_is_compiled_by_two_runs(link: Link, commands: list[list[str]]) -> None:
     inputs, outputs, values = model()
     program = link(inputs, outputs)
-    given = [[flag for flag in command if flag.startswith(f"-D{division.MACRO}")] for command in commands]
-    assert sorted(filter(None, given)) == [[f"-D{division.MACRO}=0"], [f"-D{division.MACRO}=1"]]
+    shares = [[flag for flag in command if flag.startswith(f"-D{division.MACRO}")] for command in commands]
+    assert sorted(filter(None, shares)) == [[f"-D{division.MACRO}=0"], [f"-D{division.MACRO}=1"]]
     assert sum(name.endswith(".o") for name in commands[-1]) == 2
     expected = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
-    for made, right in zip(program(*values), expected, strict=True):
-        np.testing.assert_allclose(made, right, rtol=1e-6)
-        assert made.dtype == right.dtype
+    for result, right in zip(program(*values), expected, strict=True):
+        np.testing.assert_allclose(result, right, rtol=1e-6)
+        assert result.dtype == right.dtype
 
 
 def test_functions_of_python_modules_are_there_for_both_runs(link: Link, commands: list[list[str]]) -> None:
     ins, outs, values = model()
     square = ins[0] @ ins[0].T + np.eye(4)
     outs = [*outs, tt.Cholesky()(square), tt.gammainc(2.0, abs(ins[1]) + 1.0), tt.Cholesky(lower=False)(square)]
-    found = link(ins, outs)(*values)
+    results = link(ins, outs)(*values)
     expected = PythonLinker().link(FunctionGraph(ins, outs))(*values)
     assert sum(name.endswith(".o") for name in commands[-1]) == 2
-    for result, right in zip(found, expected, strict=True):
+    for result, right in zip(results, expected, strict=True):
         np.testing.assert_allclose(result, right, rtol=1e-12)
 
 
@@ -110,7 +110,7 @@ def test_small_text_is_compiled_at_once(link: Link, commands: list[list[str]]) -
     assert not any(division.MACRO in word for command in commands for word in command)
 
 
-def test_failing_run_is_told_with_its_line(link: Link, commands: list[list[str]]) -> None:
+def test_failing_run_is_reported_with_its_line(link: Link, commands: list[list[str]]) -> None:
     inputs, outputs, values = model()
     with (
         config.change_flags(gcc__cxxflags="-Dtr_matmul_f64=1"),

@@ -1,4 +1,4 @@
-"""Every scalar op against NumPy, for every dtype it takes, special values included; and what fused kernels do."""
+"""Every scalar op against NumPy, for every dtype it takes, special values included; and fused kernels."""
 
 from __future__ import annotations
 
@@ -48,43 +48,49 @@ def scalar_names() -> list[str]:
 
 
 def signatures(scalar_op: ScalarOp) -> list[tuple[str, ...]]:
-    """Return same dtypes for all operands, and a few mixtures; few for what takes the compiler seconds for each."""
+    """Return equal dtypes for all operands, and a few mixtures; few for ops that take seconds to compile."""
     is_large = scalar_op.name.startswith(("betainc_by", "beta_density"))
-    found = [(d,) * scalar_op.nin for d in (("int64", "float32", "float64") if is_large else DTYPES)]
+    combinations = [(d,) * scalar_op.nin for d in (("int64", "float32", "float64") if is_large else DTYPES)]
     if scalar_op.nin == 2:
-        found += [("int8", "uint8"), ("int64", "uint64"), ("uint64", "int64"), ("int32", "float32"), ("bool", "int8")]
-    return found
+        combinations += [
+            ("int8", "uint8"),
+            ("int64", "uint64"),
+            ("uint64", "int64"),
+            ("int32", "float32"),
+            ("bool", "int8"),
+        ]
+    return combinations
 
 
-def close(found: Any, expected: Any, size: Any = None) -> None:
+def close(computed: Any, expected: Any, size: Any = None) -> None:
     """Compare values, relative to `size` where terms of that size cancel."""
-    assert found.dtype == expected.dtype
+    assert computed.dtype == expected.dtype
     if expected.dtype.kind != "f":
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(computed, expected)
         return
     tolerance = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}[expected.dtype.name]
     if size is None:
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=1e-300)
+        np.testing.assert_allclose(computed, expected, rtol=tolerance, atol=1e-300)
     else:
-        np.testing.assert_allclose(found / size, expected / size, rtol=tolerance, atol=tolerance)
-    zero = (expected == 0) & (found == 0)
-    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+        np.testing.assert_allclose(computed / size, expected / size, rtol=tolerance, atol=tolerance)
+    zero = (expected == 0) & (computed == 0)
+    np.testing.assert_array_equal(np.signbit(computed[zero]), np.signbit(expected[zero]))
 
 
-def well_conditioned(name: str, given: list[Any]) -> Any:
-    """Return where a function does not multiply the rounding errors of what it is made of."""
-    everywhere = np.ones(given[0].shape, bool)
+def well_conditioned(name: str, operands: list[Any]) -> Any:
+    """Return where a function does not amplify the rounding errors of its parts."""
+    everywhere = np.ones(operands[0].shape, bool)
     if name.startswith("hyp2f1_by_"):
         # The series alternates where a parameter is below 0: for a = -64 eight digits are lost, in NumPy as in C.
-        return np.all([~(parameter < 0) for parameter in given[:3]], axis=0)
+        return np.all([~(parameter < 0) for parameter in operands[:3]], axis=0)
     return everywhere
 
 
-def size_of_terms(name: str, given: list[Any]) -> Any:
+def size_of_terms(name: str, operands: list[Any]) -> Any:
     """Return the size of the terms of a sum that passes through 0; None for other functions."""
     if name == "gammainc_by_shape_twice":
         # The terms are of size 1 / a, and cancel near a = x.
-        return 1 / np.maximum(given[0].astype("float64"), 1)
+        return 1 / np.maximum(operands[0].astype("float64"), 1)
     return None
 
 
@@ -101,27 +107,27 @@ def test_scalar_op_equals_numpy_for_every_dtype(name: str, link: Callable[..., A
         if out.dtype.startswith("complex"):
             continue
         domain = "natural" if name == "pow" else ""
-        given = [sample(d, k, domain) for k, d in enumerate(dtypes)]
-        length = min(len(v) for v in given)
-        values += [v[:length] for v in given]
+        operands = [sample(d, k, domain) for k, d in enumerate(dtypes)]
+        length = min(len(v) for v in operands)
+        values += [v[:length] for v in operands]
         inputs += variables
         outputs.append(out)
     program = link(inputs, outputs)
     position = iter(range(len(values)))
-    for found, out in zip(program(*values), outputs, strict=True):
-        given = [values[next(position)] for _ in range(scalar_op.nin)]
+    for computed, out in zip(program(*values), outputs, strict=True):
+        operands = [values[next(position)] for _ in range(scalar_op.nin)]
         cell: list[Any] = [None]
         with np.errstate(all="ignore"):
             node: Any = out.owner
-            node.op.perform(node, given, [cell])
-        undefined = name.startswith("cast_") and np.dtype(out.dtype).kind in "iu" and given[0].dtype.kind == "f"
-        mask = well_conditioned(name, given)
+            node.op.perform(node, operands, [cell])
+        undefined = name.startswith("cast_") and np.dtype(out.dtype).kind in "iu" and operands[0].dtype.kind == "f"
+        mask = well_conditioned(name, operands)
         if undefined:
-            mask &= np.isfinite(given[0]) & (np.abs(given[0]) < 100)
+            mask &= np.isfinite(operands[0]) & (np.abs(operands[0]) < 100)
         if undefined and np.dtype(out.dtype).kind == "u":
-            mask &= given[0] >= 0
-        size = size_of_terms(name, given)
-        close(found[mask], cell[0][mask], None if size is None else size[mask])
+            mask &= operands[0] >= 0
+        size = size_of_terms(name, operands)
+        close(computed[mask], cell[0][mask], None if size is None else size[mask])
 
 
 @pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 64, 511, 513, 2000])
@@ -159,7 +165,7 @@ def test_strided_operands_are_read_in_place(index: Any, link: Callable[..., Any]
 
 
 def composite() -> Elemwise:
-    """Return (exp(x) + y, float32 of it, x) as one function with three results."""
+    """Return (exp(x) + y, the same in float32, x) as one function with three results."""
     steps = (
         Step(SCALAR_OPS["exp"], (0,), ("float64",), "float64"),
         Step(SCALAR_OPS["add"], (2, 1), ("float64", "float64"), "float64"),
@@ -176,9 +182,9 @@ def test_composite_with_several_results_broadcasts_all(link: Callable[..., Any])
     a, b = np.random.default_rng(0).normal(size=(5, 1)), np.random.default_rng(1).normal(size=(1, 700))
     total = np.exp(a) + b
     expected = [total, np.tanh(total.astype("float32")), total, np.broadcast_to(a, total.shape)]
-    for found, wanted in zip(program(a, b), expected, strict=True):
-        assert found.dtype == wanted.dtype
-        np.testing.assert_allclose(found, wanted, rtol=1e-6 if wanted.dtype == "float32" else 1e-14, atol=1e-14)
+    for result, wanted in zip(program(a, b), expected, strict=True):
+        assert result.dtype == wanted.dtype
+        np.testing.assert_allclose(result, wanted, rtol=1e-6 if wanted.dtype == "float32" else 1e-14, atol=1e-14)
 
 
 def test_long_composite_is_cut_into_loops(link: Callable[..., Any]) -> None:

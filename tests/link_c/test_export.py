@@ -25,7 +25,7 @@ from treadle.link.vm import ExportUnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What the programs below share: tensors, the BLAS that a host passes, an allocator that counts.
+# Shared by the programs below: tensors, the BLAS that a host passes, an allocator that counts.
 HOST = """\
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,8 +145,8 @@ def output_of(program: Path) -> str:
     return done.stdout
 
 
-def export_of(folder: Path, outputs: Any, inputs: Any, **given: Any) -> dict[str, Any]:
-    file = function(inputs, outputs, mode="C", name="model", **given).export(folder)
+def export_of(folder: Path, outputs: Any, inputs: Any, **options: Any) -> dict[str, Any]:
+    file = function(inputs, outputs, mode="C", name="model", **options).export(folder)
     described: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return described
 
@@ -377,8 +377,8 @@ def test_threads_may_call_at_once(tmp_path: Path) -> None:
     model().export(tmp_path)
     main = """
 #include <pthread.h>
-static void *work(void *given) {
-  const int64_t rows = 2000 + 500 * (int64_t)(intptr_t)given;
+static void *work(void *index) {
+  const int64_t rows = 2000 + 500 * (int64_t)(intptr_t)index;
   double w[6] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}, *x = malloc(rows * 3 * sizeof *x), first = 0;
   treadle_host own = {0, 0, 0, &blas};
   int64_t xs[2] = {rows, 3}, ws[2] = {3, 2}, n = 0, room[4][2];
@@ -390,9 +390,9 @@ static void *work(void *given) {
     memset(o, 0, sizeof o);
     for (int k = 0; k < 4; k++) o[k].shape = room[k];
     if (model_run(inputs, outputs, &own, 0)) return (void *)1;
-    const double found = ((double *)o[0].data)[0];
-    if (round == 0) first = found;
-    else if (found != first) return (void *)2;
+    const double result = ((double *)o[0].data)[0];
+    if (round == 0) first = result;
+    else if (result != first) return (void *)2;
     for (int k = 0; k < 4; k++) model_free(o + k, &own);
   }
   free(x);
@@ -454,8 +454,8 @@ int main(void) {
   return 0;
 }
 """
-    found = float(output_of(built(tmp_path, HOST + main)))
-    np.testing.assert_allclose(found, (values * np.arange(1001)).sum(), rtol=1e-12)
+    total = float(output_of(built(tmp_path, HOST + main)))
+    np.testing.assert_allclose(total, (values * np.arange(1001)).sum(), rtol=1e-12)
 
 
 def test_sources_compile_again_without_functions_on_vectors_and_without_warnings_of_the_header(tmp_path: Path) -> None:
@@ -551,7 +551,7 @@ int main(void) {
 
 
 @pytest.mark.documents("Function.export.name")
-def test_names_are_made_different_and_fit_c(tmp_path: Path) -> None:
+def test_names_are_made_unique_and_legal_in_c(tmp_path: Path) -> None:
     a, b = tt.dscalar("x y"), tt.dscalar("x_y")
     described = export_of(tmp_path, {"first": a + b, "second": a * b}, [a, b])
     assert [i["name"] for i in described["inputs"]] == ["x_y", "x_y_2"]
@@ -569,7 +569,7 @@ def test_other_backends_say_that_they_cannot(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.documents("Function.export.directory", "Function.export.name")
-def test_folder_may_have_spaces_and_other_letters(tmp_path: Path) -> None:
+def test_folder_may_have_spaces_and_non_ascii_letters(tmp_path: Path) -> None:
     x = tt.dvector("x")
     folder = tmp_path / "ein Ordner ü" / "inner"
     file = function([x], x + 1, mode="C").export(folder, name="plus")

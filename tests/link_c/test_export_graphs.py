@@ -1,4 +1,4 @@
-"""Exported functions of every kind of graph, called through cffi: the same numbers, the lengths that were told."""
+"""Exported functions of every kind of graph, called through cffi: the same numbers, and the announced lengths."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def called(file: Path, values: Sequence[Any]) -> list[Any]:
     ]  # fmt: skip
     rooms = [ffi.new("int64_t[8]") for _ in about["outputs"]]
     outputs = [ffi.new("DLTensor *", {"shape": room}) for room in rooms]
-    given = ffi.new("DLTensor *[]", inputs), ffi.new("DLTensor *[]", outputs), host, ffi.NULL
-    assert getattr(library, f"{name}_shape")(*given) == 0
-    told = [tuple(o.shape[d] for d in range(o.ndim)) for o in outputs]
-    assert getattr(library, f"{name}_run")(*given) == 0
+    arguments = ffi.new("DLTensor *[]", inputs), ffi.new("DLTensor *[]", outputs), host, ffi.NULL
+    assert getattr(library, f"{name}_shape")(*arguments) == 0
+    shapes = [tuple(o.shape[d] for d in range(o.ndim)) for o in outputs]
+    assert getattr(library, f"{name}_run")(*arguments) == 0
     results = []
     for out, described in zip(outputs, about["outputs"], strict=True):
         shape, dtype = tuple(out.shape[d] for d in range(out.ndim)), np.dtype(described["dtype"])
         raw = bytes(ffi.buffer(out.data, int(np.prod(shape)) * dtype.itemsize))
         results.append(np.frombuffer(raw, dtype).reshape(shape))
         getattr(library, f"{name}_free")(out, host)
-    assert told == [result.shape for result in results]
+    assert shapes == [result.shape for result in results]
     return results
 
 
@@ -87,8 +87,8 @@ def test_every_kind_of_graph_gives_the_same_numbers(case: str, tmp_path: Path) -
     inputs, outputs, values = graphs()[case]
     f = function(inputs, outputs, name="model")
     expected = f(*values)
-    found = called(f.export(tmp_path), values)
-    for a, b in zip(found, expected if isinstance(expected, list) else [expected], strict=True):
+    results = called(f.export(tmp_path), values)
+    for a, b in zip(results, expected if isinstance(expected, list) else [expected], strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
@@ -98,6 +98,6 @@ def test_every_dtype_crosses(tmp_path: Path) -> None:
     inputs = [tt.tensor(name=f"x_{kind}", dtype=kind, shape=(None,)) for kind in kinds]
     values = [np.array([0, 1, 1, 0, 1]).astype(kind) for kind in kinds]
     file = function(inputs, [x[::-1] for x in inputs], mode="C", name="model").export(tmp_path)
-    for found, value in zip(called(file, values), values, strict=True):
-        assert found.dtype == value.dtype
-        np.testing.assert_array_equal(found, value[::-1])
+    for result, value in zip(called(file, values), values, strict=True):
+        assert result.dtype == value.dtype
+        np.testing.assert_array_equal(result, value[::-1])

@@ -93,20 +93,20 @@ print("treadle.link.c.text.writing" in sys.modules)
 
 def test_another_process_finds_the_samplers_without_compiling(tmp_path: Any) -> None:
     command = [sys.executable, "-c", _WARM.format(folder=str(tmp_path))]
-    said = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() for _ in range(2)]
-    assert said == ["True", "False"]
+    printed = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() for _ in range(2)]
+    assert printed == ["True", "False"]
 
 
 def test_threads_that_share_a_generator_draw_no_number_twice() -> None:
     rng = tr.shared_rng(seed=5)
     after, drawn = tr.normal(size=(50,), rng=rng, return_next_rng=True)
     draw = function([], drawn, updates={rng: after}, mode="C")
-    found: list[np.ndarray] = []
+    numbers: list[np.ndarray] = []
     start = threading.Barrier(8)
 
     def work() -> None:
         start.wait()
-        found.extend(draw() for _ in range(40))
+        numbers.extend(draw() for _ in range(40))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -114,7 +114,7 @@ def test_threads_that_share_a_generator_draw_no_number_twice() -> None:
     for thread in threads:
         thread.join()
     expected = np.random.default_rng(5).normal(size=(320, 50))
-    np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.sort(expected.ravel()))
+    np.testing.assert_array_equal(np.sort(np.concatenate(numbers)), np.sort(expected.ravel()))
 
 
 def test_draws_follow_each_other_where_loops_are_shared_among_threads(link: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""The C backend where files cannot be written, or a compiler makes something else: always its own error, or none."""
+"""The C backend where files cannot be written, or a compiler produces something else: its own error, or none."""
 
 import math
 import resource
@@ -70,13 +70,13 @@ def test_flags_that_no_shell_could_split_are_refused_by_name(option: str, text: 
         pass
 
 
-def test_directory_whose_name_is_no_text_costs_one_warning(tmp_path: Path) -> None:
+def test_directory_whose_name_is_not_text_costs_one_warning(tmp_path: Path) -> None:
     x = tt.dvector("x")
     name = str(tmp_path) + "/caf\udce9"
     FUNCTIONS.forget()
-    with config.change_flags(compiledir=name), pytest.warns(UserWarning, match="cannot be used") as told:
+    with config.change_flags(compiledir=name), pytest.warns(UserWarning, match="cannot be used") as caught:
         assert function([x], tt.exp(x) * 5, mode="C")([0.0]) == [5.0]
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_library_that_is_removed_before_it_is_loaded_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:

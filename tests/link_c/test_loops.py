@@ -32,17 +32,17 @@ def same(link: Link) -> Callable[..., None]:
     def compare(inputs: Sequence[Any], outputs: Sequence[Any], *values: Sequence[Any], rtol: float = 1e-12) -> None:
         program, reference = link(inputs, outputs), PythonLinker().link(FunctionGraph(inputs, outputs))
         assert isinstance(program, CProgram)
-        for given in values:
-            arrays = [np.asarray(x) for x in given]
+        for case in values:
+            arrays = [np.asarray(x) for x in case]
             wanted = reference(*arrays)
-            # The second call knows how long results are, and has places for them.
+            # The second call knows the lengths of results and has memory for them.
             for _ in range(2):
-                found = program(*arrays)
-                for a, b in zip(found, wanted, strict=True):
+                results = program(*arrays)
+                for a, b in zip(results, wanted, strict=True):
                     assert a.shape == b.shape
                     assert a.dtype == b.dtype
                     np.testing.assert_allclose(a, b, rtol=rtol)
-                own = [a for a in found if a.size]
+                own = [a for a in results if a.size]
                 assert not any(np.shares_memory(a, b) for a in own for b in arrays)
                 assert not any(np.shares_memory(a, b) for i, a in enumerate(own) for b in own[:i])
 
@@ -61,11 +61,11 @@ ONES = np.linspace(-1.0, 1.0, 3)
 def test_recurrence_of_vectors(same: Any) -> None:
     w = tt.dmatrix("w")
     last, rows = tt.scan_with_carry(lambda h, x: (tt.tanh(w @ h + x),) * 2, START, X)
-    given = (ONES, _rows(3))
+    rest = (ONES, _rows(3))
     same(
         [X, START, w],
         [last, rows],
-        (_rows(7), *given), (_rows(1), *given), (_rows(0), *given), (_rows(9)[::-2], *given), (_rows(3).T, *given),
+        (_rows(7), *rest), (_rows(1), *rest), (_rows(0), *rest), (_rows(9)[::-2], *rest), (_rows(3).T, *rest),
     )  # fmt: skip
 
 
@@ -93,8 +93,8 @@ def test_carries_that_show_each_other_and_results(same: Any) -> None:
 def test_part_of_a_carry_is_written_in_place(link: Link) -> None:
     program = link([STEPS, START], [tt.fori_loop(0, STEPS, lambda i, c: tt.inc_subtensor(c[i % 3], 2.0), START)])
     program(np.asarray(7), ONES)
-    (found,), few = program.counted(np.asarray(7), ONES)
-    np.testing.assert_array_equal(found, ONES + np.array([6, 4, 4]))
+    (result,), few = program.counted(np.asarray(7), ONES)
+    np.testing.assert_array_equal(result, ONES + np.array([6, 4, 4]))
     _, many = program.counted(np.asarray(7000), ONES)
     assert few.made == many.made <= 2
     assert many.reused <= 1
@@ -112,7 +112,7 @@ def test_blocks_do_not_grow_with_the_steps(link: Link, width: int) -> None:
 
     program = link([STEPS, START], list(tt.fori_loop(0, STEPS, step, (START, START))))
     start = np.zeros(width)
-    # From the second call on, results have places.
+    # From the second call on, there is memory for the results.
     program(np.asarray(10), start)
     _, few = program.counted(np.asarray(10), start)
     _, many = program.counted(np.asarray(10_000 if width < 100 else 200), start)
@@ -129,11 +129,11 @@ def test_condition_ends_the_loop_and_results(same: Any) -> None:
     loop.add_result(new)
     loop.add_result(new.sum())
     loop.until = tt.gt(abs(new).max(), 5.0)
-    made = loop.apply()
+    applied = loop.apply()
     ramp = np.full((30_000, 3), 1e-9)
     same(
         [STEPS, X, START],
-        [*made.carries, *made.stacked, made.steps],
+        [*applied.carries, *applied.stacked, applied.steps],
         (7, _rows(7), ONES), (100, _rows(100), ONES), (7, _rows(7), ONES * 90), (0, _rows(3), ONES),
         (30_000, -ramp, ONES * 0),
     )  # fmt: skip
@@ -183,11 +183,11 @@ def test_condition_ends_a_loop_over_numbers(same: Any) -> None:
     loop.add_carry(start, carry, new)
     loop.add_result(new)
     loop.until = tt.gt(new, 3.0)
-    made = loop.apply()
+    applied = loop.apply()
     few, many = _rows(20)[:, 0], np.zeros(50_000)
     same(
         [STEPS, V, start],
-        [*made.carries, *made.stacked, made.steps],
+        [*applied.carries, *applied.stacked, applied.steps],
         (20, few, 1.0), (0, few, 1.0), (20, few, 9.0), (50_000, many, 0.0), (50_000, many + 1e-3, 0.0),
     )  # fmt: skip
 
@@ -221,7 +221,7 @@ def test_error_names_the_line_the_step_and_the_loop(link: Link) -> None:
     program = link([i, V], [tt.scan_with_carry(lambda c, k: (c + V[k], c), 0.0, i, name="picking")[1]])
     with pytest.raises(NodeIndexError, match=r"index 9 .* test_loops\.py.* In step 3 of the loop Scan\{picking\}"):
         program(np.array([0, 1, 2, 9]), ONES)
-    # Python does not run so many steps once more.
+    # Python does not run as many steps a second time.
     late = np.zeros(1_000_001, "int64")
     late[-1] = 7
     with pytest.raises(NodeIndexError, match=r"test_loops\.py.* In step 1000000 of the loop Scan\{picking\}"):
@@ -238,8 +238,8 @@ def test_impossible_loops_are_refused(link: Link) -> None:
     loop.add_carry(START, carry, tt.concatenate([carry, row]))
     loop.add_result(carry)
     program = link([STEPS, X, START], loop.apply().stacked)
-    for steps, told in ((-1, "must not be negative"), (6, "sequence 0 has length 5"), (2, "of shape .* in step 1")):
-        with pytest.raises(NodeValueError, match=told):
+    for steps, message in ((-1, "must not be negative"), (6, "sequence 0 has length 5"), (2, "of shape .* in step 1")):
+        with pytest.raises(NodeValueError, match=message):
             program(np.asarray(steps), _rows(5), ONES)
 
 
@@ -257,8 +257,8 @@ def test_body_that_c_lacks_makes_the_loop_a_step_of_python() -> None:
     last, _ = tt.scan_with_carry(lambda c, x: (_Doubled()(c) + x, None), START, X)
     with pytest.raises(LoweringError, match=r"_Doubled.*test_loops\.py"):
         CLinker().link(FunctionGraph([X, START], [last]))
-    found = function([X, START], last, mode="CVM")(_rows(2), ONES)
-    np.testing.assert_allclose(found, 4 * ONES + 2 * _rows(2)[0] + _rows(2)[1])
+    result = function([X, START], last, mode="CVM")(_rows(2), ONES)
+    np.testing.assert_allclose(result, 4 * ONES + 2 * _rows(2)[0] + _rows(2)[1])
 
 
 def test_op_given_by_simpler_ones_runs_inside(same: Any) -> None:

@@ -1,4 +1,4 @@
-"""Ops on stacks of matrices: the calls of LAPACK that C text makes of what a rule says about one matrix."""
+"""Ops on stacks of matrices: the C text and calls of LAPACK that follow from a rule about one matrix."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def test_each_matrix_is_computed_however_it_lies_in_memory(link: Link, rng: np.r
     wide = np.zeros((3, 7, 10), dtype)
     wide[:, 1:6, ::2] = a
     across = np.swapaxes(np.ascontiguousarray(np.swapaxes(a, -1, -2)), -1, -2)
-    for given in (a, across, wide[:, 1:6, ::2], np.broadcast_to(a[:1], (3, 5, 5)), a[::-1]):
-        np.testing.assert_allclose(program(given)[0], np.linalg.cholesky(given), rtol=tolerance, atol=tolerance)
+    for stack in (a, across, wide[:, 1:6, ::2], np.broadcast_to(a[:1], (3, 5, 5)), a[::-1]):
+        np.testing.assert_allclose(program(stack)[0], np.linalg.cholesky(stack), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 0), (2, 0, 0), (0, 3, 3), (1, 1, 1)])
 def test_matrices_and_stacks_may_be_empty(link: Link, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
     x = tt.dtensor3("x")
     a = _positive(rng, *shape)
-    (found,) = link([x], [Factor()(x)])(a)
-    np.testing.assert_allclose(found, np.linalg.cholesky(a))
+    (factor,) = link([x], [Factor()(x)])(a)
+    np.testing.assert_allclose(factor, np.linalg.cholesky(a))
     values, vectors = link([x], Spectrum()(x))(a)
     assert values.shape == shape[:2]
     assert vectors.shape == shape
@@ -124,10 +124,10 @@ def test_matrix_without_a_result_becomes_nan_alone(link: Link, rng: np.random.Ge
     a[1] *= -1
     a[2, 4, 0] = np.inf
     a[3, 0, 4] = np.inf  # not in the triangle that is read
-    for given in (a, np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2)):
-        (found,) = link([x], [Factor()(x)])(given)
-        assert np.isnan(found).all(axis=(1, 2)).tolist() == [False, True, True, False]
-        np.testing.assert_allclose(found[[0, 3]], np.linalg.cholesky(a[[0, 3]]))
+    for stack in (a, np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2)):
+        (factors,) = link([x], [Factor()(x)])(stack)
+        assert np.isnan(factors).all(axis=(1, 2)).tolist() == [False, True, True, False]
+        np.testing.assert_allclose(factors[[0, 3]], np.linalg.cholesky(a[[0, 3]]))
 
 
 def test_error_names_the_matrix(link: Link, rng: np.random.Generator) -> None:
@@ -141,11 +141,11 @@ def test_error_names_the_matrix(link: Link, rng: np.random.Generator) -> None:
 def test_block_of_a_dying_operand_is_overwritten(link: Link, rng: np.random.Generator) -> None:
     x = tt.dtensor3("x")
     a = _positive(rng, 3, 8, 8)
-    (found,), counts = link([x], [tt.exp(Factor()(x * 2.0))]).counted(a)
-    np.testing.assert_allclose(found, np.exp(np.linalg.cholesky(a * 2)))
+    (result,), counts = link([x], [tt.exp(Factor()(x * 2.0))]).counted(a)
+    np.testing.assert_allclose(result, np.exp(np.linalg.cholesky(a * 2)))
     assert (counts.made, counts.overwritten) == (1, 2)
-    (found, kept), counts = link([x], [Factor()(tt.exp(x)), tt.exp(x)]).counted(a * 0.01)
-    np.testing.assert_allclose(found, np.linalg.cholesky(np.exp(a * 0.01)))
+    (result, kept), counts = link([x], [Factor()(tt.exp(x)), tt.exp(x)]).counted(a * 0.01)
+    np.testing.assert_allclose(result, np.linalg.cholesky(np.exp(a * 0.01)))
     np.testing.assert_allclose(kept, np.exp(a * 0.01))
 
 
@@ -179,19 +179,19 @@ def test_small_matrices_are_computed_as_large_ones(link: Link, rng: np.random.Ge
     program = link(operands, [op(*operands)])
     # One, less than eight, eight, and more than those; to both sides of what counts as small.
     for count, n in ((1, 4), (3, 3), (8, 1), (9, 7), (17, 24), (2, 25)):
-        given, right = _positive(rng, count, n, n), rng.normal(size=(count, n, 2))
-        across = np.swapaxes(np.swapaxes(given, -1, -2).copy(), -1, -2)
-        for values in ([given, right], [across, right]):
-            found, expected = program(*values[:takes])[0], oracle(*values[:takes])
-            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+        left, right = _positive(rng, count, n, n), rng.normal(size=(count, n, 2))
+        across = np.swapaxes(np.swapaxes(left, -1, -2).copy(), -1, -2)
+        for values in ([left, right], [across, right]):
+            result, expected = program(*values[:takes])[0], oracle(*values[:takes])
+            np.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_small_matrix_without_a_result_becomes_nan_alone(link: Link, rng: np.random.Generator) -> None:
     x, b = tt.dtensor3("x"), tt.dtensor3("b")
     a, right = _positive(rng, 19, 3, 3), rng.normal(size=(19, 3, 1))
     a[2], a[17, 0, 1], right[9, 2] = 0, np.nan, np.inf
-    found, inverse = link([x, b], [tt.Solve()(x, b), tt.MatrixInverse()(x)])(a, right)
-    assert np.flatnonzero(np.isnan(found).any(axis=(1, 2))).tolist() == [2, 9, 17]
+    solution, inverse = link([x, b], [tt.Solve()(x, b), tt.MatrixInverse()(x)])(a, right)
+    assert np.flatnonzero(np.isnan(solution).any(axis=(1, 2))).tolist() == [2, 9, 17]
     assert np.flatnonzero(np.isnan(inverse).all(axis=(1, 2))).tolist() == [2, 17]
     with pytest.raises(MatrixError, match=r"matrix \[2\] of the batch"):
         link([x, b], [tt.Solve(on_error="raise")(x, b)])(a, right)
@@ -264,6 +264,6 @@ def test_threads_do_not_share_memory(link: Link, rng: np.random.Generator) -> No
     program = link([x], [Factor()(x)])
     stacks = [_positive(rng, 20, 30, 30) for _ in range(8)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda a: program(a)[0], stacks))
-    for a, factor in zip(stacks, found, strict=True):
+        factors = list(pool.map(lambda a: program(a)[0], stacks))
+    for a, factor in zip(stacks, factors, strict=True):
         np.testing.assert_allclose(factor, np.linalg.cholesky(a))

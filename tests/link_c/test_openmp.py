@@ -1,4 +1,4 @@
-"""Loops shared among threads: the same numbers for any number of threads, and nothing where it is not asked for."""
+"""Loops shared among threads: the same numbers for any number of threads, and none unless asked for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _threads() -> Iterator[None]:
 
 
 def expressions(x: Any) -> list[Any]:
-    """Every kind of loop: elementwise, reductions that keep something or nothing, and both fused."""
+    """Every kind of loop: elementwise, reductions over some or all axes, and both fused."""
     return [
         tt.tanh(x) * tt.exp(-x), x.T + 1, x[::-1, ::2] * 2, tt.concatenate([x, x * 2]),
         tt.sum(x), tt.sum(x, axis=0), tt.sum(x, axis=1), tt.max(x), tt.min(x, axis=0), tt.prod(1 + x * 1e-4),
@@ -74,10 +74,10 @@ def test_every_loop_computes_what_one_thread_does(shape: tuple[int, int], dtype:
         alone = function([x], outputs, mode="C")
     rtol = 1e-12 if dtype == "float64" else 2e-5
     data = np.random.default_rng(0).normal(size=shape).astype(dtype)
-    for given in (data, np.asfortranarray(data), np.repeat(data, 2, axis=1)[:, ::2], data[::-1]):
-        for found, expected in zip(shared(given), alone(given), strict=True):
-            assert found.dtype == expected.dtype
-            np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+    for layout in (data, np.asfortranarray(data), np.repeat(data, 2, axis=1)[:, ::2], data[::-1]):
+        for result, expected in zip(shared(layout), alone(layout), strict=True):
+            assert result.dtype == expected.dtype
+            np.testing.assert_allclose(result, expected, rtol=rtol, atol=rtol)
 
 
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
@@ -103,10 +103,10 @@ def test_reductions_of_every_kind_of_dtype_are_combined(dtype: str) -> None:
     x = tt.vector("x", dtype=dtype)
     outputs = [tt.sum(x), tt.max(x), tt.min(x), tt.prod(x), tt.all(x), tt.any(x)]
     data = np.random.default_rng(0).integers(0, 3, 40000).astype(dtype)
-    found = function([x], outputs, mode="C")(data)
+    results = function([x], outputs, mode="C")(data)
     with config.change_flags(openmp=False):
         expected = function([x], outputs, mode="C")(data)
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(results, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -157,8 +157,8 @@ if child == 0:
     import signal
     signal.alarm(60)
     same = all(np.array_equal(a, b) for a, b in zip(f(data), expected))
-    made_here = function([x], tt.sum(tt.log1p(x)), mode="C")
-    os._exit(0 if same and np.isclose(made_here(data), np.log1p(data).sum()) else 1)
+    compiled_here = function([x], tt.sum(tt.log1p(x)), mode="C")
+    os._exit(0 if same and np.isclose(compiled_here(data), np.log1p(data).sum()) else 1)
 print(os.waitpid(child, 0)[1])
 """
     flags = "openmp=True,openmp_elemwise_minsize=1000"
@@ -172,7 +172,7 @@ print(os.waitpid(child, 0)[1])
     assert done.stdout.strip() == "0"
 
 
-def test_compiler_without_openmp_is_told_once(tmp_path: Path, link: Callable[..., Any]) -> None:
+def test_compiler_without_openmp_is_reported_once(tmp_path: Path, link: Callable[..., Any]) -> None:
     driver = tmp_path / "plaincc"
     driver.write_text(
         '#!/bin/sh\nfor a in "$@"; do if [ "$a" = -fopenmp ]; then echo "error: no OpenMP" >&2; exit 1; fi; done\n'

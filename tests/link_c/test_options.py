@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 def toolchain(**flags: Any) -> Toolchain:
     with config.change_flags(flags):
-        found = find_toolchain()
-    assert isinstance(found, Toolchain)
-    return found
+        compiler = find_toolchain()
+    assert isinstance(compiler, Toolchain)
+    return compiler
 
 
 def test_optimisation_can_be_left_out() -> None:
     assert "-O1" in toolchain().flags
-    found = toolchain(cmodule__remove_gxx_opt=True, gcc__cxxflags="-g -O3")
-    assert [flag for flag in found.flags if flag.startswith("-O")] == []
-    assert found.flags[-1] == "-g"
+    compiler = toolchain(cmodule__remove_gxx_opt=True, gcc__cxxflags="-g -O3")
+    assert [flag for flag in compiler.flags if flag.startswith("-O")] == []
+    assert compiler.flags[-1] == "-g"
 
 
 def test_debug_defines_a_macro() -> None:
@@ -46,10 +46,10 @@ def test_other_flags_make_another_library_that_computes_the_same(
     expression = tt.tanh(x * 1.5) + tt.exp(x).sum()
     value = np.linspace(-1.0, 1.0, 37)
     expected = link([x], [expression])(value)[0]
-    made = default_cache().statistics.made
+    count_before = default_cache().statistics.made
     with config.change_flags(flags):
         np.testing.assert_allclose(link([x], [expression])(value)[0], expected, rtol=1e-14)
-    assert default_cache().statistics.made > made
+    assert default_cache().statistics.made > count_before
 
 
 def test_warnings_of_the_compiler_are_printed_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,9 +58,9 @@ def test_warnings_of_the_compiler_are_printed_on_demand(tmp_path: Path, capsys: 
     toolchain().compile(source, tmp_path / "a.so")
     assert capsys.readouterr().err == ""
     toolchain(cmodule__compilation_warning=True).compile(source, tmp_path / "a.so")
-    said = capsys.readouterr().err
-    assert "unused" in said
-    assert str(source) in said
+    printed = capsys.readouterr().err
+    assert "unused" in printed
+    assert str(source) in printed
 
 
 def test_commands_are_printed_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

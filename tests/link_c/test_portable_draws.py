@@ -34,19 +34,19 @@ def plain() -> Draws:
 
 
 def reference(name: str, dtype: str, state: np.ndarray, n: int, *parameters: np.ndarray) -> np.ndarray:
-    """Return what the definition gives."""
+    """Return the draws of the definition."""
     key, stream, position = (int(word) % 2**64 for word in state)
-    made: np.ndarray = SAMPLERS[name].reference(State(key, stream, position), n, dtype, *parameters)
-    return made
+    values: np.ndarray = SAMPLERS[name].reference(State(key, stream, position), n, dtype, *parameters)
+    return values
 
 
-def assert_same(got: np.ndarray, expected: np.ndarray) -> None:
+def assert_same(actual: np.ndarray, expected: np.ndarray) -> None:
     """Compare: integers to the bit, floats to their last digits."""
-    assert got.dtype == expected.dtype
-    if got.dtype.kind == "f":
-        np.testing.assert_allclose(got, expected, rtol=8 * np.finfo(got.dtype).eps, atol=0)
+    assert actual.dtype == expected.dtype
+    if actual.dtype.kind == "f":
+        np.testing.assert_allclose(actual, expected, rtol=8 * np.finfo(actual.dtype).eps, atol=0)
     else:
-        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(("name", "dtype"), PLAIN)
@@ -68,8 +68,8 @@ def test_draws_do_not_depend_on_the_length(plain: Draws, name: str, dtype: str) 
 def test_uniform_numbers_are_the_same_to_the_bit(plain: Draws) -> None:
     state = np.array([KEY, STREAM, 0])
     for dtype in ("float64", "float32"):
-        got = plain("random", dtype, state, 999)
-        np.testing.assert_array_equal(got, reference("random", dtype, state, 999))
+        draws = plain("random", dtype, state, 999)
+        np.testing.assert_array_equal(draws, reference("random", dtype, state, 999))
 
 
 # Counter and key, and what Random123's known-answer test lists for them.
@@ -109,11 +109,11 @@ def test_draws_have_the_shape_of_the_batch() -> None:
     state = vector("state", dtype="int64", shape=(3,))
     op = PortableDraws("standard_normal", "float64", 3)
     drawn = function([state], op(state, *(as_tensor_variable(n) for n in (2, 3, 5))), mode="C")
-    given = np.array([KEY, STREAM, 1])
-    assert_same(drawn(given), reference("standard_normal", "float64", given, 30).reshape(2, 3, 5))
+    words = np.array([KEY, STREAM, 1])
+    assert_same(drawn(words), reference("standard_normal", "float64", words, 30).reshape(2, 3, 5))
 
 
-# For each sampler with parameters, some of every branch that its draws may take.
+# For each sampler with parameters, some values for every branch that its draws may take.
 PARAMETERS: dict[str, list[tuple[float, ...]]] = {
     "integers": [(0, 10), (-5, 2**31), (-(2**63), 2**63 - 1), (0, 2**31 + 1), (7, 8), (0, 2**40 + 5)],
     "standard_gamma": [(2.5,), (0.3,), (0.0,), (1e6,), (np.nan,), (np.inf,)],
@@ -130,8 +130,8 @@ GIVEN = [(name, dtype) for name in PARAMETERS for dtype in SAMPLERS[name].dtypes
 def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[np.ndarray]:
     """Return one of a sampler's parameters; for a shape, all of them in turn."""
     columns = zip(*PARAMETERS[name], strict=True)
-    made = [np.array(column, dtype) for column, dtype in zip(columns, SAMPLERS[name].parameters, strict=True)]
-    return [column[at] for column in made] if shape is None else [np.resize(column, shape) for column in made]
+    arrays = [np.array(column, dtype) for column, dtype in zip(columns, SAMPLERS[name].parameters, strict=True)]
+    return [column[at] for column in arrays] if shape is None else [np.resize(column, shape) for column in arrays]
 
 
 @pytest.mark.parametrize(("name", "dtype"), GIVEN)
@@ -150,23 +150,23 @@ def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str
             count = rows * columns
             one, each, by_row = parameter(name, k), parameter(name, 0, (rows, columns)), parameter(name, 0, (rows, 1))
             turned = [np.asfortranarray(x) for x in each]
-            got = draw(at, rows, columns, *one, *turned, *by_row)
-            given = [
+            results = draw(at, rows, columns, *one, *turned, *by_row)
+            cases = [
                 [np.full(count, x) for x in one],
                 [x.reshape(-1) for x in each],
                 [np.repeat(x.reshape(-1), columns) for x in by_row],
             ]
-            for found, parameters in zip(got, given, strict=True):
-                same(found, reference(name, dtype, at, count, *parameters))
+            for draws, parameters in zip(results, cases, strict=True):
+                same(draws, reference(name, dtype, at, count, *parameters))
 
 
-def same(got: np.ndarray, expected: np.ndarray) -> None:
+def same(actual: np.ndarray, expected: np.ndarray) -> None:
     """Compare draws with those of the definition: differences of small gammas may be larger."""
-    assert got.dtype == expected.dtype
-    if got.dtype.kind == "f":
-        np.testing.assert_allclose(got.ravel(), expected, rtol=1e4 * np.finfo(got.dtype).eps, atol=1e-12)
+    assert actual.dtype == expected.dtype
+    if actual.dtype.kind == "f":
+        np.testing.assert_allclose(actual.ravel(), expected, rtol=1e4 * np.finfo(actual.dtype).eps, atol=1e-12)
     else:
-        np.testing.assert_array_equal(got.ravel(), expected)
+        np.testing.assert_array_equal(actual.ravel(), expected)
 
 
 def test_parameters_that_do_not_broadcast_are_refused() -> None:

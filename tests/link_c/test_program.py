@@ -1,4 +1,4 @@
-"""What a program promises: results of the caller's own, no state, arrays of any layout, errors that name the line."""
+"""The promises of a program: results of the caller's own, no state, arrays of any layout, errors that name the line."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_value_of_another_type_is_refused(value: Any, link: Callable[..., Any]) 
 def test_many_inputs_and_outputs(link: Callable[..., Any]) -> None:
     xs = [tt.dscalar(f"x{k}") for k in range(300)]
     program = link(xs, [x * 2 for x in xs])
-    found = program(*(np.array(float(k)) for k in range(300)))
-    assert [float(v) for v in found] == [2.0 * k for k in range(300)]
+    results = program(*(np.array(float(k)) for k in range(300)))
+    assert [float(v) for v in results] == [2.0 * k for k in range(300)]
 
 
 def test_long_graphs_are_cut_into_functions(link: Callable[..., Any]) -> None:
@@ -149,13 +149,13 @@ def test_unpickled_arguments_constants_and_functions_work() -> None:
     x = tt.dvector("x")
     state = shared(np.zeros(3), name="state")
     constant = pickle.loads(pickle.dumps(np.array([1.0, 2.0, 4.0])))
-    assert constant.dtype is not np.dtype("float64")  # what makes this a case of its own
+    assert constant.dtype is not np.dtype("float64")  # what makes this case differ from the others
     data = np.array([0.5, 1.0, 2.0])
-    made = function([x], [x * constant + state, x[::-1]], updates=[(state, state + 1)], mode="C")
-    expected = made(data)
-    made(data)
-    again = pickle.loads(pickle.dumps(made))
-    for found, wanted in zip(again(pickle.loads(pickle.dumps(data))), expected, strict=True):
-        assert found.dtype == wanted.dtype
+    f = function([x], [x * constant + state, x[::-1]], updates=[(state, state + 1)], mode="C")
+    expected = f(data)
+    f(data)
+    again = pickle.loads(pickle.dumps(f))
+    for result, wanted in zip(again(pickle.loads(pickle.dumps(data))), expected, strict=True):
+        assert result.dtype == wanted.dtype
     np.testing.assert_array_equal(again(data)[0], expected[0] + 3)
     np.testing.assert_array_equal(again(pickle.loads(pickle.dumps(data[::-1])))[1], data)

@@ -38,8 +38,8 @@ def _extended(values: list[list[Any]], choose: random.Random) -> None:
         lambda: v[2], lambda: m[1], lambda: tt.ifelse(a > 0.0, v, w * 0.5), lambda: tt.ifelse(a > 0.1, m, m.T),
         lambda: tt.outer(tt.tanh(v), tt.tanh(w)), lambda: tt.cos(a),
     ]  # fmt: skip
-    made = choose.choice(makers)()
-    values[made.ndim].append(made)
+    value = choose.choice(makers)()
+    values[value.ndim].append(value)
 
 
 def _loop(choose: random.Random) -> list[Any]:
@@ -50,10 +50,10 @@ def _loop(choose: random.Random) -> list[Any]:
     loop.add_sequence(X, values[1][0])
     ranks = [choose.choice([0, 1, 1, 1, 2]) for _ in range(choose.randint(1, 5))]
     carries = [tt.TensorType("float64", (None,) * rank)() for rank in ranks]
-    for given in (V[::-1], M):
-        constant = given.type()
-        loop.add_given(given, constant)
-        values[given.ndim].append(constant)
+    for outside in (V[::-1], M):
+        constant = outside.type()
+        loop.add_given(outside, constant)
+        values[outside.ndim].append(constant)
     for rank, carry in zip(ranks, carries, strict=True):
         values[rank].append(carry)
     for _ in range(choose.randint(1, 10)):
@@ -64,8 +64,8 @@ def _loop(choose: random.Random) -> list[Any]:
     if choose.random() < 0.3:
         loop.until = choose.choice(values[0]) > 0.9
     loop.widen()
-    made = loop.apply()
-    outputs = [*made.carries, *made.stacked]
+    applied = loop.apply()
+    outputs = [*applied.carries, *applied.stacked]
     return choose.sample(outputs, choose.randint(1, len(outputs)))
 
 
@@ -78,12 +78,12 @@ def test_random_loop_computes_what_the_vm_does(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shapes = [(8, 3), (8,), (3,), (3, 3), ()]
     for steps in (6, 1, 0, 6):
-        given = [np.asarray(steps), *(np.asarray(rng.normal(size=shape)) for shape in shapes)]
-        before = [x.copy() for x in given]
-        found = program(*given)
-        for a, b in zip(found, reference(*given), strict=True):
+        arrays = [np.asarray(steps), *(np.asarray(rng.normal(size=shape)) for shape in shapes)]
+        before = [x.copy() for x in arrays]
+        results = program(*arrays)
+        for a, b in zip(results, reference(*arrays), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
-        for a, b in zip(given, before, strict=True):
+        for a, b in zip(arrays, before, strict=True):
             np.testing.assert_array_equal(a, b)
-        full = [a for a in found if a.size]
-        assert not any(np.shares_memory(a, b) for i, a in enumerate(full) for b in [*given, *full[:i]])
+        full = [a for a in results if a.size]
+        assert not any(np.shares_memory(a, b) for i, a in enumerate(full) for b in [*arrays, *full[:i]])

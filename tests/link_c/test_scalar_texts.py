@@ -1,4 +1,4 @@
-"""The C texts of elementwise functions: the functions that they name exist, and one that does not is named."""
+"""The C texts of elementwise functions: the functions that they call exist, and a missing one is named."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _called() -> Iterator[tuple[str, str]]:
     """Yield the functions that scalar ops call, for every dtype."""
     for name in SCALAR_OPS.names():
         for kind in CTYPES.values():
-            for found in CALLED.findall(SCALARS.find(SCALAR_OPS[name], kind.kind) or ""):
-                yield name, found.replace("{s}", kind.suffix).replace("{t}", kind.math)
+            for call in CALLED.findall(SCALARS.find(SCALAR_OPS[name], kind.kind) or ""):
+                yield name, call.replace("{s}", kind.suffix).replace("{t}", kind.math)
 
 
 def test_functions_that_scalar_ops_name_exist() -> None:
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    # What compilers make no call of.
+    # Names that compilers do not turn into calls.
     helpers = {*scalar_helpers(), *SPECIAL, "complex", "popcountll"}
     called = {(scalar_op, name.removeprefix("__builtin_")) for scalar_op, name in _called()}
     assert ("arcsin", "asinf") in called
@@ -47,7 +47,7 @@ def test_functions_that_scalar_ops_name_exist() -> None:
 def test_a_name_that_c_lacks_is_an_error_that_names_scalar_op_and_line(
     wrap: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # the scalar op is this test's only
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # only this test knows the scalar op
     monkeypatch.setattr(SCALARS, "_entries", dict(SCALARS._entries))
     scalar_op = ScalarOp(name="misspelt", nin=1, impl=np.sqrt)
     SCALARS.register("misspelt", {"f": "suqare_root{s}({0})"})

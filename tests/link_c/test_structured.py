@@ -40,11 +40,11 @@ def layouts(x: Any) -> list[Any]:
 
 def compare(inputs: list[Any], outputs: list[Any], values: list[Any], program: Any) -> None:
     expected = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
-    for out, found, wanted in zip(outputs, program(*values), expected, strict=True):
-        assert found.dtype == wanted.dtype == np.dtype(out.dtype)
-        assert found.shape == wanted.shape
-        tolerance = {"float16": 6e-3, "float32": 1e-5, "float64": 1e-12}.get(found.dtype.name, 0)
-        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance, err_msg=str(out.owner))
+    for out, result, wanted in zip(outputs, program(*values), expected, strict=True):
+        assert result.dtype == wanted.dtype == np.dtype(out.dtype)
+        assert result.shape == wanted.shape
+        tolerance = {"float16": 6e-3, "float32": 1e-5, "float64": 1e-12}.get(result.dtype.name, 0)
+        np.testing.assert_allclose(result, wanted, rtol=tolerance, atol=tolerance, err_msg=str(out.owner))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -86,8 +86,8 @@ def test_extremum_of_no_elements_names_the_line(kind: str, link: Callable[..., A
 
 def test_sums_of_no_elements_are_the_identity(link: Callable[..., Any]) -> None:
     x = tt.dmatrix("x")
-    found = link([x], [x.sum(axis=0), x.prod(axis=0), tt.sum(x)])(np.zeros((0, 2)))
-    assert [f.tolist() for f in found] == [[0, 0], [1, 1], 0]
+    results = link([x], [x.sum(axis=0), x.prod(axis=0), tt.sum(x)])(np.zeros((0, 2)))
+    assert [f.tolist() for f in results] == [[0, 0], [1, 1], 0]
 
 
 @pytest.mark.parametrize("layout", ["C", "F"])
@@ -181,8 +181,8 @@ def test_joined_parts_of_joins_are_written_once(link: Callable[..., Any]) -> Non
             xp.concatenate([xp.concatenate([xp.sin(p), xp.cos(p)], 0), xp.concatenate([xp.sin(p) * 2, p], 0)], 1),
         ]
         if xp is tt:
-            found = link([x, y], outputs)(a, b)
-    for got, wanted in zip(found, outputs, strict=True):
+            results = link([x, y], outputs)(a, b)
+    for got, wanted in zip(results, outputs, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-15)
     with pytest.raises(ValueError, match=r"[Jj]oin|concatenate"):
         link([x], [tt.concatenate([tt.concatenate([x, x.T], 0), x], 1)])(a)
@@ -199,8 +199,8 @@ def test_short_last_dimensions_are_written_as_others_are(dtype: str, few: int, l
     wanted = [
         np.repeat(data, few, 1), np.repeat(data, few), np.stack([data.T] * few, -1), np.tile(data[:, :few], (2, 700)),
     ]  # fmt: skip
-    for found, expected in zip(link([x], outputs)(data), wanted, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for result, expected in zip(link([x], outputs)(data), wanted, strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES[1:])
@@ -219,7 +219,7 @@ def test_range_with_step_zero_is_an_error(link: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_softmax_and_its_kin_over_every_axis(dtype: str, link: Callable[..., Any]) -> None:
+def test_softmax_and_related_functions_over_every_axis(dtype: str, link: Callable[..., Any]) -> None:
     x = tt.tensor(dtype=dtype, shape=(None, None, None))
     axes: list[Any] = [None, 0, 1, 2, (0, 2), (1, 2)]
     outputs = [f(x, axis=a) for f in (tt.softmax, tt.log_softmax, tt.logsumexp) for a in axes]

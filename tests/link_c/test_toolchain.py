@@ -1,4 +1,4 @@
-"""The compiler, its options, its failures; and what the cache saves."""
+"""The compiler, its options, its failures, and what the cache saves."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_second_link_does_not_compile(link: Callable[..., Any]) -> None:
     assert default_cache().statistics.made == before
 
 
-def test_constants_are_no_part_of_the_text(link: Callable[..., Any]) -> None:
+def test_constants_are_not_part_of_the_text(link: Callable[..., Any]) -> None:
     x = tt.dvector("x")
     first, second = (link([x], [x * value]) for value in (2.0, 3.0))
     assert first.source == second.source
@@ -101,7 +101,7 @@ def test_new_process_does_not_run_the_compiler(tmp_path: Path) -> None:
             check=True,
         )
         assert done.stdout.strip() == "[1.0, 1.0]"
-    # Once for the program, once to see which functions on vectors this compiler's library has.
+    # Once for the program, once to find which vector functions this compiler's library has.
     assert log.read_text().split() == ["run", "run"]
 
 
@@ -135,7 +135,7 @@ def script(path: Path, text: str) -> Path:
 def test_failure_names_the_node_and_its_line(link: Callable[..., Any]) -> None:
     x = tt.dvector("x")
     with (
-        # A macro of no meaning where the kernel reads its operand.
+        # A meaningless macro where the kernel reads its operand.
         config.change_flags(gcc__cxxflags="-Dx0=1.5.5"),
         pytest.raises(CompileError, match=r"(?s)C line \d+: .*x0.*This line belongs to .*Sqrt.*test_toolchain\.py"),
     ):
@@ -161,7 +161,7 @@ def test_hanging_compiler_is_killed_with_its_children(last: str, link: Callable[
 
 
 def runs(pid: int) -> bool:
-    """Whether a process runs; one that ended and was not waited for does not."""
+    """Whether a process runs; one that has ended but was not waited for does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -169,14 +169,14 @@ def runs(pid: int) -> bool:
     return state not in "ZX"
 
 
-def test_killed_compiler_is_told_by_its_signal(link: Callable[..., Any], tmp_path: Path) -> None:
+def test_killed_compiler_is_reported_with_its_signal(link: Callable[..., Any], tmp_path: Path) -> None:
     driver = script(tmp_path / "killed", f"kill -{int(signal.SIGKILL)} $$")
     x = tt.dvector("x")
     with config.change_flags(cxx=str(driver)), pytest.raises(CompileError, match="was killed by SIGKILL"):
         link([x], [tt.exp(x) + 5])
 
 
-def test_compiler_that_cannot_be_run_is_told(link: Callable[..., Any], tmp_path: Path) -> None:
+def test_compiler_that_cannot_be_run_is_reported(link: Callable[..., Any], tmp_path: Path) -> None:
     driver = tmp_path / "text"
     driver.write_text("no program")
     driver.chmod(driver.stat().st_mode | stat.S_IXUSR)
@@ -201,7 +201,7 @@ def test_failed_compilation_leaves_nothing_behind(link: Callable[..., Any], tmp_
         assert link([x], [x + 7])(np.zeros(1))[0].tolist() == [7]
 
 
-def test_folders_with_spaces_and_other_letters_work(link: Callable[..., Any], tmp_path: Path) -> None:
+def test_folders_with_spaces_and_non_ascii_letters_work(link: Callable[..., Any], tmp_path: Path) -> None:
     place = tmp_path / "ein Ordner mit Ümläuten 目录"
     place.mkdir()
     driver = script(place / "mein cc", 'exec cc "$@"')
@@ -314,24 +314,24 @@ def test_clang_compiles_a_graph_of_every_family(tmp_path: Path) -> None:
     data = [np.random.default_rng(3).normal(size=(5, 7)), np.linspace(-1, 1, 7), np.array(3)]
     expected = function([x, w, i], outputs, mode="VM")(*data)
     with config.change_flags(cxx="clang", base_compiledir=str(tmp_path)):
-        found = function([x, w, i], outputs, mode="C")(*data)
+        results = function([x, w, i], outputs, mode="C")(*data)
         toolchain = find_toolchain()
     assert isinstance(toolchain, Toolchain)
     assert "clang" in toolchain.identity
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(results, expected, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 @pytest.mark.parametrize("driver", ["gcc", "clang"])
-def test_paths_may_have_spaces_and_other_letters(driver: str, tmp_path: Path, link: Callable[..., Any]) -> None:
-    found = shutil.which(driver)
-    if found is None:
+def test_paths_may_have_spaces_and_non_ascii_letters(driver: str, tmp_path: Path, link: Callable[..., Any]) -> None:
+    path = shutil.which(driver)
+    if path is None:
         pytest.skip(f"{driver} is not installed on this machine")
     folder = tmp_path / "ein Ordner ü"
     folder.mkdir()
     compiler = folder / f"mein {driver}"
-    compiler.symlink_to(found)
+    compiler.symlink_to(path)
     (folder / "own.h").write_text("#define OWN 1\n")
     x = tt.dvector("x")
     flags = f"-I'{folder}' -include own.h"

@@ -26,7 +26,7 @@ DATA = np.arange(6.0)
 
 
 class UserOp(Op):
-    """An op of a user's with one operand; what it returns is halved, as `perform` does it."""
+    """A user's op with one operand, half of which it returns, as `perform` does."""
 
     __props__ = ("tag",)
 
@@ -41,14 +41,14 @@ class UserOp(Op):
         output_storage[0][0] = inputs[0] / 2
 
 
-def brought(**given: Any) -> Any:
+def brought(**fields: Any) -> Any:
     """Return an op of a class of its own that brings this C."""
     kind = type("Brought", (UserOp,), {})
-    c_function(kind)(lambda *_: CFunction(**given))
+    c_function(kind)(lambda *_: CFunction(**fields))
     return kind()
 
 
-def halving(per_element: str = "x / 2", **given: Any) -> Any:
+def halving(per_element: str = "x / 2", **fields: Any) -> Any:
     text = (
         "static int half(const treadle_array *a, treadle_array *b) {\n"
         "  int64_t count = 1;\n"
@@ -57,7 +57,7 @@ def halving(per_element: str = "x / 2", **given: Any) -> Any:
         f"((double *)b->data)[i] = {per_element}; }}\n"
         "  return 0;\n}\n"
     )
-    return brought(name="half", text=text, **given)
+    return brought(name="half", text=text, **fields)
 
 
 def run(op: Any, data: Any = DATA, mode: Any = "C") -> Any:
@@ -76,7 +76,7 @@ def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("mode", ["C", "CVM", Mode("c|py"), None])
 def test_c_of_a_user_runs_in_every_mode_with_c(mode: Any) -> None:
-    np.testing.assert_array_equal(run(halving("x / 4"), mode=mode), DATA / 4 + 1)  # not what perform gives
+    np.testing.assert_array_equal(run(halving("x / 4"), mode=mode), DATA / 4 + 1)  # differs from what perform gives
 
 
 def test_operands_lie_in_c_order_unless_any_layout_is_asked_for() -> None:
@@ -107,16 +107,16 @@ def test_headers_folders_support_and_flags_are_used(tmp_path: Path) -> None:
     folder = tmp_path / "with space and ü"
     folder.mkdir()
     (folder / "factor.h").write_text("#define FACTOR 3\n")
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "headers": ['"factor.h"', "<complex.h>"],
         "include_dirs": [folder],
         "support": ["static double extra(void) { return 0.5; }"],
         "flags": ["-DMORE=7"],
     }
     per_element = "FACTOR * x + extra() + MORE + creal(I * I)"
-    np.testing.assert_array_equal(run(halving(per_element, **given)), 3 * DATA + 6.5 + 1)
+    np.testing.assert_array_equal(run(halving(per_element, **fields)), 3 * DATA + 6.5 + 1)
     (folder / "factor.h").write_text("#define FACTOR 4\n")
-    np.testing.assert_array_equal(run(halving(per_element, **given)), 4 * DATA + 6.5 + 1)
+    np.testing.assert_array_equal(run(halving(per_element, **fields)), 4 * DATA + 6.5 + 1)
 
 
 def test_libraries_are_linked_and_found_again(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_libraries_are_linked_and_found_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(run(op), 10 * DATA + 1)
 
 
-def test_a_function_that_no_library_has_is_told_when_the_code_is_loaded() -> None:
+def test_a_function_that_no_library_has_is_reported_when_the_code_is_loaded() -> None:
     op = halving("no_such_function(x)", support=["extern double no_such_function(double);"])
     with pytest.raises(CompileError, match="no_such_function"):
         run(op)
@@ -239,16 +239,16 @@ def test_second_rule_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("fields", "why"),
     [
         ({"name": "2x"}, "cannot name"),
         ({"name": "tr_x"}, "not tr_"),
         ({"name": "f", "errors": {200: (ValueError, "")}}, "154"),
     ],
 )
-def test_wrong_descriptions_are_refused(given: dict[str, Any], why: str) -> None:
+def test_wrong_descriptions_are_refused(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(CFunctionError, match=why):
-        CFunction(**given)
+        CFunction(**fields)
 
 
 def test_gradient_graphs_reach_the_c_too(link: Callable[..., Any]) -> None:

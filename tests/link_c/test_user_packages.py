@@ -59,7 +59,7 @@ print(before, [function([x], Twice()(x) + 1, mode=mode)(np.ones(1)).tolist() for
 }
 
 
-def test_rules_are_found_by_their_entry_point_and_a_changed_text_is_compiled_anew(tmp_path: Path) -> None:
+def test_rules_are_found_by_their_entry_point_and_a_changed_text_is_compiled_again(tmp_path: Path) -> None:
     folder = tmp_path / "ein Paket ü"
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("count", [1, 60])
-@pytest.mark.parametrize("given", [-1, 1])
-def test_program_refuses_another_number_of_values(count: int, given: int, link: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_program_refuses_another_number_of_values(count: int, difference: int, link: Callable[..., Any]) -> None:
     xs = [tt.dvector(f"x{k}") for k in range(count)]
     program = link(xs, [sum(xs[1:], xs[0])])
-    with pytest.raises(TypeError, match=f"takes {count} values, got {count + given}"):
-        program(*[np.ones(3)] * (count + given))
+    with pytest.raises(TypeError, match=f"takes {count} values, got {count + difference}"):
+        program(*[np.ones(3)] * (count + difference))
