@@ -105,8 +105,8 @@ def measure(section: str, name: str, system: str, directory: str) -> dict[str, A
     command = [sys.executable, "-m", "benchmarks.worker", section, name, system, directory]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        print(f"  {section} {name} {system}: failed: {said[-1]}", flush=True)
+        error_lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        print(f"  {section} {name} {system}: failed: {error_lines[-1]}", flush=True)
         return {}
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
@@ -153,8 +153,8 @@ def run_section(choice: Choice) -> Table:
     table = Table("run: milliseconds a call", ["", *columns, "ratio"])
     with tempfile.TemporaryDirectory() as directory:
         for name, model in choice.models("run").items():
-            asked = [s for s in columns if s != "numpy" or not model.slopes]
-            answers = in_turns("run", name, asked, directory, choice.rounds)
+            systems = [s for s in columns if s != "numpy" or not model.slopes]
+            answers = in_turns("run", name, systems, directory, choice.rounds)
             seconds = {s: median_of(a, "seconds") for s, a in answers.items()}
             peers = [v for s, v in seconds.items() if not s.startswith("treadle-") and not math.isnan(v)]
             best = seconds.get(LIMIT, math.nan)
@@ -231,8 +231,8 @@ def call_section(choice: Choice) -> Table:
     table = Table("call: microseconds a call, checks on / off", ["", *pairs, *single])
     with tempfile.TemporaryDirectory() as directory:
         for name, model in choice.models("call").items():
-            asked = [s + end for s in pairs for end in ("", TRUSTED)] + single
-            answers = in_turns("call", name, asked, directory, choice.rounds)
+            systems = [s + end for s in pairs for end in ("", TRUSTED)] + single
+            answers = in_turns("call", name, systems, directory, choice.rounds)
             times = {s: show(median_of(a, "seconds"), 1e6, 2) for s, a in answers.items()}
             cells = [f"{times[s]} / {times[s + TRUSTED]}" for s in pairs]
             table.rows.append([model.title, *cells, *(times[s] for s in single)])
@@ -335,8 +335,8 @@ def memory_section(choice: Choice) -> Table:
     table = Table("memory: peak during a call above arguments and results, MiB", ["", *columns])
     with tempfile.TemporaryDirectory() as directory:
         for name, model in choice.models("memory").items():
-            asked = [s for s in columns if s != "numpy" or not model.slopes]
-            answers = in_turns("memory", name, asked, directory, choice.rounds)
+            systems = [s for s in columns if s != "numpy" or not model.slopes]
+            answers = in_turns("memory", name, systems, directory, choice.rounds)
             peaks = {s: median_of(a, "peak_mib") for s, a in answers.items()}
             table.rows.append([model.title, *(show(max(peaks.get(s, math.nan), 0.0), 1, 1) for s in columns)])
     return table

@@ -137,12 +137,12 @@ class Browser:
         result: dict[str, Any] = answer["result"]
         return result
 
-    def _read(self, end: float, what: str) -> None:
+    def _read(self, end: float, subject: str) -> None:
         """Read what the browser wrote: answers by number, and events."""
         ready, _, _ = select.select([self._results], [], [], max(0.0, end - time.monotonic()))
         chunk = os.read(self._results, 1 << 20) if ready else b""
         if not chunk:
-            msg = f"{what}: the browser gave no answer"
+            msg = f"{subject}: the browser gave no answer"
             raise BrowserError(msg)
         *whole, self._buffer = (self._buffer + chunk).split(b"\0")
         for text in whole:
@@ -192,8 +192,8 @@ class Browser:
 
     def run(self, expression: str) -> Any:
         """Return the value of a JavaScript expression, awaited if it is a promise."""
-        asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
-        result = self._send("Runtime.evaluate", asked)
+        parameters = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        result = self._send("Runtime.evaluate", parameters)
         if "exceptionDetails" in result:
             details = result["exceptionDetails"]
             raise BrowserError(details.get("exception", {}).get("description", details["text"]))

@@ -180,10 +180,10 @@ def errors() -> Iterator[str]:
 
 def public(elsewhere: Iterable[str]) -> Iterator[str]:
     """Yield the public names of functions, modes and linkers that are in no other table."""
-    told = {name.split(":")[-1] for name in elsewhere} | set(SIGNATURES) | set(MEMBERS)
+    listed = {name.split(":")[-1] for name in elsewhere} | set(SIGNATURES) | set(MEMBERS)
     for module in (tc, debugmode, profiling, basic):
-        yield from sorted(set(module.__all__) - told)
-        told |= set(module.__all__)
+        yield from sorted(set(module.__all__) - listed)
+        listed |= set(module.__all__)
     yield "detect_nan"
 
 

@@ -68,15 +68,15 @@ def run(command: Sequence[str], subject: str) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment_path(), capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return
-    said = (done.stdout + done.stderr).strip()
-    msg = f"{subject} failed:\n{said}"
+    output = (done.stdout + done.stderr).strip()
+    msg = f"{subject} failed:\n{output}"
     # pip goes on without an index that it cannot reach, and then reports that the index has no such file.
-    if "Retrying (" in said:
+    if "Retrying (" in output:
         msg += "\nThe package index was out of reach. Run the command again when it is back: what has arrived is kept."
         raise EnvironmentMakingError(msg)
-    if "ResolutionImpossible" in said:
+    if "ResolutionImpossible" in output:
         raise ConflictError(msg)
-    if "No matching distribution found" in said:
+    if "No matching distribution found" in output:
         raise NotOfferedError(msg)
     raise EnvironmentMakingError(msg)
 

@@ -75,7 +75,7 @@ def differences() -> tuple[Difference, ...]:
         return tuple(Difference(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def told() -> frozenset[str]:
+def paths_with_a_difference() -> frozenset[str]:
     """Return the paths whose difference is listed."""
     apart = {path for difference in differences() for path in difference.names.split()}
     return frozenset(apart | {row.path for row in rows() if row.differs})
@@ -158,7 +158,7 @@ def _section(title: str, rows: list[Row]) -> list[str]:
     same: list[str] = []
     other: list[str] = []
     for row in rows:
-        if row.missing or row.path in told():
+        if row.missing or row.path in paths_with_a_difference():
             continue
         module, _, name = row.path.rpartition(".")
         (same if module == home else other).append(name if module == home else row.path)
@@ -167,7 +167,7 @@ def _section(title: str, rows: list[Row]) -> list[str]:
         lines += [f"As documented, in `treadle.{home}`: {_listed(same)}.", ""]
     if other:
         lines += [f"As documented, below `treadle`: {_listed(other)}.", ""]
-    apart = [row.path for row in rows if row.path in told() and not row.differs and not row.missing]
+    apart = [row.path for row in rows if row.path in paths_with_a_difference() and not row.differs and not row.missing]
     if apart:
         lines += [f"With a [difference](#differences): {_listed(apart)}.", ""]
     changed = [row for row in rows if row.differs and not row.missing]
@@ -188,7 +188,7 @@ def page() -> str:
             sections[row.section].append(row)
     every = [row for rows in sections.values() for row in rows]
     here = [row for row in every if not row.missing]
-    differing = sum(row.path in told() for row in here)
+    differing = sum(row.path in paths_with_a_difference() for row in here)
     counts = (
         f"\nOf {len(every)} documented names, {len(here)} are here under their own names, {differing} of them with a "
         "difference that is told here.\n"
@@ -200,4 +200,4 @@ def page() -> str:
 
 def idle() -> list[str]:
     """Return the listed differences of names that do not exist."""
-    return [row.path for row in rows() if row.path in told() and row.missing]
+    return [row.path for row in rows() if row.path in paths_with_a_difference() and row.missing]

@@ -285,10 +285,10 @@ def page() -> str:
         if isinstance(value, tt.Elemwise) or identity(value) in done:
             continue
         done.add(identity(value))
-        what = checked().get(name)
+        checks = checked().get(name)
         others = "".join(f", `{alias}`" for alias in sorted(aliases[identity(value)]) if alias != name)
         cells = [f"`{name}{_signature(value)}`{others}".replace("|", "\\|"), equivalent(name)]
-        cells += [_orders(what.order), _runs(what, tables), str(what.samples)] if what else ["", "", "0"]
+        cells += [_orders(checks.order), _runs(checks, tables), str(checks.samples)] if checks else ["", "", "0"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", *distributions.lines()])
 

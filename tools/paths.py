@@ -79,10 +79,10 @@ def text(path: str) -> str:
     if not homes:
         return f'"""{MARK}"""\n'
     lines = [f'"""{MARK}"""', "", "from typing import TYPE_CHECKING", "", "from treadle.config import lazy_names", ""]
-    # Type checkers take the names from stars; they need not know which of them the path has. Of what stands above the
-    # distribution that the path belongs to they are told nothing.
-    told = [home for home in homes if not home.startswith("treadle.compile")]
-    stars = sorted({*told[:1], *(home for home in told if home.startswith("treadle.surface"))})
+    # Type checkers take the names from stars; they need not know which of them the path has. They see nothing above the
+    # distribution that the path belongs to.
+    visible_homes = [home for home in homes if not home.startswith("treadle.compile")]
+    stars = sorted({*visible_homes[:1], *(home for home in visible_homes if home.startswith("treadle.surface"))})
     entries = [line for home, names in homes.items() for line in _entry(home, names)]
     if not stars:
         call = ["__getattr__ = lazy_names(", "    __name__,", "    {", *entries, "    },", ")"]

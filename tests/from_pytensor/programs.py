@@ -113,11 +113,13 @@ def outcomes(programs: Sequence[str], names: Mapping[str, Any], library: str) ->
     """Run programs together, in one compiled function; return what each gives as plain data."""
     variables = {name: names[name] for name in INPUTS}
     compiled = import_module(f"{library}.compile").function
-    found = [list(_leaves(_built(program, names))) for program in programs]
-    symbolic = [leaf for leaves in found for leaf in leaves if hasattr(leaf, "owner")]
+    leaves_of_programs = [list(_leaves(_built(program, names))) for program in programs]
+    symbolic = [leaf for leaves in leaves_of_programs for leaf in leaves if hasattr(leaf, "owner")]
     run = compiled(list(variables.values()), symbolic, mode="FAST_COMPILE", on_unused_input="ignore")
     values = iter(run(*INPUTS.values()))
-    return [[_plain(next(values) if hasattr(leaf, "owner") else leaf) for leaf in leaves] for leaves in found]
+    return [
+        [_plain(next(values) if hasattr(leaf, "owner") else leaf) for leaf in leaves] for leaves in leaves_of_programs
+    ]
 
 
 def _built(program: str, names: Mapping[str, Any]) -> Any:
@@ -144,7 +146,7 @@ def _leaves(result: Any) -> Iterable[Any]:
     if isinstance(result, list | tuple):
         for part in result:
             yield from _leaves(part)
-    elif not (isinstance(result, dict) and not result):  # the updates of a loop, of which there are none
+    elif not (isinstance(result, dict) and not result):  # the empty updates of a loop
         yield result
 
 
@@ -183,7 +185,7 @@ def _equal(ours: Any, theirs: Any, rtol: float) -> bool:
 
 
 def record() -> None:
-    """Fill in what PyTensor gives where the table does not say it."""
+    """Fill in PyTensor's results where the table lacks them."""
     names = names_of("pytensor")
     filled = [
         row if row.pytensor else row._replace(pytensor=text(outcome(row.program, names, "pytensor"))) for row in rows()

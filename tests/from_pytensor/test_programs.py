@@ -1,4 +1,4 @@
-"""Programs of PyTensor's users give here what they gave there, or what docs/from_pytensor.md says in its place."""
+"""Programs of PyTensor's users give PyTensor's results, or what docs/from_pytensor.md says instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME = [row for row in programs.rows() if row.claim == "same"]
 DIFFERENT = [row for row in programs.rows() if row.claim == "differs"]
 WITH_VALUES = [row for row in SAME if isinstance(json.loads(row.pytensor), list)]
 IN_ONE_FUNCTION = 80
-# What takes more than a line to show.
+# Differences that take more than a line to show.
 SHOWN_BELOW = {"tensor.linalg.qr", "assumptions.AssumptionFeature"}
 
 
@@ -51,14 +51,14 @@ def test_programs_fail_as_they_failed_in_pytensor(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", DIFFERENT, ids=lambda row: row.program)
-def test_programs_that_differ_give_what_is_said(row: Row) -> None:
+def test_programs_that_differ_give_the_documented_result(row: Row) -> None:
     ours = programs.outcome(row.program, names(), "treadle")
     assert programs.agree(ours, programs.numeric_outcome(row.instead))
     assert not programs.agree(ours, json.loads(row.pytensor)), "no difference any more: claim that it is the same"
 
 
-def test_every_program_that_differs_is_told_on_the_page() -> None:
-    assert sorted({row.path for row in DIFFERENT} - from_pytensor.told()) == []
+def test_every_program_that_differs_is_listed_on_the_page() -> None:
+    assert sorted({row.path for row in DIFFERENT} - from_pytensor.paths_with_a_difference()) == []
 
 
 def test_every_name_of_a_difference_has_a_program_that_shows_it() -> None:
@@ -66,12 +66,12 @@ def test_every_name_of_a_difference_has_a_program_that_shows_it() -> None:
     assert sorted({path for row in from_pytensor.differences() for path in row.names.split()} - shown) == []
 
 
-def test_parts_that_are_told_to_be_absent_are() -> None:
+def test_parts_that_the_page_calls_absent_are_absent() -> None:
     assert [part for part, missing, of, _ in from_pytensor.absent() if missing < of / 2] == []
 
 
-def test_what_is_not_finite_does_not_vanish() -> None:
-    # PyTensor 3.0.7 gives 0, 0 and 1 everywhere, and for the product what is given here.
+def test_nonfinite_values_do_not_vanish() -> None:
+    # PyTensor 3.0.7 gives 0, 0 and 1 everywhere, and for the product what is expected here.
     x, y = tt.dvector("x"), tt.dvector("y")
     outputs = [y * 0, y - y, y / y, tt.switch(x > 0, x, 0.0) * tt.log(x)]
     zero, difference, ratio, product = function([x, y], outputs)([-1.0, 0.0, 1.5], [np.nan, np.inf, 2.0])
@@ -90,10 +90,10 @@ def test_raw_factors_are_those_of_scipy() -> None:
 
 def test_facts_are_not_deduced_to_be_wrong() -> None:
     x = tt.dmatrix("x")
-    said = assumptions.assume(x, diagonal=False)
+    assumed = assumptions.assume(x, diagonal=False)
     feature = assumptions.AssumptionFeature()
-    FunctionGraph([x], [said], clone=False, features=[feature])
-    assert feature.get(said, assumptions.DIAGONAL) is assumptions.FactState.UNKNOWN
+    FunctionGraph([x], [assumed], clone=False, features=[feature])
+    assert feature.get(assumed, assumptions.DIAGONAL) is assumptions.FactState.UNKNOWN
 
 
 def test_nothing_flows_to_inputs_without_a_gradient() -> None:

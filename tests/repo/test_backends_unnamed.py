@@ -41,12 +41,12 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("package", CORE)
 def test_core_package_names_no_backend(package: str) -> None:
-    said = forbidden()
+    pattern = forbidden()
     places = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in sorted((ROOT / "packages" / package / "src").rglob("*.py"))
         if path != TABLE
         for line, text in texts(ast.parse(path.read_text(encoding="utf-8")))
-        if said.search(text)
+        if pattern.search(text)
     ]
     assert places == []

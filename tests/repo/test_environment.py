@@ -98,22 +98,22 @@ def test_a_wheel_for_another_python_means_that_the_lock_is_not_for_this_machine(
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("message", "kind"),
     [
         ("ERROR: No matching distribution found for loom", NotOfferedError),
         ("ERROR: ResolutionImpossible", ConflictError),
     ],
 )
-def test_what_pip_says_decides_the_error(said: str, kind: type[Exception]) -> None:
-    with pytest.raises(kind, match=said) as raised:
-        environment.run(["sh", "-c", f"echo '{said}' >&2; exit 1"], "Installing")
+def test_what_pip_says_decides_the_error(message: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=message) as raised:
+        environment.run(["sh", "-c", f"echo '{message}' >&2; exit 1"], "Installing")
     assert type(raised.value) is kind
 
 
 def test_an_index_out_of_reach_is_not_taken_for_one_without_the_file() -> None:
-    said = "WARNING: Retrying (Retry(total=0)); ERROR: No matching distribution found for loom"
+    message = "WARNING: Retrying (Retry(total=0)); ERROR: No matching distribution found for loom"
     with pytest.raises(EnvironmentMakingError, match="out of reach") as raised:
-        environment.run(["sh", "-c", f"echo '{said}' >&2; exit 1"], "Installing")
+        environment.run(["sh", "-c", f"echo '{message}' >&2; exit 1"], "Installing")
     assert not isinstance(raised.value, NotOfferedError)
 
 

@@ -27,7 +27,7 @@ def f(x: int = 1) -> int | None:
 
 
 def test_places_are_those_that_decide_what_a_module_does() -> None:
-    assert [what for _, what in mutations(SOURCE)] == [
+    assert [change for _, change in mutations(SOURCE)] == [
         "if x is None -> if True",
         "if x is None -> if False",
         "x is None: Is -> IsNot",
@@ -65,7 +65,7 @@ def pullback(x):
 
 
 def test_derivatives_alone_can_be_changed() -> None:
-    places = [what for _, what in mutations(DERIVATIVES, "derivatives")]
+    places = [change for _, change in mutations(DERIVATIVES, "derivatives")]
     assert places == ["x + 1: -> Sub", "1 -> 2", "return -x -> return None", "-x -> operand"]
 
 

@@ -65,10 +65,10 @@ def test_a_skeleton_fits_and_says_what_is_missing(
     assert len(written(tmp_path, *arguments)) == files
     name = arguments[0]
     shown = call.partition("(")[0] if name in call.partition("(")[0] else f"tt.{name}"
-    told = run("-c", f"import treadle.tensor as tt, treadle.testing; print({shown}); {call}", cwd=tmp_path)
-    assert told.stdout, told.stderr
-    assert "NotImplementedError" in told.stderr
-    assert "fill in" in told.stderr
+    process = run("-c", f"import treadle.tensor as tt, treadle.testing; print({shown}); {call}", cwd=tmp_path)
+    assert process.stdout, process.stderr
+    assert "NotImplementedError" in process.stderr
+    assert "fill in" in process.stderr
 
 
 def test_a_rule_comes_with_its_case(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_a_rule_comes_with_its_case(tmp_path: Path) -> None:
     ]
     program = "import treadle.tensor as tt; from treadle.rewrite import default_database; "
     program += "print('sum_of_negated' in default_database()); (-tt.dvector()).sum().eval()"
-    told = run("-c", program, cwd=tmp_path)
-    assert told.stdout.strip() == "True", told.stderr
+    process = run("-c", program, cwd=tmp_path)
+    assert process.stdout.strip() == "True", process.stderr
 
 
 @pytest.mark.parametrize("backend", ["c", "numba", "jax", "torch"])

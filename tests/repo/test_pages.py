@@ -50,4 +50,4 @@ def test_distributions_are_said_to_be_numpys_where_its_method_of_that_name_draws
     assert of_numpy["normal"] == "yes"
     assert of_numpy["gamma"] == "other arguments"  # its second argument is the rate
     assert of_numpy["bernoulli"] == "by methods"
-    assert all(hasattr(np.random.Generator, name) for name, said in of_numpy.items() if said == "yes")
+    assert all(hasattr(np.random.Generator, name) for name, answer in of_numpy.items() if answer == "yes")

@@ -16,14 +16,14 @@ POINTED_TO = sorted(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "output"),
     [("tour", "no lowering for softplus, softmax"), ("tour_further", "facts and loops: as they should be")],
 )
-def test_tour_runs(name: str, told: str) -> None:
+def test_tour_runs(name: str, output: str) -> None:
     command = [sys.executable, "-m", f"docs.{name}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
-    assert told in done.stdout
+    assert output in done.stdout
 
 
 @pytest.mark.parametrize("name", POINTED_TO)

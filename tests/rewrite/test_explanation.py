@@ -65,7 +65,7 @@ def _no(_node: Apply, match: Any) -> bool:
     return bool(match["x"].name == "yes")
 
 
-def told(rule: str, var: Variable, query: Any = "fast_run", **options: Any) -> str:
+def explanation(rule: str, var: Variable, query: Any = "fast_run", **options: Any) -> str:
     return str(why_not(rule, var, query, database(), **options))
 
 
@@ -137,35 +137,35 @@ def test_comparison_page_shows_both_graphs_and_the_rules() -> None:
 
 
 def test_rule_that_applies_is_said_to() -> None:
-    assert told("twice", neg(neg(number("a")))).startswith("twice applied: it replaced neg, built at ")
-    assert told("twice", neg(neg(number("a")))).endswith("in phase canonicalize")
+    assert explanation("twice", neg(neg(number("a")))).startswith("twice applied: it replaced neg, built at ")
+    assert explanation("twice", neg(neg(number("a")))).endswith("in phase canonicalize")
 
 
 def test_first_failing_condition_is_named() -> None:
     a = number("a")
-    assert "it looks at neg, and the node is inc" in told("twice", inc(a))
-    assert "the pattern's part neg(x) meets a, which no op computes" in told("twice", neg(a))
-    assert "the number 1 meets 2, which holds 2" in told("early", add(a, 2))
-    assert "its condition _no (line" in told("bounded", neg(inc(a)))
-    assert "its own conditions are not met (see test_explanation.py:" in told("picky", mul(a, 3))
-    assert "picky applied" in told("picky", mul(number("special"), 3))
+    assert "it looks at neg, and the node is inc" in explanation("twice", inc(a))
+    assert "the pattern's part neg(x) meets a, which no op computes" in explanation("twice", neg(a))
+    assert "the number 1 meets 2, which holds 2" in explanation("early", add(a, 2))
+    assert "its condition _no (line" in explanation("bounded", neg(inc(a)))
+    assert "its own conditions are not met (see test_explanation.py:" in explanation("picky", mul(a, 3))
+    assert "picky applied" in explanation("picky", mul(number("special"), 3))
 
 
 def test_rule_left_out_by_the_query_is_named_with_the_tag() -> None:
     var = neg(neg(number("a")))
     without = RewriteDatabaseQuery(["fast_run"], exclude=["twice"])
-    assert "the query excludes twice, carried by twice" in told("twice", var, without)
+    assert "the query excludes twice, carried by twice" in explanation("twice", var, without)
     no_phases = RewriteDatabaseQuery(["fast_run"], exclude=["canonicalize", "specialize"])
-    assert "the query excludes canonicalize" in told("twice", var, no_phases)
-    assert "the query requires odd" in told("twice", var, RewriteDatabaseQuery(["fast_run"], require=["odd"]))
-    assert "the query includes odd, and it carries" in told("twice", var, "odd")
+    assert "the query excludes canonicalize" in explanation("twice", var, no_phases)
+    assert "the query requires odd" in explanation("twice", var, RewriteDatabaseQuery(["fast_run"], require=["odd"]))
+    assert "the query includes odd, and it carries" in explanation("twice", var, "odd")
 
 
 def test_failing_rule_is_reported() -> None:
     from treadle.config import config
 
     with config.change_flags(on_opt_error="ignore"):
-        assert "it fails: OSError" in told("broken", inc(number("broken")))
+        assert "it fails: OSError" in explanation("broken", inc(number("broken")))
 
 
 def test_rule_that_came_too_late_names_the_one_that_was_first() -> None:
@@ -197,8 +197,8 @@ def test_other_uses_count_in_the_graph_given() -> None:
 
 
 def test_passes_are_explained_too() -> None:
-    assert "outermost applied: it replaced mul" in told("outermost", mul(number("a"), number("b")))
-    assert "made 0 changes of this one" in told("outermost", inc(number("a")))
+    assert "outermost applied: it replaced mul" in explanation("outermost", mul(number("a"), number("b")))
+    assert "made 0 changes of this one" in explanation("outermost", inc(number("a")))
 
 
 def test_registered_rewriters_are_explained_like_rules() -> None:
@@ -226,9 +226,9 @@ def test_registered_rewriters_are_explained_like_rules() -> None:
 
 def test_unknown_rule_and_wrong_node_are_refused() -> None:
     with pytest.raises(UnknownTagError, match=r"no rule has the id 'twist'\. Did you mean twice"):
-        told("twist", neg(number("a")))
+        explanation("twist", neg(number("a")))
     with pytest.raises(RewriterTypeError, match="a node is needed"):
-        told("twice", number("a"))
+        explanation("twice", number("a"))
 
 
 def test_rule_registered_by_hand_beside_those_of_a_set_leaves_explanations_working() -> None:

@@ -249,15 +249,15 @@ def failing(error: Exception) -> NodeRewriter:
 
 
 def test_failure_callback_takes_the_place_of_the_option() -> None:
-    told: list[tuple[Exception, str]] = []
+    failures: list[tuple[Exception, str]] = []
     error = KeyError("no")
     for rewriter in (
-        EquilibriumGraphRewriter([failing(error)], lambda e, _run, node: told.append((e, str(node.op)))),
-        in2out(failing(error), failure_callback=lambda e, _run, node: told.append((e, str(node.op)))),
+        EquilibriumGraphRewriter([failing(error)], lambda e, _run, node: failures.append((e, str(node.op)))),
+        in2out(failing(error), failure_callback=lambda e, _run, node: failures.append((e, str(node.op)))),
     ):
         report = rewriter.rewrite(graph_of(neg(number("a"))))
         assert [name for name, _ in report.failures] == ["fails"]
-    assert told == [(error, "neg")] * 2
+    assert failures == [(error, "neg")] * 2
 
 
 # Equilibria
@@ -316,15 +316,15 @@ def test_whole_rewriter_that_never_settles_is_stopped_and_named() -> None:
 @pytest.mark.parametrize("ratio", [0.5, 2])
 def test_use_ratio_bounds_the_changes_of_one_rule(ratio: float) -> None:
     @node_rewriter([neg])
-    def anew(_fgraph: FunctionGraph, node: Apply) -> Any:
+    def renewing(_fgraph: FunctionGraph, node: Apply) -> Any:
         """neg(x) -> neg(x) anew."""
         return [neg(*node.inputs)]
 
     with config.change_flags(on_opt_error="ignore"):
-        report = EquilibriumGraphRewriter([anew], max_use_ratio=ratio).rewrite(graph_of(neg(number("a"))))
+        report = EquilibriumGraphRewriter([renewing], max_use_ratio=ratio).rewrite(graph_of(neg(number("a"))))
         assert report.rules["anew"].hits == int(ratio * 25) + 1
         with config.change_flags(optdb__max_use_ratio=ratio):
-            again = EquilibriumGraphRewriter([anew]).rewrite(graph_of(neg(number("a"))))
+            again = EquilibriumGraphRewriter([renewing]).rewrite(graph_of(neg(number("a"))))
     assert again.rules["anew"].hits == report.rules["anew"].hits
 
 

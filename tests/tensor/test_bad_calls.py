@@ -31,7 +31,7 @@ X = tt.dmatrix("X")
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: X.reshape((2, 3), ndim=2**31), "reshape: a tensor has 64 dimensions at most"),
         (lambda: tt.shape_padleft(X, 2**31), "shape_padleft: a tensor has 64 dimensions at most"),
@@ -58,6 +58,6 @@ X = tt.dmatrix("X")
         (lambda: tt.shared(np.ones(2)).get_value(borrow=np.ones(2)), "get_value: borrow must be True or False, got"),
     ],
 )  # fmt: skip
-def test_argument_of_a_wrong_kind_is_refused_where_it_enters(call: Any, said: str) -> None:
-    with pytest.raises(TreadleError, match=f"^{said}"):
+def test_argument_of_a_wrong_kind_is_refused_where_it_enters(call: Any, message: str) -> None:
+    with pytest.raises(TreadleError, match=f"^{message}"):
         call()

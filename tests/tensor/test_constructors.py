@@ -133,14 +133,14 @@ def test_several_variables_by_names_or_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({}, "shape or ndim is needed"),
         ({"shape": (2,), "ndim": 3}, "Give one of the two"),
     ],
 )
-def test_wrong_argument_is_refused(arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(TensorTypeError, match=said):
+def test_wrong_argument_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TensorTypeError, match=message):
         tt.tensor(**arguments)
 
 

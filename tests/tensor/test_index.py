@@ -62,7 +62,7 @@ def test_new_axis_or_empty_ellipsis_parts_arrays_as_in_numpy(index: Any, order: 
 
 
 @pytest.mark.parametrize(
-    ("index", "said"),
+    ("index", "message"),
     [
         (4, "position 4 is out of bounds for dimension 0 of length 4"),
         ((0, 0, -6), "position -6 is out of bounds"),
@@ -82,8 +82,8 @@ def test_new_axis_or_empty_ellipsis_parts_arrays_as_in_numpy(index: Any, order: 
         (object(), "integer arrays are indices"),
     ],
 )
-def test_wrong_index_is_refused(index: Any, said: str) -> None:
-    with pytest.raises(IndexingError, match=said):
+def test_wrong_index_is_refused(index: Any, message: str) -> None:
+    with pytest.raises(IndexingError, match=message):
         CUBE[index]
 
 

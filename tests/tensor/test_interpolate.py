@@ -79,11 +79,11 @@ def test_interpolate1d_pads_where_it_may_not_extrapolate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("xp", "fp", "said"),
+    ("xp", "fp", "message"),
     [(np.ones((2, 2)), FP, "1-D"), (XP, FP[:3], "not of the same length"), ([], [], "sample points is empty")],
 )
-def test_points_that_do_not_fit_are_refused(xp: Any, fp: Any, said: str) -> None:
-    with pytest.raises(ShapeError, match=said):
+def test_points_that_do_not_fit_are_refused(xp: Any, fp: Any, message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
         interp(1.0, xp, fp)
 
 

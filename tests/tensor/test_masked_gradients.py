@@ -173,7 +173,7 @@ def test_branches_in_loops_do_no_harm_to_third_order(case: str) -> None:
         first = tt.grad(cost, v)
         second = tt.grad((first * np.array([1.0, 2.0, 3.0, 4.0])).sum(), v)
         derivatives_by_v += [first, second, tt.grad((second * np.array([2.0, -1.0, 0.5, 1.0])).sum(), v)]
-    got = function([v], derivatives_by_v, mode="VM")(values)
-    for looped, expected in zip(got[:3], got[3:], strict=True):
+    values_by_v = function([v], derivatives_by_v, mode="VM")(values)
+    for looped, expected in zip(values_by_v[:3], values_by_v[3:], strict=True):
         np.testing.assert_allclose(looped, expected, rtol=1e-9)
         assert np.isfinite(expected).all()

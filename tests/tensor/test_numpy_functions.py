@@ -172,9 +172,9 @@ def test_function_of_numpy_gives_what_it_gives_of_arrays(text: str) -> None:
         assert result == expected
 
 
-@pytest.mark.parametrize(("text", "said"), REFUSED)
-def test_what_has_no_counterpart_is_refused_by_name(text: str, said: str) -> None:
-    with pytest.raises(NumpyFunctionError, match=f"^{said}"):
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_has_no_counterpart_is_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(NumpyFunctionError, match=f"^{message}"):
         eval(text, {"np": np, "x": tt.dvector("x"), "X": tt.dmatrix("X"), "v": np.ones(3)})
 
 

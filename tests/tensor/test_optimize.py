@@ -185,9 +185,9 @@ def test_minimum_of_a_scalar_found_by_a_loop_is_that_of_scipy(method: str, kwarg
 def test_roots_found_by_a_loop_are_those_of_scipy(method: str) -> None:
     x, a = tt.dvector("x"), tt.dscalar("a")
     solution, success = root(tt.stack([x[0] + x[1] ** 2 - a, x[0] * x[1] - 1.0]), x, method=method)
-    value, there = function([x, a], [solution, success], mode=LOOPS)([1.0, 1.0], 3.0)
+    value, success_value = function([x, a], [solution, success], mode=LOOPS)([1.0, 1.0], 3.0)
     wanted = scipy.optimize.root(lambda x: [x[0] + x[1] ** 2 - 3, x[0] * x[1] - 1], [1.0, 1.0]).x
-    assert there
+    assert success_value
     assert value == pytest.approx(wanted, abs=1e-8)
 
 
@@ -207,8 +207,8 @@ def test_derivatives_of_a_failed_search_are_finite() -> None:
     best, success = root_scalar(
         x**2 + a, x, method="newton", jac=True, optimizer_kwargs={"maxiter": 1, "options": {"disp": False}}
     )
-    there, converged = root(v**2 + a, v)
-    values = function([x, v, a], [success, tt.grad(best, a), converged, tt.grad(there.sum(), a)], mode=LOOPS)(
+    root_of_v, converged = root(v**2 + a, v)
+    values = function([x, v, a], [success, tt.grad(best, a), converged, tt.grad(root_of_v.sum(), a)], mode=LOOPS)(
         0.5, [0.5, 1.0], 1.0
     )
     assert not values[0]
@@ -269,8 +269,8 @@ def test_fixed_point_of_a_vector_needs_no_jacobian() -> None:
     find = function([w, b], [x, success, *tt.grad((x**2).sum(), [w, b])])
     rng = np.random.default_rng(0)
     matrix, vector = rng.normal(size=(3, 3)) * 0.3, rng.normal(size=3)
-    value, there, by_w, by_b = find(matrix, vector)
-    assert there
+    value, has_converged, by_w, by_b = find(matrix, vector)
+    assert has_converged
     assert value == pytest.approx(np.tanh(matrix @ value + vector), abs=1e-7)
     slope = np.eye(3) - (1 - value**2)[:, None] * matrix
     weight = np.linalg.solve(slope.T, 2 * value) * (1 - value**2)
@@ -291,8 +291,8 @@ def test_fixed_point_of_several_tensors_keeps_their_form() -> None:
 def test_fixed_point_that_does_not_exist_is_not_found() -> None:
     a = tt.dscalar("a")
     x, success = fixed_point(lambda x: x * x + a, 1.0, maxiter=50)
-    value, there, slope = function([a], [x, success, tt.grad(x, a)])(2.0)
-    assert not there
+    value, has_converged, slope = function([a], [x, success, tt.grad(x, a)])(2.0)
+    assert not has_converged
     assert not np.isfinite(value)
     assert slope == 0
 
@@ -333,8 +333,8 @@ def test_parameters_may_be_shared_and_occur_several_times() -> None:
     find = function([x], [best, success, tt.grad((best * w).sum(), w)])
     assert find([0.0, 0.0])[0] == pytest.approx([1.5, 1.5], abs=1e-6)
     w.set_value(np.array([3.0, 5.0]))
-    value, there, slope = find([0.0, 0.0])
-    assert there
+    value, has_converged, slope = find([0.0, 0.0])
+    assert has_converged
     assert value == pytest.approx([4.0, 4.0], abs=1e-6)
     assert slope == pytest.approx([8.0, 8.0], abs=1e-5)
 
@@ -344,10 +344,10 @@ def test_parameters_may_be_shared_and_occur_several_times() -> None:
 def test_searches_and_their_derivatives_on_every_backend(mode: str) -> None:
     x, y, a = tt.dvector("x"), tt.dscalar("y"), tt.dscalar("a")
     best, success = minimize(((x - a) ** 4).sum() + ((x - 2) ** 2).sum(), x)
-    zero, there = root_scalar(y**3 - a, y, method="newton", jac=True)
+    zero, zero_success = root_scalar(y**3 - a, y, method="newton", jac=True)
     point, is_fixed = fixed_point(lambda z: tt.cos(a * z), 1.0)
     outs = [best, tt.grad(best.sum(), a), zero, tt.grad(tt.grad(zero, a), a), point, tt.grad(point, a)]
-    values = function([x, y, a], [*outs, success, there, is_fixed], mode=mode)([0.0, 1.0], 1.0, 1.0)
+    values = function([x, y, a], [*outs, success, zero_success, is_fixed], mode=mode)([0.0, 1.0], 1.0, 1.0)
     wanted = function([x, y, a], outs, mode="VM")([0.0, 1.0], 1.0, 1.0)
     assert all(values[len(outs) :])
     for value, expected in zip(values, wanted, strict=False):

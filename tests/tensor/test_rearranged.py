@@ -201,7 +201,7 @@ def test_a_filled_diagonal_is_numpys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         (lambda _: tt.diag(tt.dtensor3()), TensorTypeError, "diag: a vector or a matrix is needed"),
         (lambda x: tt.diagonal(x, axis1=1), ValueError, "diagonal: two different axes"),
@@ -224,6 +224,6 @@ def test_a_filled_diagonal_is_numpys() -> None:
         (tt.unstack, ShapeError, "unstack: the length of axis 0"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         call(tt.dmatrix("x"))

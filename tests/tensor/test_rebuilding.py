@@ -73,8 +73,8 @@ def problems(sample: Sample) -> list[str]:
     """Return how an expression built on one shape and rebuilt on unknown ones differs from one built on these."""
     shapes = [v for v in SHAPES if v == "plain" or v in sample.variants]
     inputs = inputs_of(sample, None)
-    anew = built(sample, inputs)
-    run = linked("vm", inputs, anew)
+    from_scratch = built(sample, inputs)
+    run = linked("vm", inputs, from_scratch)
     arrays = {v: sample.arrays(dtype_of(sample), v) for v in shapes}
     expected = {v: outcome(run, arrays[v]) for v in shapes}
     texts = []
@@ -87,7 +87,7 @@ def problems(sample: Sample) -> list[str]:
             continue
         texts += [
             f"built for {source}: type {mine.type}, anew {its.type}"
-            for mine, its in zip(again, anew, strict=True)
+            for mine, its in zip(again, from_scratch, strict=True)
             if not its.type.is_super(mine.type)
         ]
         run = linked("vm", inputs, again)

@@ -334,7 +334,7 @@ KNOWN = tt.tensor("k", shape=(3,), dtype="float64")
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         ({"fn": 3}, GraphTypeError, r"fn must be a function of one step, got 3"),
         ({"fn": lambda: 1}, ArgumentError, r"number of steps is not known. Pass sequences, or n_steps"),
@@ -405,8 +405,10 @@ KNOWN = tt.tensor("k", shape=(3,), dtype="float64")
         ({"fn": lambda r: r, "sequences": X, "truncate_gradient": -2}, TensorTypeError, r"truncate_gradient must be"),
     ],
 )  # fmt: skip
-def test_wrong_loops_are_refused_when_they_are_built(call: dict[str, Any], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_wrong_loops_are_refused_when_they_are_built(
+    call: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
         scan(**call)
 
 

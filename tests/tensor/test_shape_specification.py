@@ -62,9 +62,9 @@ def test_what_contradicts_is_still_refused() -> None:
 
 def test_batches_and_gradients_pass_through() -> None:
     x, batch = tt.dvector("x"), tt.dmatrix("batch")
-    said = tt.specify_shape(x, 3)
-    (many,) = vectorize_graph([said], {x: batch})
+    specified = tt.specify_shape(x, 3)
+    (many,) = vectorize_graph([specified], {x: batch})
     assert many.owner is not None
     assert many.owner.op == SpecifyShape((1,))
-    slope = tt.grad((said**2).sum(), x)
+    slope = tt.grad((specified**2).sum(), x)
     np.testing.assert_array_equal(function([x], slope, mode="VM")(np.arange(3.0)), [0.0, 2.0, 4.0])

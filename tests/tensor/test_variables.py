@@ -148,7 +148,7 @@ def test_static_shape_holds_what_is_known(build: Any, shape: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "said"),
+    ("build", "message"),
     [
         (lambda x: x + np.ones((2, 4)), "dimension 1 has lengths 3, 4"),
         (lambda x: x @ x, "inner lengths"),
@@ -160,8 +160,8 @@ def test_static_shape_holds_what_is_known(build: Any, shape: Any) -> None:
         (lambda x: x[0].set(np.ones(4)), "do not fit a part"),
     ],
 )
-def test_shapes_known_to_clash_are_refused(build: Any, said: str) -> None:
-    with pytest.raises(ShapeError, match=said):
+def test_shapes_known_to_clash_are_refused(build: Any, message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
         build(tt.tensor("x", dtype="float64", shape=(2, 3)))
 
 

@@ -444,11 +444,11 @@ def test_in_place_op_with_a_thunk_of_its_own_may_be_given_one_variable_twice() -
 
 
 def test_op_may_refuse_constant_folding() -> None:
-    asked: list[Any] = []
+    nodes_asked: list[Any] = []
 
     class Kept(Polar):
         def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
-            asked.append(node.op)
+            nodes_asked.append(node.op)
             return False
 
     folded = function([], Polar()(X, Y), mode="VM")
@@ -456,7 +456,7 @@ def test_op_may_refuse_constant_folding() -> None:
     # The value itself is not handed out.
     assert [type(node.op) for node in folded.maker.fgraph.apply_nodes] == [DeepCopyOp]
     assert [type(node.op) for node in kept.maker.fgraph.apply_nodes] == [Kept]
-    assert asked
+    assert nodes_asked
     np.testing.assert_allclose(kept(), folded())
 
 

@@ -112,13 +112,13 @@ def marginal_likelihood(form: str) -> tuple[list[Any], list[Any], list[Any]]:
     factor = linalg.cholesky(k)
     half = linalg.solve_triangular(factor, y, lower=True)
     of_factor = tt.log(tt.diag(factor)).sum()
-    said = tt.assume(k, positive_definite=True)
+    assumed = tt.assume(k, positive_definite=True)
     value = {
         "cho_solve": lambda: y @ linalg.cho_solve((factor, True), y) / 2 + of_factor,
         "triangular": lambda: half @ half / 2 + of_factor,
         "solve": lambda: y @ linalg.solve(k, y, assume_a="pos") / 2 + linalg.slogdet(k)[1] / 2,
-        "inverse": lambda: y @ linalg.inv(said) @ y / 2 + tt.log(linalg.det(said)) / 2,
-        "both": lambda: y @ linalg.solve(said, y) / 2 + of_factor,
+        "inverse": lambda: y @ linalg.inv(assumed) @ y / 2 + tt.log(linalg.det(assumed)) / 2,
+        "both": lambda: y @ linalg.solve(assumed, y) / 2 + of_factor,
     }[form]()
     rng = np.random.default_rng(1)
     arguments = [rng.normal(size=(7, 2)), rng.normal(size=7), np.array(0.3), np.array(-0.5)]

@@ -230,12 +230,12 @@ def circulant() -> Any:
 
 def test_others_add_facts_and_rules(circulant: Any) -> None:
     x = tt.dmatrix("x")
-    said = tt.assume(x, circulant=True)
-    assert circulant.holds(tt.exp(said) + said)
-    assert not circulant.holds(said + x)
+    assumed = tt.assume(x, circulant=True)
+    assert circulant.holds(tt.exp(assumed) + assumed)
+    assert not circulant.holds(assumed + x)
     assert circulant.holds(tt.constant(np.eye(2)))
     assert not circulant.holds(tt.constant(np.diag([1.0, 2.0])))
-    assert assumptions.assumption_tags([tt.exp(said)])[said] == "{circulant}"
+    assert assumptions.assumption_tags([tt.exp(assumed)])[assumed] == "{circulant}"
 
 
 def test_others_add_rules_for_ops_of_their_own() -> None:

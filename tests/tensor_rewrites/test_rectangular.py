@@ -88,8 +88,8 @@ def test_second_derivatives_of_economy_singular_vectors(at: int, shape: tuple[in
 
 def test_a_selection_has_columns_of_the_identity() -> None:
     s, d, x, y = (tt.dmatrix(name) for name in "sdxy")
-    said = tt.assume(s, selection=True)
-    outputs = [said @ d, x @ said, said.T @ y, d.T @ said.T, tt.constant(np.eye(6)[:, [4, 0, 0, 5]]) @ d]
+    assumed = tt.assume(s, selection=True)
+    outputs = [assumed @ d, x @ assumed, assumed.T @ y, d.T @ assumed.T, tt.constant(np.eye(6)[:, [4, 0, 0, 5]]) @ d]
     rng = np.random.default_rng(0)
     arguments = [np.eye(6)[:, [4, 0, 0, 5]], *(rng.normal(size=shape) for shape in [(4, 3), (2, 6), (6, 3)])]
     s_, d_, x_, y_ = arguments
@@ -103,12 +103,12 @@ def test_a_selection_has_columns_of_the_identity() -> None:
 
 def test_stacks_are_picked_from_by_stacks_of_selections() -> None:
     s, x = tt.dtensor3("s"), tt.dtensor3("x")
-    said = tt.assume(s, selection=True)
+    assumed = tt.assume(s, selection=True)
     arguments = [
         np.stack([np.eye(4)[:, [1, 1]], np.eye(4)[:, [3, 0]]]),
         np.random.default_rng(0).normal(size=(2, 3, 4)),
     ]
-    fgraph, report = rewrite([s, x], [x @ said, said.mT @ x.mT])
+    fgraph, report = rewrite([s, x], [x @ assumed, assumed.mT @ x.mT])
     assert "product_with_selection" in report.fired()
     picked = arguments[1] @ arguments[0]
     for result, wanted in zip(run(fgraph, arguments), [picked, picked.swapaxes(1, 2)], strict=True):
@@ -117,8 +117,8 @@ def test_stacks_are_picked_from_by_stacks_of_selections() -> None:
 
 def test_a_product_with_a_selection_of_another_length_stays_an_error() -> None:
     s, x = tt.dmatrix("s"), tt.dmatrix("x")
-    said = tt.assume(s, selection=True)
-    for out, shape in ((x @ said, (2, 5)), (said.T @ x, (5, 2))):
+    assumed = tt.assume(s, selection=True)
+    for out, shape in ((x @ assumed, (2, 5)), (assumed.T @ x, (5, 2))):
         fgraph, report = rewrite([s, x], [out])
         assert "product_with_selection" in report.fired()
         with pytest.raises(ValueError, match="length"):

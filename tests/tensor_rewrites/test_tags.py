@@ -136,8 +136,8 @@ def test_rewriting_a_graph_without_options_keeps_assertions() -> None:
 def test_rules_for_asking_are_found_by_their_own_tags_only(query: RewriteDatabaseQuery) -> None:
     names = {"removed_assertion", "sidestep_unused_rng_consumer", "search_as_loop"}
     assert not names & {str(rule) for rule in default_database().select(query)}
-    asked = {str(rule) for rule in default_database().select(query.including("unsafe"))}
-    assert ("removed_assertion" in asked) == ("assertion" not in query.exclude)
+    rules = {str(rule) for rule in default_database().select(query.including("unsafe"))}
+    assert ("removed_assertion" in rules) == ("assertion" not in query.exclude)
 
 
 def test_a_database_of_a_phase_finds_them_by_their_own_tags_only() -> None:

@@ -37,13 +37,13 @@ def main() -> int:
     parser.add_argument("--op", help="class of op or elementwise function that a rule is about")
     parser.add_argument("--backend", help="backend of a lowering: c, numba, jax or torch")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout; this one by default")
-    asked = parser.parse_args()
-    kind = KINDS[asked.kind]
-    reason = kind.refusal(asked.root, asked)
+    args = parser.parse_args()
+    kind = KINDS[args.kind]
+    reason = kind.refusal(args.root, args)
     if reason:
         parser.error(reason)
-    for path in dict.fromkeys(kind.write(asked.root, asked)):
-        print(path.relative_to(asked.root))
+    for path in dict.fromkeys(kind.write(args.root, args)):
+        print(path.relative_to(args.root))
     print("Fill in what says so, then run ./dev pages and the tests of its family.", file=sys.stderr)
     return 0
 

@@ -48,23 +48,23 @@ def families(root: Path) -> list[str]:
     return sorted(path.stem for path in (root / DRAWS).glob("*.py") if path.stem != "__init__")
 
 
-def refusal(root: Path, asked: Namespace) -> str:
+def refusal(root: Path, args: Namespace) -> str:
     """Return why the skeleton cannot be written into a checkout, or nothing."""
-    if reason := bad_name(asked.name):
+    if reason := bad_name(args.name):
         return reason
-    if asked.family not in families(root):
+    if args.family not in families(root):
         known = ", ".join(families(root))
-        return f"a distribution needs a family, got {asked.family!r}. Pass --family with one of {known}."
-    for taken in (asked.name, f"{class_name(asked.name)}RV"):
+        return f"a distribution needs a family, got {args.family!r}. Pass --family with one of {known}."
+    for taken in (args.name, f"{class_name(args.name)}RV"):
         if path := home_of(root, taken):
-            return f"{asked.name!r} is defined already, in {path.relative_to(root)}. Take another name."
+            return f"{args.name!r} is defined already, in {path.relative_to(root)}. Take another name."
     return ""
 
 
-def write(root: Path, asked: Namespace) -> list[Path]:
+def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    name, kind = asked.name, class_name(asked.name)
-    source, record = root / DRAWS / f"{asked.family}.py", root / RECORDS / f"{asked.family}.py"
+    name, kind = args.name, class_name(args.name)
+    source, record = root / DRAWS / f"{args.family}.py", root / RECORDS / f"{args.family}.py"
     text = source.read_text(encoding="utf-8").rstrip("\n") + "\n" + DISTRIBUTION.format(name=name, kind=kind)
     source.write_text(with_exports(with_imports(text, IMPORTS, TYPES), [f"{kind}RV", name]), encoding="utf-8")
     text = record.read_text(encoding="utf-8")

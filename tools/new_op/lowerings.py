@@ -41,42 +41,42 @@ def _place(root: Path, backend: str, home: Path) -> Path:
     return lower / room / home.name
 
 
-def refusal(root: Path, asked: Namespace) -> str:
+def refusal(root: Path, args: Namespace) -> str:
     """Return why the skeleton cannot be written into a checkout, or nothing."""
-    if asked.backend not in BACKENDS:
-        return f"a lowering needs a backend, got {asked.backend!r}. Pass --backend with one of {', '.join(BACKENDS)}."
-    home = home_of(root, asked.name) if re.fullmatch("[A-Z][A-Za-z0-9]*", asked.name) else None
+    if args.backend not in BACKENDS:
+        return f"a lowering needs a backend, got {args.backend!r}. Pass --backend with one of {', '.join(BACKENDS)}."
+    home = home_of(root, args.name) if re.fullmatch("[A-Z][A-Za-z0-9]*", args.name) else None
     if home is None:
-        return f"a lowering is for an op of treadle.tensor, got {asked.name!r}. Name its class, such as Sort."
-    place = _place(root, asked.backend, home)
+        return f"a lowering is for an op of treadle.tensor, got {args.name!r}. Name its class, such as Sort."
+    place = _place(root, args.backend, home)
     for path in sorted(place.parent.parent.rglob("*.py")):
-        if re.search(rf"\.register\([^)]*\b{asked.name}\b", path.read_text(encoding="utf-8")):
-            return f"{asked.name} has a rule already, in {path.relative_to(root)}. Change that one."
+        if re.search(rf"\.register\([^)]*\b{args.name}\b", path.read_text(encoding="utf-8")):
+            return f"{args.name} has a rule already, in {path.relative_to(root)}. Change that one."
     return ""
 
 
-def write(root: Path, asked: Namespace) -> list[Path]:
+def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    home = home_of(root, asked.name)
+    home = home_of(root, args.name)
     assert home is not None
-    place = _place(root, asked.backend, home)
+    place = _place(root, args.backend, home)
     changed = [place]
     if not place.parent.exists():
         place.parent.mkdir()
-        contents = f'"""Rules of the backend {asked.backend} for ops of `treadle.tensor.{place.parent.name}`."""\n'
+        contents = f'"""Rules of the backend {args.backend} for ops of `treadle.tensor.{place.parent.name}`."""\n'
         (place.parent / "__init__.py").write_text(contents, encoding="utf-8")
         changed.append(place.parent / "__init__.py")
     if not place.exists():
         title = place.stem.replace("_", " ").capitalize()
         place.write_text(f'"""{title}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
-    table, more, returns = BACKENDS[asked.backend]
+    table, more, returns = BACKENDS[args.backend]
     imports: Imports = {
-        f"treadle.link.{asked.backend}.table": (table,),
-        "treadle.tensor": (asked.name,),
+        f"treadle.link.{args.backend}.table": (table,),
+        "treadle.tensor": (args.name,),
         "typing": ("TYPE_CHECKING",),
     }
-    name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", asked.name).lower()
-    rule = RULE.format(table=table, op=asked.name, name=name, more=more, returns=returns, backend=asked.backend)
+    name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", args.name).lower()
+    rule = RULE.format(table=table, op=args.name, name=name, more=more, returns=returns, backend=args.backend)
     text = place.read_text(encoding="utf-8").rstrip("\n") + "\n" + rule
-    place.write_text(with_imports(text, imports, TYPES[asked.backend]), encoding="utf-8")
+    place.write_text(with_imports(text, imports, TYPES[args.backend]), encoding="utf-8")
     return tidy(root, changed)

@@ -241,12 +241,12 @@ def _functions_of(root: Path, family: str) -> Path:
     return max(taken, key=taken.__getitem__) if any(taken.values()) else folder / f"{family}_functions.py"
 
 
-def write(root: Path, asked: Namespace) -> list[Path]:
+def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    name, family, kind = asked.name, asked.family or asked.name, class_name(asked.name)
+    name, family, kind = args.name, args.family or args.name, class_name(args.name)
     families = root / TENSOR / "families.py"
     rooms = rooms_of_families(families)
-    home = rooms.get(family) or _room(asked)
+    home = rooms.get(family) or _room(args)
     source, record = root / TENSOR / home / f"{family}.py", root / RECORDS / home.partition("/")[0] / f"{family}.py"
     changed = [source, record]
     if family not in rooms:
@@ -255,7 +255,7 @@ def write(root: Path, asked: Namespace) -> list[Path]:
         families.write_text(text.replace("\n}\n", row, 1), encoding="utf-8")
         changed.append(families)
     module = module_name(root, source)
-    if asked.kind == "matrix":
+    if args.kind == "matrix":
         _add(source, MATRIX_OP.format(kind=kind), [kind], MATRIX_IMPORTS, MATRIX_TYPES)
         functions = _functions_of(root, family)
         imports: Imports = {
@@ -266,7 +266,7 @@ def write(root: Path, asked: Namespace) -> list[Path]:
         _add(functions, MATRIX_FUNCTION.format(name=name, kind=kind), [name], imports, MATRIX_FUNCTION_TYPES)
         changed += [functions, *tables.write(root)]
         add_record(record, family, name, MATRIX_SAMPLE, SAMPLE_IMPORTS)
-    elif asked.kind == "elementwise":
+    elif args.kind == "elementwise":
         _add(source, SCALAR_OP.format(name=name), [name], SCALAR_IMPORTS, SCALAR_TYPES)
         changed += list_names(root, module.removeprefix("treadle.tensor."), [name])
         add_record(record, family, name, SCALAR_SAMPLE, SCALAR_SAMPLE_IMPORTS)
@@ -277,15 +277,15 @@ def write(root: Path, asked: Namespace) -> list[Path]:
     return tidy(root, changed)
 
 
-def _room(asked: Namespace) -> str:
+def _room(args: Namespace) -> str:
     """Return the folder for a new family."""
-    room: str = asked.room or {"elementwise": "elementwise", "matrix": "linalg/ops"}.get(asked.kind, "")
+    room: str = args.room or {"elementwise": "elementwise", "matrix": "linalg/ops"}.get(args.kind, "")
     return room
 
 
-def refusal(root: Path, asked: Namespace) -> str:
+def refusal(root: Path, args: Namespace) -> str:
     """Return why the skeleton cannot be written into a checkout, or nothing."""
-    name, family = asked.name, asked.family or asked.name
+    name, family = args.name, args.family or args.name
     if reason := bad_name(name, family):
         return reason
     for taken in (name, class_name(name)):
@@ -294,7 +294,7 @@ def refusal(root: Path, asked: Namespace) -> str:
     package = root / TENSOR
     rooms = rooms_of_families(package / "families.py")
     if family not in rooms:
-        room = _room(asked)
+        room = _room(args)
         if not room or not (package / room / "__init__.py").exists():
             known = sorted({home for home in rooms.values() if home})
             return f"a new family needs a room, got {room!r}. Pass --room with one of {', '.join(known)}."
@@ -304,9 +304,9 @@ def refusal(root: Path, asked: Namespace) -> str:
     home = rooms[family]
     if home in BY_HAND:
         return f"the names of {family!r} are listed by {BY_HAND[home]}. Write the op by hand."
-    if (asked.kind == "elementwise") != (home in ELEMENTWISE):
-        others = "other" if asked.kind == "elementwise" else "elementwise"
+    if (args.kind == "elementwise") != (home in ELEMENTWISE):
+        others = "other" if args.kind == "elementwise" else "elementwise"
         return f"{family!r} is a family of {others} ops. Take another family."
-    if asked.kind == "matrix" and home != "linalg/ops":
+    if args.kind == "matrix" and home != "linalg/ops":
         return f"{family!r} is no family of ops on matrices. Take another family, or leave --kind out."
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.new_op.sources import TENSOR, Imports, bad_name, home_of, module_name, tidy, with_imports
+from tools.new_op.sources import Imports, bad_name, home_of, module_name, tidy, with_imports
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,38 +35,41 @@ def families(root: Path) -> list[str]:
 
 
 def _modules(root: Path) -> dict[str, Path]:
-    folder = root / TENSOR
-    holding = [path for path in folder.rglob("*.py") if "\nRULES = RuleSet(" in path.read_text(encoding="utf-8")]
-    return {path.relative_to(folder).with_suffix("").as_posix().replace("rules/", ""): path for path in holding}
+    paths = root.glob("packages/*/src/treadle/tensor/**/*.py")
+    holding = [path for path in paths if "\nRULES = RuleSet(" in path.read_text(encoding="utf-8")]
+    return {
+        path.as_posix().partition("/treadle/tensor/")[2].removesuffix(".py").replace("rules/", ""): path
+        for path in holding
+    }
 
 
-def refusal(root: Path, asked: Namespace) -> str:
+def refusal(root: Path, args: Namespace) -> str:
     """Return why the skeleton cannot be written into a checkout, or nothing."""
-    if reason := bad_name(asked.name):
+    if reason := bad_name(args.name):
         return reason
-    if asked.family not in families(root):
-        return f"a rule needs a family, got {asked.family!r}. Pass --family with one of {', '.join(families(root))}."
-    if path := home_of(root, asked.name):
-        return f"{asked.name!r} is defined already, in {path.relative_to(root)}. Take another name."
-    if asked.op is None or home_of(root, asked.op) is None:
+    if args.family not in families(root):
+        return f"a rule needs a family, got {args.family!r}. Pass --family with one of {', '.join(families(root))}."
+    if path := home_of(root, args.name):
+        return f"{args.name!r} is defined already, in {path.relative_to(root)}. Take another name."
+    if args.op is None or home_of(root, args.op) is None:
         return (
-            f"a rule is about an op, got {asked.op!r}. Pass --op with its class or function, such as Reduction or exp."
+            f"a rule is about an op, got {args.op!r}. Pass --op with its class or function, such as Reduction or exp."
         )
     return ""
 
 
-def write(root: Path, asked: Namespace) -> list[Path]:
+def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    source, cases = _modules(root)[asked.family], root / CASES
-    home = home_of(root, asked.op)
+    source, cases = _modules(root)[args.family], root / CASES
+    home = home_of(root, args.op)
     imports: Imports = {"treadle.rewrite": ("Phase",), "typing": ("TYPE_CHECKING",)}
     if home is not None and home != source:
-        imports[module_name(root, home)] = (asked.op,)
-    text = source.read_text(encoding="utf-8").rstrip("\n") + "\n" + RULE.format(name=asked.name, op=asked.op)
+        imports[module_name(root, home)] = (args.op,)
+    text = source.read_text(encoding="utf-8").rstrip("\n") + "\n" + RULE.format(name=args.name, op=args.op)
     source.write_text(with_imports(text, imports, TYPES), encoding="utf-8")
     text = cases.read_text(encoding="utf-8")
     at = text.index("CASES = [")
     end = text.index("\n]", at) + 1
-    text = text[:at] + CASE.format(name=asked.name) + text[at:end] + ROW.format(name=asked.name) + text[end:]
+    text = text[:at] + CASE.format(name=args.name) + text[at:end] + ROW.format(name=args.name) + text[end:]
     cases.write_text(text, encoding="utf-8")
     return tidy(root, [source, cases])
