@@ -36,12 +36,12 @@ class Injector:
         self.calls = 0
         self.faults = 0
 
-    def _step(self, what: object, error: int | None = None) -> None:
+    def _step(self, path: object, error: int | None = None) -> None:
         error = self._error if error is None else error
         self.calls += 1
         if self.calls == self._at or (self._lasting and self.calls > self._at):
             self.faults += 1
-            raise OSError(error, os.strerror(error), str(what))
+            raise OSError(error, os.strerror(error), str(path))
 
     def _concerns(self, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
         first = args[0] if args else None
@@ -55,10 +55,10 @@ class Injector:
             concerned = self._concerns(args, named) and not (by_name and isinstance(args[0], int))
             if concerned:
                 self._step(args[0])
-            made = call(*args, **named)
-            if opens:  # numbers of files that were closed are given again
-                (self._handles.add if concerned else self._handles.discard)(made)
-            return made
+            result = call(*args, **named)
+            if opens:  # numbers of closed files are used again
+                (self._handles.add if concerned else self._handles.discard)(result)
+            return result
 
         return wrapper
 
@@ -95,7 +95,7 @@ class Injector:
                         name,
                         self._wrapped(call, opens=module is os and name == "open", by_name=module is not os),
                     )
-            # What is asked of the system by its functions goes on knowing them.
+            # Checks by which functions the system is asked still recognize them.
             os.supports_dir_fd.add(os.open)
             yield self
         finally:

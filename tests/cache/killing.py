@@ -1,4 +1,4 @@
-"""Processes that are killed in the middle of what they do."""
+"""Processes that are killed in the middle of their work."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""One maker per key: threads, processes, and claims whose holder is gone."""
+"""One maker per key: threads, processes, and claims whose holder has ended."""
 
 import os
 import signal
@@ -77,11 +77,11 @@ def test_threads_make_one_entry_once(tmp_path: Path, usable: bool) -> None:
         folder.write_text("in the way")
     cache = Cache(folder, wait=0.05)
     barrier = threading.Barrier(8, timeout=60)
-    made: list[int] = []
+    calls: list[int] = []
     results: list[bytes] = []
 
     def make() -> bytes:
-        made.append(1)
+        calls.append(1)
         time.sleep(0.05)
         return b"payload"
 
@@ -94,7 +94,7 @@ def test_threads_make_one_entry_once(tmp_path: Path, usable: bool) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (results, made) == ([b"payload"] * 8, [1])
+    assert (results, calls) == ([b"payload"] * 8, [1])
     assert (cache.statistics.made, cache.statistics.puts) == (1, 1)
 
 
@@ -114,7 +114,7 @@ def test_different_keys_are_made_side_by_side(cache: Cache) -> None:
     assert [cache.get(key) for key in keys] == [b"payload"] * 2
 
 
-def test_after_a_maker_failed_a_waiter_makes(cache: Cache) -> None:
+def test_waiter_makes_the_entry_after_another_maker_failed(cache: Cache) -> None:
     inside, go = threading.Event(), threading.Event()
     errors: list[str] = []
 
@@ -189,7 +189,7 @@ def test_claim_that_is_refreshed_is_not_taken_over(tmp_path: Path, monkeypatch: 
         done.wait(60)
         return b"first"
 
-    # Two objects of one directory share no claims in the process: they meet as two processes do.
+    # Two objects of one directory share no claims within a process: they compete as two processes do.
     first, second = Cache(folder, timeout=1), Cache(folder, wait=0.01, timeout=1)
     threads = [threading.Thread(target=first.get_or_create, args=(KEY, make))]
     threads[0].start()
@@ -200,7 +200,7 @@ def test_claim_that_is_refreshed_is_not_taken_over(tmp_path: Path, monkeypatch: 
 
     threads.append(threading.Thread(target=take))
     threads[1].start()
-    # A claim lives twice as long as it takes until it is refreshed.
+    # A claim lives twice as long as the interval between refreshes.
     assert all(refreshed.acquire(timeout=60) for _ in range(3))
     assert seen == []
     done.set()

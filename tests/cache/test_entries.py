@@ -127,7 +127,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_entry_is_a_miss_and_is_made_anew(cache: Cache, damage: Callable[[bytes], bytes]) -> None:
+def test_damaged_entry_is_a_miss_and_is_made_again(cache: Cache, damage: Callable[[bytes], bytes]) -> None:
     cache.put(KEY, b"payload", {"op": "add"})
     path = entry_file(cache)
     path.write_bytes(damage(path.read_bytes()))
@@ -285,7 +285,7 @@ def test_a_day_of_processes_looks_through_the_directory_once(cache: Cache, monke
     noted = SizeNote(cache.directory).read()
     monkeypatch.undo()
     assert noted == sum(info.size for info in cache.list())
-    # A day later, or where the note is damaged, the next process looks.
+    # A day later, or if the note is damaged, the next process looks.
     for text in ("1000 0\n", "", "nonsense", "5 nan\n", "\xff"):
         (cache.directory / "size").write_text(text, encoding="latin-1")
         Cache(cache.directory).put(digest(text), b"x")
@@ -293,19 +293,19 @@ def test_a_day_of_processes_looks_through_the_directory_once(cache: Cache, monke
 
 
 def test_pass_over_the_directory_reads_no_content(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    def made(path: Path) -> None:
+    def write_number(path: Path) -> None:
         path.write_bytes(b"code")
 
     for number in range(20):
         cache.put(digest(f"entry {number}"), bytes(10))
-        cache.materialise(digest(f"file {number}"), ".so", made)
+        cache.materialise(digest(f"file {number}"), ".so", write_number)
     for mark in cache.directory.rglob(".treadle"):
         mark.rmdir()  # as in a directory that was copied
     (cache.directory / "size").unlink()
     read: list[object] = []
 
-    def noted(*given: object) -> bool:
-        read.append(given)
+    def noted(*arguments: object) -> bool:
+        read.append(arguments)
         return False
 
     for name in ("begins_with", "checksum_of"):

@@ -1,4 +1,4 @@
-"""What can happen to a cache: its processes killed, its disk full, its files damaged, its directory taken away."""
+"""Faults of a cache: its processes killed, its disk full, its files damaged, its directory removed."""
 
 import errno
 import os
@@ -56,11 +56,11 @@ def test_process_killed_at_any_step_of_writing_leaves_nothing_wrong(tmp_path: Pa
         folder = tmp_path / str(steps)
         status = killed_at(steps, folder)
         assert make_both(folder) == (PAYLOAD, PAYLOAD)
-        found = Cache(folder)
-        assert [info.fault for info in found.list()] == ["", ""]
-        assert {info.kind for info in found.verify()} <= {"leftover"}
+        reopened = Cache(folder)
+        assert [info.fault for info in reopened.list()] == ["", ""]
+        assert {info.kind for info in reopened.verify()} <= {"leftover"}
     assert status == 0
-    assert steps > 15  # of which there are some twenty
+    assert steps > 15  # there are about twenty
 
 
 def test_what_killed_processes_left_goes_after_a_day(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_full_disk_costs_one_warning_and_nothing_is_lost(tmp_path: Path, kind: s
         command = ["unshare", "-m", "sh", "-c", shell, sys.executable, "-c", FULL, str(tmp_path), "60000"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     else:
-        # The largest file that the process may write stands for what is left of the disk.
+        # A limit on the size of files that the process writes stands in for a full disk.
         temporary = f"tempfile.tempdir = {str(tmp_path / 'elsewhere')!r}"
         (tmp_path / "elsewhere").mkdir()
         limited = FULL.replace(
@@ -160,7 +160,7 @@ def test_directory_that_cannot_be_written_serves_from_memory(tmp_path: Path) -> 
     os.chmod(folder, 0o555)  # noqa: PTH101
 
     def work() -> bool:
-        if os.geteuid() == 0:  # to whom modes mean nothing
+        if os.geteuid() == 0:  # root ignores file modes
             os.chown(folder, NOBODY, NOBODY)
             os.setuid(NOBODY)
             os.chmod(folder, 0o555)  # noqa: PTH101
@@ -178,11 +178,11 @@ def test_directory_that_cannot_be_written_serves_from_memory(tmp_path: Path) -> 
 def test_directory_removed_while_running_is_made_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put(KEY, PAYLOAD)
-    made = cache.materialise(KEY, ".so", write_file)
+    path = cache.materialise(KEY, ".so", write_file)
     shutil.rmtree(tmp_path / "cache")
     assert cache.get(KEY) is None
     assert cache.get_or_create(KEY, lambda: b"anew") == b"anew"
-    assert cache.materialise(KEY, ".so", write_file) == made
+    assert cache.materialise(KEY, ".so", write_file) == path
     assert stat.S_IMODE(cache.directory.stat().st_mode) == 0o700
     assert Cache(tmp_path / "cache").get(KEY) == b"anew"
 
@@ -204,7 +204,7 @@ def test_directory_may_be_on_another_file_system(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["with spaces", "Größe 漢字 🙂", "quote'and\"double", "line\nbreak"])
-def test_path_may_have_any_letters(tmp_path: Path, name: str) -> None:
+def test_path_may_hold_any_characters(tmp_path: Path, name: str) -> None:
     assert make_both(tmp_path / name) == (PAYLOAD, PAYLOAD)
     assert make_both(tmp_path / name) == (PAYLOAD, PAYLOAD)
 
@@ -245,7 +245,7 @@ def test_entry_of_another_version_is_a_miss(stored: Iterator[tuple[Path, bytes]]
         assert is_miss(path, data[:8] + version.to_bytes(2, "little") + data[10:])
 
 
-def test_file_cut_or_changed_is_made_anew(tmp_path: Path) -> None:
+def test_file_cut_or_changed_is_made_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     path = cache.materialise(KEY, ".so", write_file)
     for damaged in (PAYLOAD[:-1], b"", PAYLOAD + b"x", b"\x01" + PAYLOAD[1:]):
@@ -259,7 +259,7 @@ def test_file_cut_or_changed_is_made_anew(tmp_path: Path) -> None:
 
 
 def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Make a path another user's, whose number is returned; who may not do that becomes another user instead."""
+    """Give a path to another user and return the user's number; without the right to, become another user instead."""
     if os.geteuid() == 0:
         for each in (path, *path.rglob("*")):
             os.chown(each, NOBODY, NOBODY)
@@ -280,15 +280,15 @@ def test_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytes
 
 def test_entry_of_another_user_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(tmp_path / "cache")
-    made = cache.materialise(KEY, ".so", write_file)
+    file = cache.materialise(KEY, ".so", write_file)
     cache.put(KEY, PAYLOAD)
-    for path in (made, made.parent / f"{KEY}.entry"):
+    for path in (file, file.parent / f"{KEY}.entry"):
         give_away(path, monkeypatch)
     assert cache.get(KEY) is None
     assert cache.file(KEY, ".so") is None
 
 
-# Folders that are only read
+# Read-only folders
 
 
 @pytest.fixture
@@ -340,10 +340,10 @@ def test_damage_in_a_shared_folder_is_a_miss_and_stays_there(tmp_path: Path, fil
 def test_shared_folder_that_others_may_write_is_not_read(tmp_path: Path, filled: Path) -> None:
     filled.chmod(0o777)
     worker = Cache(tmp_path / "own", shared=[filled, tmp_path / "absent"])
-    with pytest.warns(CacheWarning) as told:
+    with pytest.warns(CacheWarning) as caught:
         assert [worker.get(KEY) for _ in range(2)] == [None, None]
-    assert len(told) == 2
-    assert "other than its owner can write" in str(told[0].message)
+    assert len(caught) == 2
+    assert "other than its owner can write" in str(caught[0].message)
 
 
 def test_shared_folder_of_another_user_needs_trust(
@@ -368,7 +368,7 @@ def test_shared_folders_are_named_by_the_option(tmp_path: Path, filled: Path) ->
 
 
 class Clock:
-    """A clock for the cache's own use that can be set."""
+    """A settable clock that only the cache uses."""
 
     def __init__(self) -> None:
         self.shift = 0.0
@@ -382,10 +382,10 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
+    fake_clock = Clock()
     for module in (store_module, claims_module):
-        monkeypatch.setattr(module, "time", made)
-    return made
+        monkeypatch.setattr(module, "time", fake_clock)
+    return fake_clock
 
 
 @pytest.mark.parametrize("years", [-30, 30])

@@ -1,4 +1,4 @@
-"""What can happen while functions go through the cache: kills, races, damage, failing compilers."""
+"""Faults while functions go through the cache: kills, races, damage, failing compilers."""
 
 import json
 import os
@@ -128,10 +128,10 @@ def test_processes_that_make_one_function_at_once_compile_it_once(tmp_path: Path
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    told = [json.loads((tmp_path / f"told{index}").read_text()) for index in range(count)]
-    assert sum(t["made"] for t in told) == 1
-    assert sum(t["loaded"] for t in told) == count - 1
-    assert all(t["value"] == told[0]["value"] for t in told)
+    reports = [json.loads((tmp_path / f"told{index}").read_text()) for index in range(count)]
+    assert sum(t["made"] for t in reports) == 1
+    assert sum(t["loaded"] for t in reports) == count - 1
+    assert all(t["value"] == reports[0]["value"] for t in reports)
     assert len(list((tmp_path / "compiled").rglob("*.so"))) == int(done.stdout) + 1
 
 
@@ -160,7 +160,7 @@ def test_threads_that_make_functions_at_once_get_the_right_ones(folder: Path, di
 
 
 @pytest.mark.parametrize("mode", ["C", "NUMBA", "JAX"])
-def test_damaged_entry_of_a_function_is_made_anew(folder: Path, mode: str) -> None:
+def test_damaged_entry_of_a_function_is_made_again(folder: Path, mode: str) -> None:
     assert is_right(make(mode))
     entries = list(folder.rglob("*.entry"))
     assert entries
@@ -173,7 +173,7 @@ def test_damaged_entry_of_a_function_is_made_anew(folder: Path, mode: str) -> No
     assert is_right(make(mode))
 
 
-def test_entry_of_a_function_cut_anywhere_is_made_anew(folder: Path) -> None:
+def test_entry_of_a_function_cut_anywhere_is_made_again(folder: Path) -> None:
     make()
     path = entry_in(folder)
     data = path.read_bytes()
@@ -186,8 +186,8 @@ def test_entry_of_a_function_cut_anywhere_is_made_anew(folder: Path) -> None:
     assert counted(lambda: is_right(make())).loaded == 1
 
 
-def test_entry_that_says_something_else_than_its_key_is_made_anew(folder: Path) -> None:
-    """Its checksum fits: so it might have been written by a version that forgot to change its key."""
+def test_entry_that_contradicts_its_key_is_made_again(folder: Path) -> None:
+    """Its checksum matches: it might have been written by a version that forgot to change its key."""
     make()
     key = entry_in(folder).stem
     for payload in (b"", b"\0" * 8, (3).to_bytes(8, "little") + b"abcdef", (1 << 60).to_bytes(8, "little")):
@@ -196,15 +196,15 @@ def test_entry_that_says_something_else_than_its_key_is_made_anew(folder: Path) 
         assert counted(lambda: is_right(make())).made == 1
 
 
-@pytest.mark.parametrize("what", ["processor", "version of Python", "format"])
+@pytest.mark.parametrize("changed", ["processor", "version of Python", "format"])
 def test_entry_of_another_machine_or_version_is_not_used(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
     make()
     FUNCTIONS.forget()
-    if what == "processor":
+    if changed == "processor":
         monkeypatch.setattr(cache_key, "processor", lambda: "another")
-    elif what == "format":
+    elif changed == "format":
         monkeypatch.setattr(cache_key, "FORMAT", "another")
     else:
         monkeypatch.setattr(sys, "version", "another")
@@ -266,7 +266,7 @@ def test_functions_of_equal_graphs_share_a_program_and_keep_their_own_lines_and_
     assert [v.name for v in second.maker.fgraph.inputs] == ["a", "b"]
 
 
-def test_subclass_that_links_otherwise_is_not_loaded_by_its_bases_way(folder: Path) -> None:
+def test_subclass_that_links_differently_is_not_loaded_as_its_base_is(folder: Path) -> None:
     """Its programs are its own: those of its base must not take their place."""
     del folder
     from treadle.link.vm import Backend

@@ -1,4 +1,4 @@
-"""Things that have to be files: shared libraries, generated modules."""
+"""Results that have to be files: shared libraries, generated modules."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def test_one_key_has_a_file_of_each_suffix(cache: Cache) -> None:
     assert sorted(info.kind for info in cache.list()) == [".py", ".so", ".x.py"]
 
 
-def test_file_that_was_changed_is_made_anew(cache: Cache) -> None:
+def test_file_that_was_changed_is_made_again(cache: Cache) -> None:
     cache.materialise(KEY, ".so", writer("code")).write_text("c0de")
     path = cache.materialise(KEY, ".so", writer("code"))
     assert path.read_text() == "code"

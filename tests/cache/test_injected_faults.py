@@ -32,10 +32,10 @@ def write_file(path: Path) -> None:
 
 
 def use(folder: Path) -> None:
-    """Do all that a process does with a cache; fail if something is wrong."""
+    """Use every operation of a cache; fail if something is wrong."""
     cache = Cache(folder, wait=0.01, timeout=5)
     assert cache.get_or_create(KEY, lambda: PAYLOAD) == PAYLOAD
-    assert cache.get(KEY) in {PAYLOAD, None}  # what was kept may not be read
+    assert cache.get(KEY) in {PAYLOAD, None}  # a kept file may be unreadable
     path = cache.materialise(KEY, ".so", write_file)
     assert path.name.startswith(KEY)
     cache.note("last-lookup.json", b"{}")
@@ -44,7 +44,7 @@ def use(folder: Path) -> None:
 
 
 def use_concurrently(folder: Path) -> None:
-    """Use a cache while a thread does; what the thread is told counts as well."""
+    """Use a cache while a thread does; the thread's warnings count as well."""
     other = threading.Thread(target=Cache(folder).get_or_create, args=(KEY, lambda: PAYLOAD))
     other.start()
     use(folder)
@@ -83,11 +83,11 @@ def began(folder: Path, start: str, filled: Path, chance: random.Random) -> Path
 
 def checked(work: Callable[[], None], injector: Injector, told_at_most: int = 1) -> int:
     """Run something under faults; return how many there were."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with injector.installed():
             work()
-    assert len(told) <= told_at_most, [str(warning.message) for warning in told]
+    assert len(caught) <= told_at_most, [str(warning.message) for warning in caught]
     return injector.faults
 
 
@@ -111,9 +111,9 @@ def faults(folder: Path, filled: Path, chance: random.Random, steps: range) -> I
                     work = use_concurrently if concurrent else use
                     if concurrent:
                         shutil.rmtree(place)
-                    found = checked(lambda place=place, work=work: work(place), injector, 2 if concurrent else 1)  # type: ignore[misc]
-                    yield found
-                    if not found:
+                    count = checked(lambda place=place, work=work: work(place), injector, 2 if concurrent else 1)  # type: ignore[misc]
+                    yield count
+                    if not count:
                         break
 
 
@@ -147,7 +147,7 @@ def test_function_is_right_whichever_call_fails(tmp_path: Path, start: str, monk
     chance = random.Random(2)
     for at in range(1, 60, 7):
         for error in ERRORS:
-            # As in a new process, which knows no cache yet.
+            # As in a new process, which has no cache object yet.
             monkeypatch.setattr(cache_module, "_CACHES", cache_module._CachesByDirectory())
             place = began(tmp_path / "cache", start, tmp_path / "filled", chance)
             injector = Injector(place, at, error, lasting=bool(at % 2))

@@ -1,4 +1,4 @@
-"""The options of the cache: their defaults, and the age beyond which entries are used no more."""
+"""The options of the cache: their defaults, and the age beyond which entries are not used."""
 
 import os
 import time
@@ -21,7 +21,7 @@ def test_base_directory_follows_the_rules_of_the_system() -> None:
     assert base_directory({"LOCALAPPDATA": "/data"}, windows=False) == Path("~/.treadle").expanduser()
 
 
-def made_older(cache: Cache, key: str, days: float) -> Path:
+def aged_entry(cache: Cache, key: str, days: float) -> Path:
     """Make the files of a key look as if they were last used some days ago."""
     for path in (cache.directory / key[:2]).glob(f"{key}*"):
         os.utime(path, (time.time() - days * DAY,) * 2)
@@ -30,9 +30,9 @@ def made_older(cache: Cache, key: str, days: float) -> Path:
 
 def test_entry_beyond_the_age_is_missing_and_made_again(cache: Cache) -> None:
     cache.put(KEY, b"old")
-    path = made_older(cache, KEY, 23)
+    path = aged_entry(cache, KEY, 23)
     assert cache.get(KEY) == b"old"  # and is younger from now on
-    made_older(cache, KEY, 25)
+    aged_entry(cache, KEY, 25)
     assert cache.get(KEY) is None
     assert path.exists()
     assert cache.get_or_create(KEY, lambda: b"new") == b"new"
@@ -41,32 +41,32 @@ def test_entry_beyond_the_age_is_missing_and_made_again(cache: Cache) -> None:
 
 def test_age_is_that_of_the_option(cache: Cache) -> None:
     cache.put(KEY, b"x")
-    made_older(cache, KEY, 2)
+    aged_entry(cache, KEY, 2)
     with config.change_flags(cmodule__age_thresh_use=DAY):
         assert cache.get(KEY) is None
     assert cache.get(KEY) == b"x"
 
 
 def test_materialised_file_beyond_the_age_is_made_again(cache: Cache) -> None:
-    made: list[Path] = []
+    written: list[Path] = []
 
     def make(path: Path) -> None:
-        made.append(path)
+        written.append(path)
         path.write_bytes(b"code")
 
     cache.materialise(KEY, ".so", make)
     cache.materialise(KEY, ".so", make)
-    assert len(made) == 1
-    made_older(cache, KEY, 25)
+    assert len(written) == 1
+    aged_entry(cache, KEY, 25)
     cache.materialise(KEY, ".so", make)
-    assert len(made) == 2
+    assert len(written) == 2
 
 
 def test_entries_a_week_beyond_the_age_are_removed_by_the_first_write_of_a_day(cache: Cache) -> None:
     kept, removed = digest("kept"), digest("removed")
     cache.put(kept, b"x")
     cache.put(removed, b"x")
-    places = made_older(cache, kept, 30), made_older(cache, removed, 32)
+    places = aged_entry(cache, kept, 30), aged_entry(cache, removed, 32)
     (cache.directory / "size").write_text(f"2 {time.time() - DAY - 1:.0f}\n")
     later = Cache(cache.directory)
     later.put(KEY, b"x")

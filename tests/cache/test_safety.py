@@ -1,4 +1,4 @@
-"""What the cache must not do to folders and files that are not its own, and what it must not trust."""
+"""What the cache must not do to folders and files of others, and what it must not trust."""
 
 import os
 import socket
@@ -129,24 +129,24 @@ def test_purge_removes_all_that_the_cache_made_in_a_folder_of_the_users(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("what", ["folder", "entry", "file"])
-def test_links_inside_are_not_followed(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("linked", ["folder", "entry", "file"])
+def test_links_inside_are_not_followed(tmp_path: Path, linked: str) -> None:
     other = Cache(tmp_path / "other")
     other.put(KEY, PAYLOAD)
-    made = other.materialise(KEY, ".so", write_file)
+    file = other.materialise(KEY, ".so", write_file)
     cache = Cache(tmp_path / "cache")
     assert cache.persistent
     shard = cache.directory / KEY[:2]
-    if what == "folder":
+    if linked == "folder":
         shard.symlink_to(tmp_path / "other" / KEY[:2])
     else:
         shard.mkdir()
-        name = f"{KEY}.entry" if what == "entry" else made.name
+        name = f"{KEY}.entry" if linked == "entry" else file.name
         (shard / name).symlink_to(tmp_path / "other" / KEY[:2] / name)
     before = state_of(tmp_path / "other")
     assert cache.get(KEY) is None
     assert cache.file(KEY, ".so") is None
-    if what == "folder":
+    if linked == "folder":
         with pytest.warns(CacheWarning, match="it is no folder"):
             cache.put(KEY, b"new")
     else:
@@ -176,7 +176,7 @@ def shared_values(tmp_path: Path, filled: Path) -> tuple[bytes | None, Path | No
 
 @pytest.mark.parametrize("place", ["..", ".", "shard", "files"])
 @pytest.mark.parametrize("bits", [0o020, 0o002])
-def test_shared_place_that_others_can_write_is_told_once_and_not_read(
+def test_shared_folder_that_others_can_write_is_reported_once_and_not_read(
     tmp_path: Path, filled: Path, place: str, bits: int
 ) -> None:
     assert None not in shared_values(tmp_path, filled)
@@ -189,14 +189,14 @@ def test_shared_place_that_others_can_write_is_told_once_and_not_read(
     }
     for path in places[place]:
         path.chmod(path.stat().st_mode | bits)
-    with pytest.warns(CacheWarning, match="other than its owner can write") as told:
+    with pytest.warns(CacheWarning, match="other than its owner can write") as caught:
         assert shared_values(tmp_path, filled) == (None, None)
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 @as_root
 @pytest.mark.parametrize("place", ["..", "shard", "files"])
-def test_shared_place_of_another_user_is_not_read(tmp_path: Path, filled: Path, place: str) -> None:
+def test_shared_folder_of_another_user_is_not_read(tmp_path: Path, filled: Path, place: str) -> None:
     shard = filled / KEY[:2]
     for path in {"..": [filled.parent], "shard": [shard], "files": list(shard.iterdir())}[place]:
         os.chown(path, NOBODY, NOBODY)
@@ -216,11 +216,11 @@ def test_shared_folder_behind_a_link_is_judged_by_where_it_is(tmp_path: Path, fi
 
 
 def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
+    with socket.socket(socket.AF_UNIX) as listener:
         here = Path.cwd()
         os.chdir(path.parent)  # paths of sockets are short
         try:
-            made.bind(path.name)
+            listener.bind(path.name)
         finally:
             os.chdir(here)
 
@@ -245,11 +245,11 @@ THINGS: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("thing", [*THINGS, "huge"])
 @pytest.mark.parametrize("place", ["entry", "file", "lock", "claim", "shard", "note"])
-def test_anything_in_the_place_of_a_file_hinders_nothing(tmp_path: Path, place: str, thing: str) -> None:
-    made = Cache(tmp_path / "cache").materialise(KEY, ".so", write_file)
-    shard = made.parent
-    made.unlink()
-    names = {"entry": f"{KEY}.entry", "file": made.name, "lock": f"{KEY}.lock", "claim": f"{KEY}.claim", "shard": ""}
+def test_cache_works_whatever_stands_in_the_place_of_a_file(tmp_path: Path, place: str, thing: str) -> None:
+    file = Cache(tmp_path / "cache").materialise(KEY, ".so", write_file)
+    shard = file.parent
+    file.unlink()
+    names = {"entry": f"{KEY}.entry", "file": file.name, "lock": f"{KEY}.lock", "claim": f"{KEY}.claim", "shard": ""}
     path = shard.parent / "last-lookup.json" if place == "note" else shard / names[place]
     if place == "shard":
         (shard / ".treadle").rmdir()
@@ -261,14 +261,14 @@ def test_anything_in_the_place_of_a_file_hinders_nothing(tmp_path: Path, place: 
 
     def work() -> bool:
         cache = Cache(tmp_path / "cache", wait=0.05, timeout=5)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = cache.get_or_create(KEY, lambda: PAYLOAD), cache.materialise(KEY, ".so", write_file).read_bytes()
+            results = cache.get_or_create(KEY, lambda: PAYLOAD), cache.materialise(KEY, ".so", write_file).read_bytes()
             cache.note("last-lookup.json", b"{}")
             again = cache.get(KEY)
             for action in (cache.list, cache.verify, cache.clear, cache.purge):
                 action()
-        return found == (PAYLOAD, PAYLOAD) and again == PAYLOAD and len(told) <= 1
+        return results == (PAYLOAD, PAYLOAD) and again == PAYLOAD and len(caught) <= 1
 
     assert in_child(work) == 0
 
@@ -294,7 +294,7 @@ def test_unprivileged_user_has_a_cache_of_the_users_own(tmp_path: Path) -> None:
     assert (home / ".treadle" / "x").stat().st_uid == NOBODY
 
 
-def test_directory_whose_name_is_no_text_means_memory(tmp_path: Path) -> None:
+def test_directory_whose_name_is_not_text_means_memory(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     cache = Cache(folder)
     with pytest.warns(CacheWarning, match="cannot be used"):
