@@ -23,8 +23,10 @@ __all__ = [
 
 def _comparison(name: str, ufunc: str, operator: str, *, converse: str, negation: str) -> Elemwise:
     form = Infix(operator, Precedence.COMPARISON, "none").form
-    traits = {"commutative": converse == name, "converse": converse, "negation": negation}
-    return elementwise(name=name, ufunc=ufunc, cheap=True, form=form, **traits)
+    commutative = converse == name
+    return elementwise(
+        name=name, ufunc=ufunc, cheap=True, form=form, commutative=commutative, converse=converse, negation=negation
+    )
 
 
 def _is_infinite(x: TensorVariable) -> TensorVariable:
