@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core.dispatcher import Dispatcher
 
 from treadle.config import config
-from treadle.link.numba.text.unit import Unit
+
+if TYPE_CHECKING:
+    from treadle.link.numba.text.unit import Unit
 
 
 def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Dispatcher:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import platform
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import new_lock
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES
-from treadle.link.c.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from treadle.link.c.toolchain import Toolchain
 
 _LIBRARY = "libmvec.so.1"
 # Left out, since some results are wrong by nearly four units in the last place: erff(3.6533227) by 3.99999 (all of
