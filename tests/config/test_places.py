@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import treadle.graph
+import treadle.tensor
 from treadle.config import Config, is_installed_file, is_library_file, is_own_file, is_own_module, warn_user
 from treadle.graph.diagnostics.provenance import is_user_file
 
@@ -51,6 +52,13 @@ def test_file_is_known_through_links(tmp_path: Path) -> None:
     package = Path(treadle.graph.__file__).parent
     (tmp_path / "link").symlink_to(package)
     assert is_own_file(str(tmp_path / "link" / "op.py"))
+
+
+def test_modules_that_other_distributions_bring_into_a_package_are_its_own() -> None:
+    from treadle.tensor.signal import convolution
+
+    assert not Path(convolution.__file__).is_relative_to(Path(treadle.tensor.__file__).parent)
+    assert is_own_file(convolution.__file__)
 
 
 def test_only_files_of_python_itself_are_library_files() -> None:
