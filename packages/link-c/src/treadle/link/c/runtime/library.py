@@ -15,7 +15,7 @@ from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.loops import LOOPS
-from treadle.link.c.runtime.matrices import MATRICES
+from treadle.tensor.linalg.lower.c.writing.runtime_texts import MATRICES
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from treadle.graph import Apply, Constant, Feature, Op, Variable
 from treadle.rewrite import feature_of
 from treadle.tensor.control.assumption import FACTS
-from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_op_facts, matrix_values, symmetry
+from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_values, symmetry
+from treadle.tensor.linalg.rules import facts as matrix_op_facts
 from treadle.tensor.rewrites.analysis.fact_rules import FULL, RULES, Bands, FactRules, narrower
 from treadle.tensor.rewrites.analysis.predicates import is_nonnegative
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of

@@ -1,0 +1,34 @@
+"""Determinants on JAX."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from treadle.tensor.linalg.lower.jax.lu_factors import sign_and_size
+from treadle.link.jax.table import JAX
+from treadle.tensor import Det, SLogDet
+
+if TYPE_CHECKING:
+    import jax
+
+    from treadle.link.jax.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@JAX.register(Det)
+def det(op: Det, node: TensorNode) -> Lowered:
+    """Lower to the product of pivots; where that leaves the range on the way, to the exponential of the logarithm."""
+
+    def run(a: jax.Array) -> jax.Array:
+        sign, log, product = sign_and_size(a)
+        is_exact = jnp.isfinite(product) & (product != 0)
+        return jnp.where(is_exact, product, sign * jnp.exp(log).astype(a.dtype))
+
+    return run
+
+
+@JAX.register(SLogDet)
+def slogdet(op: SLogDet, node: TensorNode) -> Lowered:
+    """Lower to the signs and logarithms of pivots."""
+    return lambda a: sign_and_size(a)[:2]

@@ -1,0 +1,42 @@
+"""Eigenvalues and eigenvectors on PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.tensor.linalg.lower.torch.matrices import finite, settled
+from treadle.link.torch.table import TORCH
+from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
+
+if TYPE_CHECKING:
+    from treadle.tensor.linalg.lower.torch.matrices import Found
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(Eigh)
+@TORCH.register(Eigvalsh)
+def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode) -> Lowered:
+    """Lower to torch.linalg.eigh, or eigvalsh."""
+    vectors = len(node.outputs) == 2
+
+    def run(a: torch.Tensor) -> Found:
+        read, failed = finite(torch.tril(a) if op.lower else torch.triu(a))
+        if vectors:
+            return (failed, *torch.linalg.eigh(read, UPLO=op.uplo))
+        return failed, torch.linalg.eigvalsh(read, UPLO=op.uplo)
+
+    return settled(op.on_error, run)
+
+
+@TORCH.register(Eig)
+@TORCH.register(Eigvals)
+def of_square(op: Eig | Eigvals, node: TensorNode) -> Lowered:
+    """Lower to torch.linalg.eig, or eigvals."""
+    vectors = len(node.outputs) == 2
+
+    def run(a: torch.Tensor) -> Found:
+        read, failed = finite(a)
+        return (failed, *torch.linalg.eig(read)) if vectors else (failed, torch.linalg.eigvals(read))
+
+    return settled(op.on_error, run)

@@ -1,0 +1,25 @@
+"""Inverses of matrices on PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
+from treadle.link.torch.table import TORCH
+from treadle.tensor import MatrixInverse
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(MatrixInverse)
+def inverse(op: MatrixInverse, node: TensorNode) -> Lowered:
+    """Lower to torch.linalg.inv_ex."""
+
+    def run(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x, info = torch.linalg.inv_ex(a)
+        failed = info != 0
+        return failed | not_finite(a) if op.check_finite else failed, x
+
+    return settled(op.on_error, run)

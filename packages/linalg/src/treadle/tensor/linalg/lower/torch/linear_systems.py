@@ -1,0 +1,42 @@
+"""Linear systems on PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
+from treadle.link.torch.table import TORCH
+from treadle.tensor import Solve
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(Solve)
+def solve(op: Solve, node: TensorNode) -> Lowered:
+    """Lower to LU or Cholesky factors, and a solve with them."""
+
+    def run(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        half = a if op.assume_a == "gen" else torch.tril(a) if op.lower else torch.triu(a)
+        if op.assume_a == "pos":
+            factor, info = torch.linalg.cholesky_ex(half if op.lower else half.mH)
+            x = torch.cholesky_solve(b, factor)
+        else:
+            factor, pivots, info = torch.linalg.lu_factor_ex(_whole(op, half))
+            x = torch.linalg.lu_solve(factor, pivots, b)
+        failed = info != 0
+        return failed | not_finite(half, b) if op.check_finite else failed, x
+
+    return settled(op.on_error, run)
+
+
+def _whole(op: Solve, half: torch.Tensor) -> torch.Tensor:
+    """Return the matrix that a triangle stands for."""
+    if op.assume_a == "gen":
+        return half
+    beside = torch.tril(half, -1) if op.lower else torch.triu(half, 1)
+    if op.assume_a == "her" and half.is_complex():
+        diagonal = half - beside
+        return beside + beside.mH + torch.complex(diagonal.real, torch.zeros_like(diagonal.real))
+    return half + beside.mT

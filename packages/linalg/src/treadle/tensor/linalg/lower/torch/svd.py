@@ -1,0 +1,26 @@
+"""Singular values on PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.tensor.linalg.lower.torch.matrices import finite, settled
+from treadle.link.torch.table import TORCH
+from treadle.tensor import SVD
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(SVD)
+def svd(op: SVD, node: TensorNode) -> Lowered:
+    """Lower to torch.linalg.svd."""
+
+    def run(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a, failed = finite(a)
+        if not op.compute_uv:
+            return failed, torch.linalg.svdvals(a)
+        return failed, *torch.linalg.svd(a, full_matrices=op.full_matrices)
+
+    return settled(op.on_error, run)

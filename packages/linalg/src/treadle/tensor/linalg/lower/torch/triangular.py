@@ -1,0 +1,31 @@
+"""Triangular systems on PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
+from treadle.link.torch.table import TORCH
+from treadle.tensor import SolveTriangular
+
+if TYPE_CHECKING:
+    from treadle.link.torch.table import Lowered
+    from treadle.tensor import TensorNode
+
+
+@TORCH.register(SolveTriangular)
+def solve_triangular(op: SolveTriangular, node: TensorNode) -> Lowered:
+    """Lower to torch.linalg.solve_triangular."""
+    outside = -1 if op.unit_diagonal else 0
+
+    def run(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        read = torch.tril(a, outside) if op.lower else torch.triu(a, -outside)
+        x = torch.linalg.solve_triangular(read, b, upper=not op.lower, unitriangular=op.unit_diagonal)
+        failed = torch.zeros(x.shape[:-2], dtype=torch.bool, device=x.device)
+        if not op.unit_diagonal:
+            failed = failed | (torch.diagonal(read, dim1=-2, dim2=-1) == 0).any(-1)
+        if op.check_finite:
+            failed = failed | not_finite(read, b)
+        return failed, x
+
+    return settled(op.on_error, run)
