@@ -17,17 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("packages/tensor/src/treadle/tensor")
 TABLE = "names.py"
 # Each table of tensor itself, and the package whose names it has.
-PACKAGES: Mapping[str, str] = {"LAZY": "", "LINALG": "linalg"}
+PACKAGES: Mapping[str, str] = {"LAZY": "", "RANDOM": "random"}
 # The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
 # start, the package below `treadle.tensor` that has their names; the longest start counts.
 BROUGHT: Mapping[Path, Mapping[str, str]] = {
-    Path("packages/optimize/src/treadle/tensor/optimize/names.py"): {"optimize": "optimize"},
-    Path("packages/random/src/treadle/tensor/random/names.py"): {
-        "random": "random",
-        "random.generators.compiled_samplers": "",
-        "random.generators.generator_draws": "",
-        "random.generators.lanes": "",
-        "random.generators.portable_draws": "",
+    Path("packages/linalg/src/treadle/tensor/linalg/names.py"): {
+        "linalg": "linalg",
+        "linalg.norms": "",
+        "linalg.ops": "",
     },
     Path("packages/signal/src/treadle/tensor/signal/names.py"): {
         "fft": "",
@@ -40,7 +37,12 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
 PRIVATE = ("rewrites", "lower_vm", "loops.scan.views", "loops.states")
 PRIVATE_FOLDERS = ("lower", "records", "rules")
 # Modules whose names are of `treadle.tensor`, though they stand in another package or in no room.
-OF_TENSOR = ("linalg.norms",)
+OF_TENSOR = (
+    "random.generators.compiled_samplers",
+    "random.generators.generator_draws",
+    "random.generators.lanes",
+    "random.generators.portable_draws",
+)
 STARS = "if TYPE_CHECKING:  # written by `./dev pages`"
 TITLE = '''"""Public names of `treadle.tensor`, by the modules imported when one is asked for; written by `./dev pages`.
 
@@ -88,7 +90,7 @@ def tables(root: Path = ROOT) -> Mapping[str, Mapping[str, str]]:
         room, _, inside = module.partition(".")
         own = {name: table for table, name in PACKAGES.items()}.get(room)
         if inside or module in OF_TENSOR:
-            if own is None or inside.startswith("ops.") or module in OF_TENSOR:
+            if own is None or module in OF_TENSOR:
                 rows["LAZY"][module] = " ".join(names)
             else:
                 rows[own][inside] = " ".join(names)

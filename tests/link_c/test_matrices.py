@@ -14,9 +14,9 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.link.c import TABLE
 from treadle.link.c.errors import BackendUnavailableError, ExportError
+from treadle.tensor import MatrixError, MatrixOp
 from treadle.tensor.linalg.lower.c.writing.lapack import routine
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import MatrixError, MatrixOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,10 +11,10 @@ from tests.tensor_rewrites import cases_linear_algebra
 from tests.tensor_rewrites.cases import CASES, Variables
 from tests.tensor_rewrites.expressions import Rewritten, rewritten
 from tests.tensor_rewrites.graphs import rewrite
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.rewrite.builtin import RULES as CORE
 from treadle.tensor import random as tr
 from treadle.tensor.random import GeneratorInState, GeneratorState
-from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

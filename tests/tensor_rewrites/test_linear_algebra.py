@@ -10,13 +10,14 @@ import pytest
 import treadle.tensor as tt
 from tests.tensor_rewrites.cases_linear_algebra import CASES, LEFT_ALONE, Case, Variables, values
 from tests.tensor_rewrites.graphs import rewrite, run
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.compile import function
 from treadle.graph import FunctionGraph, explicit_graph_inputs
 from treadle.rewrite import RewriteDatabaseQuery, Rule, default_database
 from treadle.tensor import linalg
 from treadle.tensor.linalg.ops.matrix_op import MatrixOp
 from treadle.tensor.products.product import MatMul
-from treadle.tensor.rewrites import RULE_SETS, Facts
+from treadle.tensor.rewrites import Facts
 
 SETS = {"structured_products", "blocks", "kronecker", "systems", "inverses_of_matrices", "factors", "determinants"} | {
     "shared_factors",

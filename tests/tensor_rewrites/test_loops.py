@@ -9,12 +9,12 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import assert_same, rewrite, run
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.compile import function
 from treadle.graph import FunctionGraph
 from treadle.rewrite import RewriteDatabaseQuery, default_database
 from treadle.scan import scan
 from treadle.tensor.loops.loops import Scan
-from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

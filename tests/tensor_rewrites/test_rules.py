@@ -12,9 +12,9 @@ from tests.tensor_rewrites import cases_linear_algebra
 from tests.tensor_rewrites.cases import CASES, Case
 from tests.tensor_rewrites.expressions import Rewritten, rewritten
 from tests.tensor_rewrites.graphs import EVERYTHING, assert_same, rewrite, text
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.rewrite import RewriteDatabaseQuery, Rule
-from treadle.tensor.random.rules import RULES as RANDOM
-from treadle.tensor.rewrites import RULE_SETS
+from treadle.tensor.rewrites.random import RULES as RANDOM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

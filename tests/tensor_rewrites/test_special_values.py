@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.tensor_rewrites.graphs import EVERYTHING
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from tests.tensor_rewrites.special_values import (
     DTYPES,
     PLAIN,
@@ -23,7 +24,6 @@ from tests.tensor_rewrites.special_values import (
     random_samples,
     values_of,
 )
-from treadle.tensor.rewrites import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite, run, text
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.compile import function, get_mode
 from treadle.rewrite import RewriteDatabaseQuery, default_database
 from treadle.tensor import OpFromGraph
-from treadle.tensor.rewrites import RULE_SETS
 
 MARKED = [rule for rules in RULE_SETS for rule in rules if "not_ieee" in rule.tags]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.compile import Mode, function, get_mode
 from treadle.graph import explicit_graph_inputs
 from treadle.rewrite import Phase, RewriteDatabaseQuery, default_database, optdb, rewrite_graph
@@ -15,7 +16,6 @@ from treadle.rewrite.tags import DOCUMENTED_TAGS
 from treadle.tensor import linalg
 from treadle.tensor import random as tr
 from treadle.tensor.control.assertion import assert_op
-from treadle.tensor.rewrites import RULE_SETS
 
 # Rules that are named for dropping assertions or changing draws.
 UNSAFE = {"unsafe", "local_remove_all_assert", "removed_assertion"}

@@ -7,6 +7,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from treadle.config.discovery import discover, installed_version
+from treadle.config.owners import ROOMS, install_advice
 
 VERSION = "__version__"
 # The entry-point group of names that other distributions add to packages.
@@ -104,7 +105,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
             return [public for public in homes if not public.startswith("_") and hasattr(sys.modules[package], public)]
         place = homes.get(name) or (None if name.startswith("__") else _added_names(package).get(name))
         if place is None:
-            msg = f"module {package!r} has no attribute {name!r}"
+            msg = f"module {package!r} has no attribute {name!r}{_lacking(package, name)}"
             raise AttributeError(msg)
         home, original = place
         module = import_module(home)
@@ -118,6 +119,18 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
 
     list_names(package, lambda: (*homes, *_added_names(package)), members)
     return look_up
+
+
+def _lacking(package: str, name: str) -> str:
+    """Return what would bring a name of `treadle.tensor`, where a distribution that brings names is not installed."""
+    if package != "treadle.tensor" or name.startswith("_"):
+        return ""
+    owners = (ROOMS[name],) if name in ROOMS else dict.fromkeys(ROOMS.values())
+    lacking = [owner for owner in owners if installed_version(owner) is None]
+    if not lacking:
+        return ""
+    what = "the distribution that brings it" if name in ROOMS else "what brings further names"
+    return f": {what} is not installed, {' and '.join(map(repr, lacking))}. Run {install_advice(*lacking)}"
 
 
 def list_names(package: str, names: Callable[[], Iterable[str]], members: Callable[[], Iterable[str]] = tuple) -> None:

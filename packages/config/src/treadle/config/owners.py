@@ -14,20 +14,12 @@ _PACKAGES = (
 
 # The distributions.
 DISTRIBUTIONS = (
-    *(
-        "compile",
-        "config",
-        "compile-cache",
-        "graph-core",
-        "rewrite",
-        "tensor",
-        "optimize",
-        "random",
-        "signal",
-        "pytensor-surface",
-    ),
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "signal", "pytensor-surface"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
+
+# The modules that distributions beside tensor bring to `treadle.tensor`, with names of it besides.
+_ROOMS = (("linalg", "linalg"), ("signal", "fft signal"))
 
 # Extras of the distribution compile: with the backends that each brings, and the further names of their linkers.
 _BY_EXTRA = (
@@ -99,6 +91,8 @@ _BY_OWNER = (
 )
 
 PACKAGES = frozenset(_PACKAGES)
+# The distribution that brings a module of `treadle.tensor`.
+ROOMS: Mapping[str, str] = MappingProxyType({room: owner for owner, rooms in _ROOMS for room in rooms.split()})
 OWNERS: Mapping[str, str] = MappingProxyType({name: owner for owner, names in _BY_OWNER for name in names.split()})
 # What pip is to install for a backend, and for a linker, by its name.
 BACKEND_REQUIREMENTS: Mapping[str, str] = MappingProxyType(

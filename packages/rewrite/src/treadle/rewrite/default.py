@@ -156,7 +156,7 @@ class DefaultDatabase(PhasedDatabase):
             try:
                 for entry in discover("treadle.databases").values():
                     entry.load()(self)
-                self._fill(sets)
+                self._fill(in_order(sets))
                 self._published = self._described()
                 self._filled = True
             except BaseException:

@@ -137,6 +137,9 @@ class RuleSet:
         Classes of features that the rules need on the graph while they run.
     declares
         Further tags that queries may name.
+    before, after
+        Names of rule sets that its rules come before or after, where no before or after of a rule decides; sets that
+        are not installed do not matter.
     """
 
     name: str
@@ -144,6 +147,8 @@ class RuleSet:
     value_of: Callable[[Variable], complex | None] | None = None
     features: tuple[type[Feature], ...] = ()
     declares: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     _rules: dict[str, Rule | GraphPass] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Rule | GraphPass]:

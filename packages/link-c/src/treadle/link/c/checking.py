@@ -9,7 +9,7 @@ from treadle.graph import Apply, FrozenFunctionGraph, FunctionGraph, Type, Unsup
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.expression import check_texts
-from treadle.tensor import Elemwise, FusedReduction, MatrixOp, Scan, TensorType
+from treadle.tensor import Elemwise, FusedReduction, Scan, TensorType
 
 
 def _takes_complex(module: str) -> bool:
@@ -23,7 +23,7 @@ def _takes_complex(module: str) -> bool:
 def check(node: Apply) -> None:
     """Refuse a node that has no rule or whose dtypes C does not have."""
     rule = TABLE.rule(node)
-    real_only = not isinstance(node.op, MatrixOp) and not _takes_complex(rule.__module__)
+    real_only = not _takes_complex(rule.__module__)
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"

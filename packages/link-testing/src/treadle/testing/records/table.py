@@ -7,10 +7,6 @@ from treadle.graph import Op
 from treadle.tensor import load_families
 from treadle.testing.published import AllSamples, published
 from treadle.testing.records.composed import (
-    linear_algebra_functions,
-    linear_algebra_structured,
-    linear_algebra_svd,
-    linear_algebra_systems,
     numbers,
     sets,
     shapes,
@@ -24,10 +20,6 @@ _RECORDS = [
     numbers,
     sets,
     values,
-    linear_algebra_functions,
-    linear_algebra_svd,
-    linear_algebra_structured,
-    linear_algebra_systems,
 ]
 if installed_version("pytensor-surface") is not None:
     from treadle.testing.records.composed import documented_values

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
     from treadle.link.torch.programs.storage import SIGN_BIT, STORAGE_DTYPES, converter, kind, to_output_dtype, working
     from treadle.link.torch.scalars import SCALARS
+    from treadle.link.torch.table import Flag as Flag
     from treadle.link.torch.table import Lowered as Lowered
     from treadle.link.torch.table import Results as Results
 

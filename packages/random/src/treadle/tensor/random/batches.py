@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Variable
+from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.linalg.ops.matrix_op import cores_of
 from treadle.tensor.random.generators.generator_draws import GENERATOR_SAMPLERS, of_each
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from treadle.graph import Apply, static_op
+from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.batches.batching import batch_lengths
 from treadle.tensor.errors import ArgumentError, ShapeError, TensorTypeError
-from treadle.tensor.linalg.ops.matrix_op import cores_of
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched

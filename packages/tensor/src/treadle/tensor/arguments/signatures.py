@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from treadle.config import text_of
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Core = tuple[str, ...]
+    Cores = tuple[Core, ...]
 
 __all__ = ["parse_gufunc_signature", "safe_signature"]
 
 _CORE = r"\(\s*(?:\w+(?:\s*,\s*\w+)*\s*)?\)"
 _CORES = rf"\s*(?:{_CORE}(?:\s*,\s*{_CORE})*)?\s*"
 _SIGNATURE = re.compile(f"{_CORES}->{_CORES}")
+_DIMENSION = r"[^(),]+(?:\(\w+,\w+\))?"
 
 
 def parse_gufunc_signature(signature: str) -> tuple[list[Core], list[Core]]:
@@ -41,6 +44,22 @@ def parse_gufunc_signature(signature: str) -> tuple[list[Core], list[Core]]:
 
 def _cores(text: str) -> list[Core]:
     return [tuple(re.findall(r"\w+", core)) for core in re.findall(_CORE, text)]
+
+
+@cache
+def cores_of(signature: str) -> tuple[Cores, Cores]:
+    """Return the names of the core dimensions of inputs and outputs of an op; lengths may be the smaller of two.
+
+    >>> cores_of("(m,n)->(m,min(m,n)),(n)")
+    ((('m', 'n'),), (('m', 'min(m,n)'), ('n',)))
+    """
+    inputs, _, outputs = signature.partition("->")
+    return _cores_with_lengths(inputs), _cores_with_lengths(outputs)
+
+
+def _cores_with_lengths(text: str) -> Cores:
+    cores = re.findall(rf"\(((?:{_DIMENSION}(?:,{_DIMENSION})*)?)\)(?:,|$)", text)
+    return tuple(tuple(re.findall(_DIMENSION, core)) for core in cores)
 
 
 def safe_signature(core_inputs_ndim: Sequence[int], core_outputs_ndim: Sequence[int]) -> str:

@@ -49,21 +49,11 @@ from treadle.tensor.rewrites.indexing.masks import RULES as MASKS
 from treadle.tensor.rewrites.indexing.set_subtensor import RULES as INCREMENTS
 from treadle.tensor.rewrites.indexing.subtensor import RULES as INDEXING
 from treadle.tensor.rewrites.joining import RULES as JOINING
-from treadle.tensor.linalg.rules.blocks import RULES as BLOCKS
-from treadle.tensor.linalg.rules.determinants import RULES as DETERMINANTS
-from treadle.tensor.linalg.rules.factors import RULES as FACTORS
-from treadle.tensor.linalg.rules.inverses import RULES as INVERSES_OF_MATRICES
-from treadle.tensor.linalg.rules.kronecker import RULES as KRONECKER
-from treadle.tensor.linalg.rules.products import RULES as STRUCTURED_PRODUCTS
-from treadle.tensor.linalg.rules.sharing import RULES as SHARED_FACTORS
-from treadle.tensor.linalg.rules.spectra import RULES as SPECTRA
-from treadle.tensor.linalg.rules.systems import RULES as SYSTEMS
 from treadle.tensor.rewrites.loops.bodies import RULES as LOOPS_BODIES
 from treadle.tensor.rewrites.loops.cleanup import RULES as LOOPS_CLEANUP
 from treadle.tensor.rewrites.loops.hoisting import RULES as LOOPS_HOISTING
 from treadle.tensor.rewrites.loops.merging import RULES as LOOPS_MERGING
 from treadle.tensor.rewrites.loops.rings import RULES as LOOPS_RINGS
-from treadle.tensor.linalg.rules.loops import RULES as LOOPS_SOLVING
 from treadle.tensor.rewrites.loops.sums import RULES as LOOPS_SUMS
 from treadle.tensor.rewrites.loops.traces import RULES as LOOPS_TRACES
 from treadle.tensor.rewrites.loops.unrolling import RULES as LOOPS_UNROLLING
@@ -125,15 +115,6 @@ RULE_SETS = (
     ASSUMPTION,
     ALGEBRA,
     REDUCTION,
-    STRUCTURED_PRODUCTS,
-    BLOCKS,
-    KRONECKER,
-    SYSTEMS,
-    INVERSES_OF_MATRICES,
-    FACTORS,
-    DETERMINANTS,
-    SHARED_FACTORS,
-    SPECTRA,
     PRODUCT,
     REARRANGED,
     NORMALIZATION,
@@ -146,7 +127,6 @@ RULE_SETS = (
     LOOPS_MERGING,
     LOOPS_BODIES,
     LOOPS_HOISTING,
-    LOOPS_SOLVING,
     LOOPS_SUMS,
     LOOPS_TRACES,
     LOOPS_RINGS,

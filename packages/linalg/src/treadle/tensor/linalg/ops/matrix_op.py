@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from dataclasses import fields
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from treadle.graph import as_flag, graph_replace
+from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.arguments.values import as_choice, as_option
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
+    from treadle.tensor.arguments.signatures import Cores
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
-
-    Cores = tuple[tuple[str, ...], ...]
 
 __all__ = ["MatrixOp"]
 
@@ -37,24 +36,7 @@ INEXACT = ("float32", "float64", "complex64", "complex128")
 REAL_OF = {"complex64": "float32", "complex128": "float64", "float32": "float32", "float64": "float64"}
 COMPLEX_OF = {"complex64": "complex64", "complex128": "complex128", "float32": "complex64", "float64": "complex128"}
 ON_ERROR = ("nan", "raise")
-_DIMENSION = r"[^(),]+(?:\(\w+,\w+\))?"
 _SMALLER = re.compile(r"min\((\w+),(\w+)\)")
-
-
-@cache
-def cores_of(signature: str) -> tuple[Cores, Cores]:
-    """Return the names of the core dimensions of inputs and outputs.
-
-    >>> cores_of("(m,n)->(m,min(m,n)),(n)")
-    ((('m', 'n'),), (('m', 'min(m,n)'), ('n',)))
-    """
-    inputs, _, outputs = signature.partition("->")
-    return _cores(inputs), _cores(outputs)
-
-
-def _cores(text: str) -> Cores:
-    cores = re.findall(rf"\(((?:{_DIMENSION}(?:,{_DIMENSION})*)?)\)(?:,|$)", text)
-    return tuple(tuple(re.findall(_DIMENSION, core)) for core in cores)
 
 
 class MatrixOp(TensorOp):

@@ -1,1 +1,5 @@
-"""Records of the families of `treadle.tensor.linalg`."""
+"""What linear algebra is checked by, on every backend: a module for each subject, and one with their table."""
+
+from treadle.tensor.linalg.records.table import RECORDS
+
+__all__ = ["RECORDS"]

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
 from treadle.tensor.linalg.records.matrix_domains import (
     DOMINANT_BELOW,
     FEW_OF_MATRICES,
@@ -18,6 +17,7 @@ from treadle.tensor.linalg.records.matrix_domains import (
     OF_MATRICES,
     Diagonals,
 )
+from treadle.testing.domain import UNIT
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, Function, Operand, Sample, Traits, costly
 

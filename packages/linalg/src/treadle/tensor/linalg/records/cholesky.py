@@ -8,7 +8,6 @@ from typing import Unpack
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
 from treadle.tensor.linalg.records.matrix_domains import (
     DOMINANT,
     FEW_OF_MATRICES,
@@ -17,6 +16,7 @@ from treadle.tensor.linalg.records.matrix_domains import (
     OF_MATRICES,
     POSITIVE_DEFINITE,
 )
+from treadle.testing.domain import UNIT
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, FLOATS, Function, Operand, Sample, Traits, costly
 

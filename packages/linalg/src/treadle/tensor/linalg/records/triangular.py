@@ -8,8 +8,8 @@ from typing import Unpack
 import numpy as np
 
 from treadle import tensor as tt
-from treadle.testing.domain import UNIT
 from treadle.tensor.linalg.records.matrix_domains import DOMINANT, FEW_OF_MATRICES, INEXACT, LOSSY, OF_MATRICES
+from treadle.testing.domain import UNIT
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, Function, Operand, Sample, Traits, costly
 

@@ -10,13 +10,6 @@ from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.triangular import SolveTriangular
-from treadle.tensor.products.contraction import kron
-from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.linalg.rules.facts import kronecker_factors
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.linalg.rules.building import (
     cut_along,
     diagonal_matrix,
@@ -25,6 +18,13 @@ from treadle.tensor.linalg.rules.building import (
     may_fail_silently,
     where_nothing_is_nan,
 )
+from treadle.tensor.linalg.rules.facts import kronecker_factors
+from treadle.tensor.products.contraction import kron
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.shape import Reshape
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("blocks", features=(SymbolicShapes, Facts))
+RULES = RuleSet("blocks", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
 def _are_square(fgraph: FunctionGraph, blocks: NodeOf[BlockDiagonal]) -> bool:

@@ -17,13 +17,6 @@ from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.products.product import MatMul
-from treadle.tensor.reductions.reduction import prod, sum_
-from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import argument_of, made_by
-from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
 from treadle.tensor.linalg.rules.building import (
     cholesky_factor,
     diagonal_of,
@@ -34,6 +27,13 @@ from treadle.tensor.linalg.rules.building import (
     may_fail_silently,
     selected,
 )
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.reductions.reduction import prod, sum_
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     Outputs = Sequence[TensorVariable | None] | None
 
-RULES = RuleSet("determinants", features=(SymbolicShapes, Facts))
+RULES = RuleSet("determinants", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
 @RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_triangular", "shape_unsafe"), needs_graph=True, depth=6)

@@ -8,11 +8,6 @@ from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.arithmetic import mul, sign, true_div
 from treadle.tensor.elementwise.exponential import sqrt
 from treadle.tensor.linalg.ops.cholesky import Cholesky
-from treadle.tensor.rewrites.analysis.facts import Facts
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import applies
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_square, is_uniform
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     all_of_last,
@@ -26,6 +21,11 @@ from treadle.tensor.linalg.rules.building import (
     needs_no_check,
 )
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
+from treadle.tensor.rewrites.analysis.facts import Facts
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_square, is_uniform
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import expand_dims
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("factors", features=(SymbolicShapes, Facts))
+RULES = RuleSet("factors", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
 @RULES.rule(EARLY_AND_LATE, Cholesky, tags=(*BOTH, "cholesky_of_diag"), needs_graph=True, depth=6, differs=NOT_FINITE)

@@ -11,14 +11,6 @@ from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.ops.inverse import MatrixInverse
 from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.triangular import SolveTriangular
-from treadle.tensor.products.contraction import kron
-from treadle.tensor.products.product import MatMul
-from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.linalg.rules.facts import kronecker_factors
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     all_of_last,
@@ -33,7 +25,15 @@ from treadle.tensor.linalg.rules.building import (
     needs_no_check,
     where_nothing_is_nan,
 )
+from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
+from treadle.tensor.products.contraction import kron
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_square, transposed
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("inverses_of_matrices", features=(SymbolicShapes, Facts))
+RULES = RuleSet("inverses_of_matrices", features=(SymbolicShapes, Facts), after=("reduction",))
 SINGULAR = "where the matrix is singular"
 
 

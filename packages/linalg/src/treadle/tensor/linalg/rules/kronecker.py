@@ -13,14 +13,14 @@ from treadle.tensor.lengths.numbers import number, times
 from treadle.tensor.linalg.ops.cholesky import Cholesky
 from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.rules.building import diagonal_of, known_facts, matmul
+from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square
-from treadle.tensor.linalg.rules.building import diagonal_of, known_facts, matmul
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import NEW
 from treadle.tensor.shapes.shape import Reshape, shape_i
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("kronecker", features=(SymbolicShapes, Facts))
+RULES = RuleSet("kronecker", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
 def _square_factors(fgraph: FunctionGraph, x: TensorVariable) -> tuple[TensorVariable, TensorVariable] | None:

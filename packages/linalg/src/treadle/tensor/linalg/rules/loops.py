@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
 
-RULES = RuleSet("loops_solving", features=(SymbolicShapes,))
+RULES = RuleSet("loops_solving", features=(SymbolicShapes,), after=("loops_hoisting",))
 
 
 @RULES.rule(

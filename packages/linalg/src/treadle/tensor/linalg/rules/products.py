@@ -11,14 +11,6 @@ from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.ops.matrix_op import MatrixOp
-from treadle.tensor.products.contraction import kron
-from treadle.tensor.products.product import MatMul
-from treadle.tensor.rewrites.analysis.facts import Facts
-from treadle.tensor.linalg.rules.facts import kronecker_factors
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square, transposed
 from treadle.tensor.linalg.rules.building import (
     as_long_as,
     column,
@@ -32,7 +24,15 @@ from treadle.tensor.linalg.rules.building import (
     matmul,
     selected,
 )
+from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
+from treadle.tensor.products.contraction import kron
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.rewrites.analysis.facts import Facts
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square, transposed
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.dimshuffle import DimShuffle, expand_dims, matrix_transpose
 from treadle.tensor.shapes.shape import Reshape
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("structured_products", features=(SymbolicShapes, Facts))
+RULES = RuleSet("structured_products", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
 @RULES.rule(

@@ -15,11 +15,6 @@ from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 from treadle.tensor.linalg.ops.inverse import MatrixInverse
 from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
-from treadle.tensor.reductions.reduction import prod, sum_
-from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.rewrites.analysis.predicates import applies, argument_of
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import transposed
 from treadle.tensor.linalg.rules.building import (
     cholesky_factor,
     diagonal_of_square,
@@ -28,6 +23,11 @@ from treadle.tensor.linalg.rules.building import (
     known_facts,
     logarithms,
 )
+from treadle.tensor.reductions.reduction import prod, sum_
+from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.predicates import scalar_name
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import transposed
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.dimshuffle import DimShuffle
 from treadle.tensor.shapes.shape import shape_i
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("shared_factors", features=(SymbolicShapes, Facts))
+RULES = RuleSet("shared_factors", features=(SymbolicShapes, Facts), after=("reduction",))
 REUSED = ("fast_run", "reuse_decomposition_multiple_solves", "reuse_decomposition_multiple_solves_jax")
 
 

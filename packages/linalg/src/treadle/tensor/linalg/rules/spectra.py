@@ -19,11 +19,6 @@ from treadle.tensor.linalg.ops.matrix_functions import Expm
 from treadle.tensor.linalg.ops.qr import QR
 from treadle.tensor.linalg.ops.schur import QZ, Schur
 from treadle.tensor.linalg.ops.svd import SVD
-from treadle.tensor.reductions.reduction import all_
-from treadle.tensor.rewrites.analysis.facts import Facts
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     column,
@@ -35,6 +30,11 @@ from treadle.tensor.linalg.rules.building import (
     nan_unless,
 )
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
+from treadle.tensor.reductions.reduction import all_
+from treadle.tensor.rewrites.analysis.facts import Facts
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.dimshuffle import expand_dims
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     Outputs = Sequence[TensorVariable | None] | None
 
-RULES = RuleSet("spectra", features=(SymbolicShapes, Facts))
+RULES = RuleSet("spectra", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
 # What is used of a decomposition

@@ -20,12 +20,6 @@ from treadle.tensor.linalg.ops.inverse import MatrixInverse
 from treadle.tensor.linalg.ops.linear_systems import Solve
 from treadle.tensor.linalg.ops.lu import LUSolve
 from treadle.tensor.linalg.ops.triangular import SolveTriangular
-from treadle.tensor.products.product import MatMul
-from treadle.tensor.rewrites.analysis.facts import Facts
-from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
-from treadle.tensor.rewrites.analysis.replacements import if_fits
-from treadle.tensor.rewrites.analysis.stacks import is_adjoint, transposed
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     all_of_last,
@@ -41,6 +35,12 @@ from treadle.tensor.linalg.rules.building import (
     nan_unless,
     needs_no_check,
 )
+from treadle.tensor.products.product import MatMul
+from treadle.tensor.rewrites.analysis.facts import Facts
+from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
+from treadle.tensor.rewrites.analysis.replacements import if_fits
+from treadle.tensor.rewrites.analysis.stacks import is_adjoint, transposed
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padleft
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("systems", features=(SymbolicShapes, Facts))
+RULES = RuleSet("systems", features=(SymbolicShapes, Facts), after=("reduction",))
 NOT_FINITE = "where an element is NaN or infinite"
 
 

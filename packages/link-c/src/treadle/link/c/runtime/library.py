@@ -15,7 +15,6 @@ from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.loops import LOOPS
-from treadle.tensor.linalg.lower.c.writing.runtime_texts import MATRICES
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
@@ -46,8 +45,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
-            **PRODUCT, **INDEXING, **LOOPS, **MATRICES, **NORMALIZATION,
+            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
+            **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION,
             **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import static_op
-from treadle.tensor.linalg.ops.matrix_op import cores_of
+from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.random.draw_op import DrawOp
 from treadle.tensor.random.words import KINDS, with_words, words_of
 from treadle.tensor.types.tensor_type import TensorType

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import new_lock, text_of
+from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.errors import ArgumentError, TensorTypeError
-from treadle.tensor.linalg.ops.matrix_op import cores_of
 from treadle.tensor.random.generators.philox import FOLD_IN, SPAWN, State, blocks
 from treadle.tensor.random.generators.samplers import SAMPLERS
 from treadle.tensor.random.methods.array_methods import ArrayMethods

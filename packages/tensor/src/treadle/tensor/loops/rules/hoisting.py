@@ -10,7 +10,6 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.indexing.expressions import At, Span
 from treadle.tensor.indexing.indexing import Subtensor
-from treadle.tensor.linalg.ops.matrix_op import MatrixOp
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.rules.editing import CARRY, ROW, Edit, covers, depends, least_steps
 from treadle.tensor.products.product import MatMul
@@ -51,8 +50,8 @@ def _never_raises(node: Apply) -> bool:
         return all(isinstance(entry, Span) for entry in op.entries)
     if isinstance(op, Reduction):
         return op.kind not in {"max", "min"}
-    if isinstance(op, MatrixOp):
-        return getattr(op, "on_error", None) == "nan"
+    if hasattr(op, "on_error"):  # what becomes of matrices for which there is no result
+        return bool(op.on_error == "nan")
     return isinstance(op, Elemwise | DimShuffle | Shape | ShapeI | MatMul | SumTo | Alloc)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from treadle.graph import DuplicateRegistrationError, Op
+from treadle.config import discover
+from treadle.graph import DuplicateRegistrationError, Op, PluginLoader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +28,13 @@ FULL: Bands = (None, None)
 
 
 class FactRules:
-    """Rules by the class of op that they are about, in the order in which they were added."""
+    """Rules by the class of op that they are about, in the order in which they were added.
 
-    __slots__ = ("_known", "_rules", "_starting", "_values")
+    Other packages register theirs where they declare rewrite rules: what the entry points of ``treadle.rules`` name is
+    imported at the first question.
+    """
+
+    __slots__ = ("_known", "_published", "_rules", "_starting", "_values")
 
     # Whether a fact holds, with how many nodes may be asked; set by `treadle.tensor.rewrites.analysis.facts`.
     holds: ClassVar[Callable[[str, Variable, int], bool]]
@@ -39,6 +44,7 @@ class FactRules:
         self._values: dict[str, Callable[[np.ndarray], bool]] = {}
         self._known: dict[tuple[type[Op], str], tuple[FactRule, ...]] = {}
         self._starting: set[type[Op]] = set()
+        self._published = PluginLoader(lambda: discover("treadle.rules"), lambda rule_sets: None)  # noqa: ARG005
 
     def register(
         self, *kinds: type[Op], facts: Iterable[str] | None = None, starts: bool = False
@@ -78,6 +84,7 @@ class FactRules:
 
     def starts(self, kind: type[Op]) -> bool:
         """Whether a fact may begin at ops of a class."""
+        self._published.load()
         return not self._starting.isdisjoint(kind.__mro__)
 
     def of_values(self, fact: str) -> Callable[[_Added], _Added]:
@@ -94,6 +101,7 @@ class FactRules:
 
     def rules(self, kind: type[Op], fact: str) -> tuple[FactRule, ...]:
         """Return the rules that may know of a fact for ops of a class."""
+        self._published.load()
         known = self._known.get((kind, fact))
         if known is None:
             every = (item for base in kind.__mro__ for item in self._rules.get(base, ()))
@@ -102,6 +110,7 @@ class FactRules:
 
     def value_rule(self, fact: str) -> Callable[[np.ndarray], bool] | None:
         """Return how a fact is read off a constant, if that is known."""
+        self._published.load()
         return self._values.get(fact)
 
 

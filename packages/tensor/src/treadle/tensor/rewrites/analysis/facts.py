@@ -15,7 +15,6 @@ from treadle.graph import Apply, Constant, Feature, Op, Variable
 from treadle.rewrite import feature_of
 from treadle.tensor.control.assumption import FACTS
 from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_values, symmetry
-from treadle.tensor.linalg.rules import facts as matrix_op_facts
 from treadle.tensor.rewrites.analysis.fact_rules import FULL, RULES, Bands, FactRules, narrower
 from treadle.tensor.rewrites.analysis.predicates import is_nonnegative
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
     _Added = TypeVar("_Added", bound=Callable[..., object])
 
-# The modules whose rules are in `RULES` from here on.
-RULE_MODULES = (matrix_facts, matrix_op_facts)
+# The module whose rules are in `RULES` from here on.
+RULE_MODULE = matrix_facts
 # So many questions wait for one another at most before the deepest is answered on its own.
 _DEEPEST = 24
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import LUFactorTridiagonal, SolveBanded, SolveHermitianBanded, SolveLUFactorTridiagonal
+from treadle.tensor.linalg.ops.banded import (
+    LUFactorTridiagonal,
+    SolveBanded,
+    SolveHermitianBanded,
+    SolveLUFactorTridiagonal,
+)
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # Only elements inside of the matrix are read.
 _INSIDE = """\

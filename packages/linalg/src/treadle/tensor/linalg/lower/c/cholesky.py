@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.linalg.lower.c.writing.substitution import ROUTINES, substituted
-from treadle.link.c.table import TABLE
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Cholesky, CholeskyPullback, CholeskySolve
+from treadle.tensor.linalg.lower.c.writing.substitution import ROUTINES, substituted
+from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskyPullback, CholeskySolve
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # The number of rows in a block of the backward pass.
 _BLOCK = 32

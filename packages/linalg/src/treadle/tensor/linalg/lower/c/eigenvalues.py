@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.small_matrices import JACOBI, diagonalised
-from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # The other triangle is 0. LAPACK's results are undefined for numbers that are not finite, so these are refused.
 _OF_FINITE = """\

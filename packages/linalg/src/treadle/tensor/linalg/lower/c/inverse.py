@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import MatrixInverse
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # The inverse of the transpose is the transpose of the inverse.
 _INVERSE = MatrixBody(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Lstsq
+from treadle.tensor.linalg.ops.least_squares import Lstsq
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # Where the rank is full, LAPACK leaves the components of b outside of the span of a below the solution.
 _TEXT = """\

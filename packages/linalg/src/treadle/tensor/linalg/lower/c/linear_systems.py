@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from treadle.link.c.conventions.dtypes import ctype
-from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE, ctype
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Solve
+from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
+from treadle.tensor.linalg.ops.linear_systems import Solve
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 
 @TABLE.register(Solve)

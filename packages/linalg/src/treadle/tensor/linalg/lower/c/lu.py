@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
-from treadle.link.c.table import TABLE
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import LUFactor, LUSolve, PivotToPermutations
+from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
+from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve, PivotToPermutations
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # The matrix is passed by columns, since its transpose has other factors. A pivot of 0 is not a failure.
 _FACTOR = MatrixBody(

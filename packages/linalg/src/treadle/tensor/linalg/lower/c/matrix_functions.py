@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import Expm, MatrixSign
+from treadle.tensor.linalg.ops.matrix_functions import Expm
+from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # For complex numbers |re| + |im| replaces the absolute value, which makes norms larger by a factor of 1.4 at most.
 _BEFORE = """\

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import QR, HouseholderProduct
+from treadle.tensor.linalg.ops.qr import QR, HouseholderProduct
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # Copies the upper triangle of the factored matrix, with zeros below it.
 _TRIANGLE = """

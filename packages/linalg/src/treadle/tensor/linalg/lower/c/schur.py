@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from treadle.link.c.table import TABLE
+from typing import TYPE_CHECKING
+
+from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor import QZ, RealToComplexSchur, Schur
+from treadle.tensor.linalg.ops.schur import QZ, RealToComplexSchur, Schur
 
 if TYPE_CHECKING:
-    from treadle.link.c.text.unit import Unit
+    from treadle.link.c import Unit
     from treadle.tensor import TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 # The condition for an eigenvalue x + iy to come first.
 _FIRST = {"lhp": "x < 0", "rhp": "x >= 0", "iuc": "hypot(x, y) <= 1", "ouc": "hypot(x, y) > 1"}

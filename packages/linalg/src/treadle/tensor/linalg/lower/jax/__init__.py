@@ -1,1 +1,31 @@
-"""Rules of the JAX backend for ops of `treadle.tensor.linalg`, a module for each family."""
+"""Rules of the JAX backend: importing the modules registers them."""
+
+from treadle.tensor.linalg.lower.jax import (
+    cholesky,
+    determinants,
+    eigenvalues,
+    inverse,
+    linear_systems,
+    lu,
+    matrix_equations,
+    matrix_functions,
+    qr,
+    schur,
+    svd,
+    triangular,
+)
+
+__all__ = [
+    "cholesky",
+    "determinants",
+    "eigenvalues",
+    "inverse",
+    "linear_systems",
+    "lu",
+    "matrix_equations",
+    "matrix_functions",
+    "qr",
+    "schur",
+    "svd",
+    "triangular",
+]

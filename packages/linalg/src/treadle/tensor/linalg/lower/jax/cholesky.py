@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import Cholesky, CholeskySolve
+from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
 
 if TYPE_CHECKING:
     import jax
 
-    from treadle.link.jax.table import Checked, Lowered, Results
+    from treadle.link.jax import Checked, Lowered, Results
     from treadle.tensor import TensorNode
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.lu_factors import sign_and_size
-from treadle.link.jax.table import JAX
-from treadle.tensor import Det, SLogDet
+from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 
 if TYPE_CHECKING:
     import jax
 
-    from treadle.link.jax.table import Lowered
+    from treadle.link.jax import Lowered
     from treadle.tensor import TensorNode
 
 

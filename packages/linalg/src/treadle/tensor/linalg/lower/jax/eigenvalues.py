@@ -5,14 +5,14 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
     import jax
 
-    from treadle.link.jax.table import Checked, Lowered, Results
+    from treadle.link.jax import Checked, Lowered, Results
     from treadle.tensor import TensorNode
 
 

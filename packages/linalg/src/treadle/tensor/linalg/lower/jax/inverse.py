@@ -6,15 +6,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.lu_factors import is_singular, lu_solved
 from treadle.tensor.linalg.lower.jax.matrices import not_finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import MatrixInverse
+from treadle.tensor.linalg.ops.inverse import MatrixInverse
 
 if TYPE_CHECKING:
     import jax
 
-    from treadle.link.jax.table import Checked, Lowered, Results
+    from treadle.link.jax import Checked, Lowered, Results
     from treadle.tensor import TensorNode
 
 

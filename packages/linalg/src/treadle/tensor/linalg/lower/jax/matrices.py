@@ -7,7 +7,12 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 
-from treadle.link.jax.table import Checked, Results
+from treadle.link.jax import Checked
+
+if TYPE_CHECKING:
+    import jax
+
+    from treadle.link.jax import Results
 
 
 def settled(on_error: str, failed: jax.Array, *results: jax.Array) -> Results | Checked[Results]:

@@ -7,8 +7,12 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 import numpy as np
 
-from treadle.link.jax.table import JAX, Checked, Lowered
-from treadle.tensor import Sylvester, TensorNode
+from treadle.link.jax import JAX, Checked
+from treadle.tensor.linalg.ops.matrix_equations import Sylvester
+
+if TYPE_CHECKING:
+    from treadle.link.jax import Lowered
+    from treadle.tensor import TensorNode
 
 # Up to how many unknowns one linear system for all of them is the quickest.
 _FEW = 144

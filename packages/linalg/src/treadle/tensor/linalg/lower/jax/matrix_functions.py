@@ -6,10 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from treadle.link.jax.table import JAX, Checked, Lowered
-from treadle.tensor import Expm, MatrixSign, TensorNode
+from treadle.link.jax import JAX, Checked
+from treadle.tensor.linalg.ops.matrix_functions import Expm
+from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
 
-State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+if TYPE_CHECKING:
+    from treadle.link.jax import Lowered
+    from treadle.tensor import TensorNode
+
+    State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
 # Coefficients of the Pade approximant of degree 13, by Higham (2005), divided by the first.

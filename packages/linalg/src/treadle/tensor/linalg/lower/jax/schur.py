@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 
 from treadle.graph import Unsupported
+from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, finite, not_finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import QZ, RealToComplexSchur, Schur
+from treadle.tensor.linalg.ops.schur import QZ, RealToComplexSchur, Schur
 
 if TYPE_CHECKING:
-    from treadle.link.jax.table import Checked, Lowered, Results
+    from treadle.link.jax import Checked, Lowered, Results
     from treadle.tensor import TensorNode
 
 _REMEDY = "compile the function with mode C, NUMBA or VM"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-from treadle.link.jax.table import JAX
-from treadle.tensor import SVD
+from treadle.tensor.linalg.ops.svd import SVD
 
 if TYPE_CHECKING:
-    from treadle.link.jax.table import Checked, Lowered, Results
+    from treadle.link.jax import Checked, Lowered, Results
     from treadle.tensor import TensorNode
 
 

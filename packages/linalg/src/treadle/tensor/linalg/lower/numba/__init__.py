@@ -1,1 +1,35 @@
-"""Rules of the Numba backend for ops of `treadle.tensor.linalg`, a module for each family."""
+"""Rules of the Numba backend: importing the modules registers them."""
+
+from treadle.tensor.linalg.lower.numba import (
+    banded,
+    block_diagonal,
+    cholesky,
+    determinants,
+    eigenvalues,
+    inverse,
+    linear_systems,
+    lu,
+    matrix_equations,
+    matrix_functions,
+    qr,
+    schur,
+    svd,
+    triangular,
+)
+
+__all__ = [
+    "banded",
+    "block_diagonal",
+    "cholesky",
+    "determinants",
+    "eigenvalues",
+    "inverse",
+    "linear_systems",
+    "lu",
+    "matrix_equations",
+    "matrix_functions",
+    "qr",
+    "schur",
+    "svd",
+    "triangular",
+]

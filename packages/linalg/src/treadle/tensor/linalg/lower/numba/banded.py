@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.link.numba import TABLE, indented
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.unit import indented
-from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import SolveBanded, SolveHermitianBanded, TensorNode
+from treadle.tensor.linalg.ops.banded import SolveBanded, SolveHermitianBanded
+
+if TYPE_CHECKING:
+    from treadle.link.numba import GraphWriter
+    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -9,14 +9,14 @@ from string import Template
 from textwrap import dedent
 from types import MappingProxyType
 
-from treadle.link.numba.dtypes import STORAGES, Storage
-from treadle.link.numba.status import MATRIX, MEMORY, SHAPE
-from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import nest
-from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.link.numba.text.values import is_literal
-from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import MatrixOp, TensorNode
+from treadle.link.numba import LIBRARY, MATRIX, MEMORY, SHAPE, STORAGES, Unit, indented, is_literal, make_kernel, nest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from treadle.link.numba import GraphWriter, Storage
+    from treadle.tensor import TensorNode
+    from treadle.tensor.linalg.ops.matrix_op import MatrixOp
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

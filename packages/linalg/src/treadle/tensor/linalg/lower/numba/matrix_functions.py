@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treadle.link.numba import TABLE
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import Expm, MatrixSign, TensorNode
+from treadle.tensor.linalg.ops.matrix_functions import Expm
+from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.link.numba import GraphWriter
+    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from treadle.link.torch.table import TORCH, Lowered
-from treadle.tensor import Det, SLogDet, TensorNode
+from treadle.link.torch import TORCH
+from treadle.tensor.linalg.ops.determinants import Det, SLogDet
+
+if TYPE_CHECKING:
+    from treadle.link.torch import Lowered
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(Det)

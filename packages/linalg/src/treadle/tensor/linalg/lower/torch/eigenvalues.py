@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from treadle.link.torch import TORCH
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-from treadle.link.torch.table import TORCH
-from treadle.tensor import Eig, Eigh, Eigvals, Eigvalsh
+from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
-    from treadle.tensor.linalg.lower.torch.matrices import Found
-    from treadle.link.torch.table import Lowered
+    from treadle.link.torch import Lowered
     from treadle.tensor import TensorNode
+    from treadle.tensor.linalg.lower.torch.matrices import Found
 
 
 @TORCH.register(Eigh)

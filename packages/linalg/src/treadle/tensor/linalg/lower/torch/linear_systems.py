@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from treadle.link.torch import TORCH
 from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
-from treadle.link.torch.table import TORCH
-from treadle.tensor import Solve
+from treadle.tensor.linalg.ops.linear_systems import Solve
 
 if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
+    from treadle.link.torch import Lowered
     from treadle.tensor import TensorNode
 
 

@@ -7,10 +7,15 @@ from functools import reduce
 
 import torch
 
-from treadle.link.torch.table import Checked, Flag, Lowered, Results
+from treadle.link.torch import Checked
 
-# For each matrix of a stack whether it has no result, and the results.
-Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.link.torch import Flag, Lowered, Results
+
+    # For each matrix of a stack whether it has no result, and the results.
+    Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
 
 
 def settled(on_error: str, run: Callable[..., Found]) -> Lowered:

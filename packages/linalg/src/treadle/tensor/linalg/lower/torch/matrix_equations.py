@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from treadle.link.torch.table import TORCH, Checked, Lowered
-from treadle.tensor import Sylvester, TensorNode
+from treadle.link.torch import TORCH, Checked
+from treadle.tensor.linalg.ops.matrix_equations import Sylvester
+
+if TYPE_CHECKING:
+    from treadle.link.torch import Lowered
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(Sylvester)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
-from treadle.link.torch.table import TORCH, Checked, Lowered
-from treadle.tensor import Expm, MatrixSign, TensorNode
+from treadle.link.torch import TORCH, Checked
+from treadle.tensor.linalg.ops.matrix_functions import Expm
+from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
 
-State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+if TYPE_CHECKING:
+    from treadle.link.torch import Lowered
+    from treadle.tensor import TensorNode
+
+    State = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 @TORCH.register(Expm)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 
 from treadle.graph import Unsupported
+from treadle.link.torch import TORCH
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-from treadle.link.torch.table import TORCH
-from treadle.tensor import QR, HouseholderProduct
+from treadle.tensor.linalg.ops.qr import QR, HouseholderProduct
 
 if TYPE_CHECKING:
-    from treadle.link.torch.table import Lowered
+    from treadle.link.torch import Lowered
     from treadle.tensor import TensorNode
 
 

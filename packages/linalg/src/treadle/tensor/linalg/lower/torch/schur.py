@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from treadle.graph import Unsupported
-from treadle.link.torch.table import TORCH
-from treadle.tensor import QZ, RealToComplexSchur, Schur, TensorNode
+from treadle.link.torch import TORCH
+from treadle.tensor.linalg.ops.schur import QZ, RealToComplexSchur, Schur
+
+if TYPE_CHECKING:
+    from treadle.tensor import TensorNode
 
 
 @TORCH.register(Schur)

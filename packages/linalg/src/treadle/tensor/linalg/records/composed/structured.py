@@ -9,8 +9,8 @@ from typing import Any, Unpack
 from scipy import linalg as scipy_linalg
 
 from treadle import tensor as tt
-from treadle.testing.expressions import APART, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart
 from treadle.tensor.linalg.records.matrix_domains import DOMINANT, POSITIVE_DEFINITE
+from treadle.testing.expressions import APART, CUBE, MATRIX, POINTS, SCALAR, VECTOR, apart
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import Operand, Sample, Traits
 

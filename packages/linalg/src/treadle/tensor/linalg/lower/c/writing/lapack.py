@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.capsules import CPointer
+from treadle.link.c import CPointer
 
 # The letters of parameters and results; all parameters are passed by pointer, as Fortran does.
 _LETTERS = {

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from string import Template
 from types import MappingProxyType
 
-from treadle.link.c.conventions.dtypes import ctype
+from treadle.link.c import ctype
 from treadle.tensor.linalg.lower.c.writing.lapack import c_type, routine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from treadle.link.c.text.unit import Unit
-    from treadle.tensor import MatrixOp, TensorNode, TensorVariable
+    from treadle.link.c import Unit
+    from treadle.tensor import TensorNode, TensorVariable
+    from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 # Up to this many rows and columns, plain C replaces LAPACK where a body has text for it.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from string import Template
 
+from treadle.link.c import HELPERS
+
 MATRICES = {
     # Where an operand or result stands, how many of its last dimensions are a matrix's, and of how many bytes its
     # elements are. order: whether the body wants it by rows (0), by columns (1) or does not care (2); writes: the body
@@ -363,3 +365,5 @@ static inline int tr_w_any_$short(const tr_m_$short *x) {
         for short, kind, suffix in (("f32", "float", "f"), ("f64", "double", ""))
     },
 }
+
+HELPERS.add(MATRICES, {})
