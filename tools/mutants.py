@@ -32,7 +32,9 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "mutants.jsonl"
 PAGE = ROOT / "docs" / "mutation.md"
 TENSOR = "packages/tensor/src/treadle/tensor"
-# A mutant may loop for ever.
+# The modules of `treadle.tensor`, those that other distributions bring included.
+ROOMS_ANYWHERE = "packages/*/src/treadle/tensor"
+# A mutant may make a loop endless.
 LONGEST = 900
 CONTRACT = "tests/contract/test_contract.py"
 # Elementwise kernels: whatever one of these families calls, all call.
@@ -69,7 +71,7 @@ def _of_rules(path: Path) -> Sequence[str]:
 def _of_derivatives(path: Path) -> Sequence[str]:
     """Return the tests of the derivatives of a family, or of all families of a room, and of gradients as a whole."""
     family = path.stem.lstrip("_")
-    room = path.parts[path.parts.index("tensor", path.parts.index("treadle")) + 1]
+    room = path.parts[path.parts.index("treadle") + 2]
     families = [family] if family in ROOMS else [name for name, home in ROOMS.items() if home == room]
     own = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests" / "tensor").rglob(f"test_*{family}*.py"))
     general = [f"tests/tensor/test_{name}.py" for name in ("derivatives", "gradient", "forward_mode", "vectorize")]
@@ -80,7 +82,8 @@ def _of_derivatives(path: Path) -> Sequence[str]:
 def _of_lowerings(path: Path) -> Sequence[str]:
     """Return the contract of a backend for a family, and the backend's own tests of it."""
     inside = path.relative_to(ROOT).parts
-    backend = "vm" if "lower_vm" in inside else inside[1].removeprefix("link-").replace("torch", "pytorch")
+    backend = "vm" if "lower_vm" in inside else inside[inside.index("lower") - 1 if "link" in inside else -2]
+    backend = backend.replace("torch", "pytorch")
     family = path.stem
     folder = ROOT / "tests" / f"link_{backend.replace('pytorch', 'torch')}"
     own = [str(p.relative_to(ROOT)) for p in sorted(folder.glob(f"test_*{family}*.py"))]
@@ -89,12 +92,12 @@ def _of_lowerings(path: Path) -> Sequence[str]:
 
 
 AREAS = {
-    "rules": Area((f"{TENSOR}/rewrites/**/*.py", "packages/*/src/treadle/tensor/**/rules/*.py"), "", _of_rules),
-    "derivatives": Area(("packages/*/src/treadle/tensor/**/*.py",), "derivatives", _of_derivatives),
+    "rules": Area((f"{TENSOR}/rewrites/**/*.py", f"{ROOMS_ANYWHERE}/*/rules/**/*.py"), "", _of_rules),
+    "derivatives": Area((f"{ROOMS_ANYWHERE}/**/*.py",), "derivatives", _of_derivatives),
     "lowerings": Area(
         (
             "packages/link-c/src/treadle/link/c/lower/**/*.py",
-            "packages/*/src/treadle/tensor/*/lower/c/*.py",
+            f"{ROOMS_ANYWHERE}/*/lower/c/*.py",
             f"{TENSOR}/lower_vm/*.py",
         ),
         "",
@@ -111,9 +114,7 @@ def _module(path: Path) -> str:
 def _population(area: Area) -> Iterator[tuple[Path, int, int, str]]:
     for pattern in area.modules:
         for path in sorted(ROOT.glob(pattern)):
-            others = (
-                () if area.part == "" else ("rewrites", "rules", "lower", "lower_vm", "records", "pytensor-surface")
-            )
+            others = () if area.part == "" else ("rewrites", "lower_vm", "lower", "records", "rules")
             if path.stem != "__init__" and not any(name in path.parts for name in others):
                 for number, place in enumerate(mutations(path.read_text(encoding="utf-8"), area.part)):
                     yield path, number, place.line, place.what

@@ -19,12 +19,12 @@ TABLE = "names.py"
 # Each table of tensor itself, and the package whose names it has.
 PACKAGES: Mapping[str, str] = {"LAZY": "", "RANDOM": "random"}
 # The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
-# start, the package below `treadle.tensor` that has their names; the longest start counts.
+# start, the package below `treadle.tensor` that has their names; the longest start counts. Ops are names of
+# `treadle.tensor` wherever they stand.
 BROUGHT: Mapping[Path, Mapping[str, str]] = {
     Path("packages/linalg/src/treadle/tensor/linalg/names.py"): {
         "linalg": "linalg",
         "linalg.norms": "",
-        "linalg.ops": "",
     },
     Path("packages/signal/src/treadle/tensor/signal/names.py"): {
         "fft": "",
@@ -107,21 +107,33 @@ def text(rows: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join(parts)
 
 
-def rooms() -> list[str]:
-    """Return the rooms that other distributions bring."""
-    return sorted({start.partition(".")[0] for homes in BROUGHT.values() for start in homes})
+def _file(source: Path, module: str) -> Path:
+    return source / f"{module.replace('.', '/')}.py"
+
+
+def _ops(path: Path) -> frozenset[str]:
+    """Return the classes of a module that are no named tuples: its ops."""
+    classes = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef))
+    return frozenset(node.name for node in classes if "NamedTuple" not in map(ast.unparse, node.bases))
 
 
 def brought(table: Path, root: Path = ROOT) -> dict[str, dict[str, str]]:
     """Return what a distribution adds to `treadle.tensor` and to its own rooms: names, by package and module."""
     homes = BROUGHT[table]
     rooms = {start.partition(".")[0] for start in homes}
-    rows: dict[str, dict[str, str]] = {"": {room: room for room in rooms}}
-    for module, names in _listed(root / table.parents[1]).items():
+    rows: dict[str, dict[str, list[str]]] = {"": {room: [room] for room in rooms}}
+    source = root / table.parents[1]
+    for module, names in _listed(source).items():
         starts = [start for start in homes if f"{module}.".startswith(f"{start}.")]
         if starts:
-            rows.setdefault(homes[max(starts, key=len)], {})[module] = " ".join(names)
-    return {package: dict(sorted(modules.items())) for package, modules in sorted(rows.items())}
+            ops = _ops(_file(source, module))
+            for name in names:
+                package = "" if name in ops else homes[max(starts, key=len)]
+                rows.setdefault(package, {}).setdefault(module, []).append(name)
+    return {
+        package: {module: " ".join(names) for module, names in sorted(modules.items())}
+        for package, modules in sorted(rows.items())
+    }
 
 
 def _dotted(*parts: str) -> str:
@@ -137,14 +149,25 @@ def brought_text(rows: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join([TITLE, "NAMES = {", *lines, "}", ""])
 
 
+def _in_imports(name: str) -> tuple[bool, str]:
+    """Return what ruff sorts names of imports by."""
+    return not name.isupper(), name.lower()
+
+
 def with_stars(path: Path, modules: Iterable[str]) -> str:
-    """Return the text of a package's ``__init__`` with star imports of modules for type checkers."""
+    """Return the text of a package's ``__init__`` with star imports of modules for type checkers.
+
+    A module with names of more than one package is written with the names that are taken from it: ``module Name Name``.
+    """
     before, _, after = path.read_text(encoding="utf-8").partition(f"{STARS}\n")
     rest = after.lstrip("\n").splitlines(keepends=True)
     while rest and rest[0].startswith("    from "):
         rest.pop(0)
-    stars = "".join(f"    from {_dotted(module)} import *  # noqa: F403\n" for module in modules)
-    return f"{before}{STARS}\n{stars}{''.join(rest)}"
+    lines = []
+    for module, *names in map(str.split, modules):
+        lines += [f"    from {_dotted(module)} import {name} as {name}\n" for name in sorted(names, key=_in_imports)]
+        lines += [] if names else [f"    from {_dotted(module)} import *  # noqa: F403\n"]
+    return f"{before}{STARS}\n{''.join(lines)}{''.join(rest)}"
 
 
 def texts(root: Path = ROOT) -> dict[Path, str]:
@@ -160,8 +183,12 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         rows = brought(table, root)
         written[root / table] = brought_text(rows)
         for package, modules in rows.items():
-            folder = root / table.parents[1] if package else source
-            stars.setdefault(folder / package / "__init__.py", []).extend(module for module in modules if "." in module)
+            folder = root / table.parents[1]
+            inside = {module: names for module, names in modules.items() if "." in module}
+            stars.setdefault((folder if package else source) / package / "__init__.py", []).extend(
+                module if set(names.split()) == set(exported(_file(folder, module))) else f"{module} {names}"
+                for module, names in inside.items()
+            )
     return written | {path: with_stars(path, sorted(modules)) for path, modules in stars.items()}
 
 

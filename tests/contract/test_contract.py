@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.contract.backends import BACKENDS
-from treadle.tensor.families import ROOMS
-from treadle.testing import FAILURES, KINDS, Check, Failure, contract, run_check, run_failure
+from treadle.tensor.linalg.records import RECORDS
+from treadle.testing import FAILURES, KINDS, Check, Failure, Sample, contract, run_check, run_failure
 
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
@@ -31,13 +31,16 @@ BY_KIND = {
 
 # Graphs of linear algebra are large: the compilers that take longer check them in real double only.
 TRACING = {"jax", "numba", "pytorch"}
+LINALG = {
+    record.family for record in RECORDS if isinstance(record, Sample) and not record.family.startswith("composed.")
+}
 
 
 def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
     found = chosen.get(check.kind, chosen.get("other"))
-    if ROOMS.get(check.family) == "linalg.ops" and backend in TRACING:
+    if check.family in LINALG and backend in TRACING:
         return {"float64"} if found is None else found & {"float64"}
     if backend == "jax" and check.kind == "first" and check.family.startswith("composed."):
         return NONE

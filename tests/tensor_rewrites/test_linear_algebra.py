@@ -15,7 +15,7 @@ from treadle.compile import function
 from treadle.graph import FunctionGraph, explicit_graph_inputs
 from treadle.rewrite import RewriteDatabaseQuery, Rule, default_database
 from treadle.tensor import linalg
-from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.linalg.matrix_op import MatrixOp
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites import Facts
 

@@ -134,7 +134,7 @@ def {name}(a: TensorLike) -> TensorVariable:
 MATRIX_IMPORTS: Imports = {
     "": ("numpy as np",),
     "treadle.graph": ("static_op",),
-    "treadle.tensor.linalg.ops.matrix_op": ("MatrixOp",),
+    "treadle.tensor.linalg.matrix_op": ("MatrixOp",),
     "typing": ("TYPE_CHECKING",),
 }
 MATRIX_TYPES: Imports = {"collections.abc": ("Sequence",), "treadle.graph": ("Variable",)}
@@ -260,7 +260,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
         functions = _functions_of(root, family)
         imports: Imports = {
             module: (kind,),
-            "treadle.tensor.linalg.ops.matrix_op": ("as_matrices",),
+            "treadle.tensor.linalg.matrix_op": ("as_matrices",),
             "typing": ("TYPE_CHECKING",),
         }
         _add(functions, MATRIX_FUNCTION.format(name=name, kind=kind), [name], imports, MATRIX_FUNCTION_TYPES)

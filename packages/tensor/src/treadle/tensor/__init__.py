@@ -152,25 +152,45 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.library.nan_functions import *  # noqa: F403
     from treadle.tensor.library.padding import *  # noqa: F403
     from treadle.tensor.library.statistics import *  # noqa: F403
+    from treadle.tensor.linalg.decompositions.cholesky import Cholesky as Cholesky
+    from treadle.tensor.linalg.decompositions.cholesky import CholeskyPullback as CholeskyPullback
+    from treadle.tensor.linalg.decompositions.cholesky import CholeskySolve as CholeskySolve
+    from treadle.tensor.linalg.decompositions.eigenvalues import Eig as Eig
+    from treadle.tensor.linalg.decompositions.eigenvalues import Eigvals as Eigvals
+    from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh as Eigh
+    from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigvalsh as Eigvalsh
+    from treadle.tensor.linalg.decompositions.lu import LU as LU
+    from treadle.tensor.linalg.decompositions.lu import LUFactor as LUFactor
+    from treadle.tensor.linalg.decompositions.lu import LUSolve as LUSolve
+    from treadle.tensor.linalg.decompositions.lu import PivotToPermutations as PivotToPermutations
+    from treadle.tensor.linalg.decompositions.qr import QR as QR
+    from treadle.tensor.linalg.decompositions.qr import HouseholderProduct as HouseholderProduct
+    from treadle.tensor.linalg.decompositions.schur import QZ as QZ
+    from treadle.tensor.linalg.decompositions.schur import RealToComplexSchur as RealToComplexSchur
+    from treadle.tensor.linalg.decompositions.schur import Schur as Schur
+    from treadle.tensor.linalg.decompositions.svd import SVD as SVD
+    from treadle.tensor.linalg.decompositions.svd import PolarFactor as PolarFactor
+    from treadle.tensor.linalg.determinants import Det as Det
+    from treadle.tensor.linalg.determinants import SingularCofactors as SingularCofactors
+    from treadle.tensor.linalg.determinants import SLogDet as SLogDet
+    from treadle.tensor.linalg.functions.matrix_equations import Riccati as Riccati
+    from treadle.tensor.linalg.functions.matrix_equations import Sylvester as Sylvester
+    from treadle.tensor.linalg.functions.matrix_functions import Expm as Expm
+    from treadle.tensor.linalg.functions.matrix_functions import Logm as Logm
+    from treadle.tensor.linalg.functions.matrix_functions import Sqrtm as Sqrtm
+    from treadle.tensor.linalg.functions.matrix_sign import MatrixSign as MatrixSign
+    from treadle.tensor.linalg.inverses import MatrixInverse as MatrixInverse
+    from treadle.tensor.linalg.least_squares import Lstsq as Lstsq
+    from treadle.tensor.linalg.least_squares import MatrixPinv as MatrixPinv
+    from treadle.tensor.linalg.linear_systems import Solve as Solve
+    from treadle.tensor.linalg.linear_systems import SolveBanded as SolveBanded
+    from treadle.tensor.linalg.linear_systems import SolveHermitianBanded as SolveHermitianBanded
+    from treadle.tensor.linalg.matrix_op import *  # noqa: F403
     from treadle.tensor.linalg.norms import *  # noqa: F403
-    from treadle.tensor.linalg.ops.banded import *  # noqa: F403
-    from treadle.tensor.linalg.ops.block_diagonal import *  # noqa: F403
-    from treadle.tensor.linalg.ops.cholesky import *  # noqa: F403
-    from treadle.tensor.linalg.ops.determinants import *  # noqa: F403
-    from treadle.tensor.linalg.ops.eigenvalues import *  # noqa: F403
-    from treadle.tensor.linalg.ops.inverse import *  # noqa: F403
-    from treadle.tensor.linalg.ops.least_squares import *  # noqa: F403
-    from treadle.tensor.linalg.ops.linear_systems import *  # noqa: F403
-    from treadle.tensor.linalg.ops.lu import *  # noqa: F403
-    from treadle.tensor.linalg.ops.matrix_equations import *  # noqa: F403
-    from treadle.tensor.linalg.ops.matrix_functions import *  # noqa: F403
-    from treadle.tensor.linalg.ops.matrix_op import *  # noqa: F403
-    from treadle.tensor.linalg.ops.matrix_sign import *  # noqa: F403
-    from treadle.tensor.linalg.ops.qr import *  # noqa: F403
-    from treadle.tensor.linalg.ops.schur import *  # noqa: F403
-    from treadle.tensor.linalg.ops.svd import *  # noqa: F403
-    from treadle.tensor.linalg.ops.triangular import *  # noqa: F403
-    from treadle.tensor.linking.array_functions import *  # noqa: F403
+    from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal as BlockDiagonal
+    from treadle.tensor.linalg.triangular_systems import SolveTriangular as SolveTriangular
+    from treadle.tensor.linalg.tridiagonal_systems import LUFactorTridiagonal as LUFactorTridiagonal
+    from treadle.tensor.linalg.tridiagonal_systems import SolveLUFactorTridiagonal as SolveLUFactorTridiagonal
     from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.portable_linker import *  # noqa: F403
     from treadle.tensor.loops.loops import *  # noqa: F403

@@ -1,36 +1,68 @@
-"""Inverses, determinants and powers of square matrices."""
+"""Inverses and powers of square matrices, and of tensors as matrices."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import as_flag, composed
+from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_integer, known_integer
+from treadle.tensor.elementwise.arithmetic import neg
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.indexing.ranges import eye
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.linalg.ops.matrix_op import as_on_error, as_square_matrices
-from treadle.tensor.linalg.systems import as_assumed, solve
-from treadle.tensor.products.product import matmul, product_of_lengths
+from treadle.tensor.linalg.linear_systems import as_assumed, solve
+from treadle.tensor.linalg.matrix_op import MatrixOp, as_on_error, as_square_matrices, require_finite
+from treadle.tensor.products.product import adjoint, matmul, product_of_lengths
 from treadle.tensor.shapes.broadcasting import broadcast_to
 from treadle.tensor.shapes.dimshuffle import dimshuffle
 from treadle.tensor.shapes.shape import lengths, reshape, shape_i
-from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Variable
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
-__all__ = ["SlogdetResult", "det", "inv", "matrix_power", "slogdet", "tensorinv", "tensorsolve"]
+__all__ = ["MatrixInverse", "inv", "matrix_power", "tensorinv", "tensorsolve"]
 
 
-class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+@static_op
+class MatrixInverse(MatrixOp):
+    """The inverses of square matrices.
 
-    sign: TensorVariable
-    logabsdet: TensorVariable
+    Parameters
+    ----------
+    check_finite
+        Whether matrices with NaN or infinity have none.
+    on_error
+        What becomes of singular matrices.
+    """
+
+    check_finite: bool = True
+    on_error: str = "nan"
+
+    signature = "(m,m)->(m,m)"
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Invert with NumPy."""
+        if self.check_finite:
+            require_finite(*stacks)
+        with np.errstate(all="ignore"):
+            return (np.linalg.inv(*stacks),)
+
+    of_matrices = of_stacks
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Multiply by the inverse's conjugate transpose on both sides (M. Giles, 2008, section 2.2.3)."""
+        turned = adjoint(tensors(outputs)[0])
+        return [neg(matmul(matmul(turned, cotangents[0]), turned))]
 
 
 @composed
@@ -82,58 +114,6 @@ def inv(
         return result
     identity = eye(shape_i(x, -1), dtype=x.dtype)
     return solve(x, identity, is_lower, check_finite=is_checked, assume_a=kind, on_error=failing)
-
-
-def det(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> TensorVariable:
-    """Return the determinants of square matrices (as numpy.linalg.det and scipy.linalg.det).
-
-    The gradient is the determinant times the inverse: NaN where the matrix is singular. Of matrices that are known to
-    have three rows at most it is made of cofactors, which singular ones have too.
-
-    Parameters
-    ----------
-    a
-        Square matrices; integers are converted to float64, float16 to float32.
-    overwrite_a, check_finite
-        Without effect: rewriting decides what is overwritten, and NaN leads to NaN.
-
-    Raises
-    ------
-    MatrixShapeError
-        If the matrices are known not to be square.
-
-    Examples
-    --------
-    >>> round(float(det([[2.0, 1.0], [1.0, 3.0]]).eval()), 12)
-    5.0
-    """
-    as_flag("det: overwrite_a", overwrite_a)
-    as_flag("det: check_finite", check_finite)
-    result: TensorVariable = Det()(as_square_matrices("det", a))
-    return result
-
-
-def slogdet(a: TensorLike) -> SlogdetResult:
-    """Return the signs of determinants and the logarithms of their absolute values (as numpy.linalg.slogdet).
-
-    Singular matrices have sign 0 and logarithm -inf. The sign of a complex determinant is a number of absolute value 1.
-
-    Parameters
-    ----------
-    a
-        Square matrices; integers are converted to float64, float16 to float32.
-
-    Raises
-    ------
-    MatrixShapeError
-        If the matrices are known not to be square.
-
-    Examples
-    --------
-    >>> slogdet([[0.0, 1.0], [1.0, 0.0]]).sign.eval()
-    array(-1.)
-    """
-    return SlogdetResult(*SLogDet()(as_square_matrices("slogdet", a)))
 
 
 @composed

@@ -14,8 +14,8 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import neq
 from treadle.tensor.elementwise.exponential import power
 from treadle.tensor.errors import ArgumentError, TensorTypeError
-from treadle.tensor.linalg.ops.matrix_op import as_matrices
-from treadle.tensor.linalg.ops.svd import SVD
+from treadle.tensor.linalg.decompositions.svd import SVD
+from treadle.tensor.linalg.matrix_op import as_matrices
 from treadle.tensor.reductions.moments import root, squared_size
 from treadle.tensor.reductions.reduction import expanded, max_, min_, sum_
 from treadle.tensor.shapes.dimshuffle import moveaxis

@@ -15,10 +15,10 @@ from treadle.tensor.elementwise.exponential import power, sqrt
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.joins.joining import concatenate
-from treadle.tensor.linalg.eigenvalues import eigvals
+from treadle.tensor.linalg.decompositions.eigenvalues import eigvals
 from treadle.tensor.linalg.inverses import inv
 from treadle.tensor.linalg.least_squares import lstsq
-from treadle.tensor.linalg.structured import companion
+from treadle.tensor.linalg.structured.from_vectors import companion
 from treadle.tensor.products.product import matmul, outer
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.broadcasting import zeros

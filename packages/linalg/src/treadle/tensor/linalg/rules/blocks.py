@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
 from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
-from treadle.tensor.linalg.ops.cholesky import Cholesky
-from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import (
     cut_along,
     diagonal_matrix,
@@ -19,6 +17,8 @@ from treadle.tensor.linalg.rules.building import (
     where_nothing_is_nan,
 )
 from treadle.tensor.linalg.rules.facts import kronecker_factors
+from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE

@@ -17,9 +17,9 @@ from treadle.tensor.indexing.ranges import ARange, arange, eye
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.joins.stacking import concat_with_broadcast
 from treadle.tensor.lengths.numbers import number, plus
-from treadle.tensor.linalg.ops.cholesky import Cholesky
-from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky
+from treadle.tensor.linalg.linear_systems import Solve
+from treadle.tensor.linalg.matrix_op import MatrixOp
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.fact_rules import RULES

@@ -13,10 +13,9 @@ from treadle.tensor.elementwise.comparison import gt, isnan, lt
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.exponential import log, reciprocal, sqr
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
-from treadle.tensor.linalg.ops.cholesky import Cholesky
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky
+from treadle.tensor.linalg.determinants import Det, SLogDet
+from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.rules.building import (
     cholesky_factor,
     diagonal_of,
@@ -27,6 +26,7 @@ from treadle.tensor.linalg.rules.building import (
     may_fail_silently,
     selected,
 )
+from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of

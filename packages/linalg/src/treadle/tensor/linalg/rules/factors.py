@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.arithmetic import mul, sign, true_div
 from treadle.tensor.elementwise.exponential import sqrt
-from treadle.tensor.linalg.ops.cholesky import Cholesky
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     all_of_last,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.elementwise.arithmetic import mul
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
-from treadle.tensor.linalg.ops.cholesky import Cholesky
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.linalg.ops.matrix_functions import Expm
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky
+from treadle.tensor.linalg.functions.matrix_functions import Expm
+from treadle.tensor.linalg.inverses import MatrixInverse
+from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.predicates import applies, made_by
 from treadle.tensor.rewrites.analysis.stacks import is_square

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 from treadle.rewrite import RuleSet
 from treadle.tensor.elementwise.comparison import neq
 from treadle.tensor.elementwise.exponential import reciprocal
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.inverses import MatrixInverse
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     all_of_last,
@@ -27,6 +25,8 @@ from treadle.tensor.linalg.rules.building import (
 )
 from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
+from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of

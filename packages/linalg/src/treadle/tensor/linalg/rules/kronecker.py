@@ -10,9 +10,9 @@ from treadle.tensor.elementwise.arithmetic import add, mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import power
 from treadle.tensor.lengths.numbers import number, times
-from treadle.tensor.linalg.ops.cholesky import Cholesky
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
-from treadle.tensor.linalg.ops.linear_systems import Solve
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky
+from treadle.tensor.linalg.determinants import Det, SLogDet
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import diagonal_of, known_facts, matmul
 from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.products.contraction import kron

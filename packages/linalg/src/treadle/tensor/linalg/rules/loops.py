@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.rules.editing import Edit, depends, least_steps
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes

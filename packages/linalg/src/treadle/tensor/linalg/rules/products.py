@@ -9,8 +9,7 @@ from treadle.tensor.arrangement.diagonals import AllocDiag
 from treadle.tensor.control.assumption import SpecifyAssumptions
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.indexing.gathering import take_along_axis
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
-from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.linalg.matrix_op import MatrixOp
 from treadle.tensor.linalg.rules.building import (
     as_long_as,
     column,
@@ -26,6 +25,7 @@ from treadle.tensor.linalg.rules.building import (
 )
 from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
+from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts

@@ -10,11 +10,11 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import neq
 from treadle.tensor.elementwise.complex_numbers import conj
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve
+from treadle.tensor.linalg.determinants import Det, SLogDet
+from treadle.tensor.linalg.inverses import MatrixInverse
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import (
     cholesky_factor,
     diagonal_of_square,

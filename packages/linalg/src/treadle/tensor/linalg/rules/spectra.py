@@ -12,13 +12,14 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.exponential import exp
 from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
-from treadle.tensor.linalg.ops.lu import LU, LUFactor
-from treadle.tensor.linalg.ops.matrix_equations import Sylvester
-from treadle.tensor.linalg.ops.matrix_functions import Expm
-from treadle.tensor.linalg.ops.qr import QR
-from treadle.tensor.linalg.ops.schur import QZ, Schur
-from treadle.tensor.linalg.ops.svd import SVD
+from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
+from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
+from treadle.tensor.linalg.decompositions.lu import LU, LUFactor
+from treadle.tensor.linalg.decompositions.qr import QR
+from treadle.tensor.linalg.decompositions.schur import QZ, Schur
+from treadle.tensor.linalg.decompositions.svd import SVD
+from treadle.tensor.linalg.functions.matrix_equations import Sylvester
+from treadle.tensor.linalg.functions.matrix_functions import Expm
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     column,

@@ -14,12 +14,10 @@ from treadle.tensor.elementwise.comparison import neq
 from treadle.tensor.elementwise.exponential import sqr
 from treadle.tensor.joins.joining import concatenate, stack
 from treadle.tensor.lengths.numbers import number, times
-from treadle.tensor.linalg.ops.banded import SolveBanded
-from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.linalg.ops.linear_systems import Solve
-from treadle.tensor.linalg.ops.lu import LUSolve
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskySolve
+from treadle.tensor.linalg.decompositions.lu import LUSolve
+from treadle.tensor.linalg.inverses import MatrixInverse
+from treadle.tensor.linalg.linear_systems import Solve, SolveBanded
 from treadle.tensor.linalg.rules.building import (
     adjoint,
     all_of_last,
@@ -35,6 +33,7 @@ from treadle.tensor.linalg.rules.building import (
     nan_unless,
     needs_no_check,
 )
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c import TABLE
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskyPullback, CholeskySolve
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.substitution import ROUTINES, substituted
-from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskyPullback, CholeskySolve
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c import TABLE
+from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

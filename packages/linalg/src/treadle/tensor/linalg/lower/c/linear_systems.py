@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c import TABLE, ctype
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
-from treadle.tensor.linalg.ops.linear_systems import Solve
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c import TABLE
+from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve, PivotToPermutations
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
-from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve, PivotToPermutations
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

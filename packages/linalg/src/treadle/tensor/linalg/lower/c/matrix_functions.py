@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c import TABLE
+from treadle.tensor.linalg.functions.matrix_functions import Expm
+from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.matrix_functions import Expm
-from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.c import TABLE
+from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.svd import SVD
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

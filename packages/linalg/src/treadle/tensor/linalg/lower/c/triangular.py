@@ -8,7 +8,7 @@ from treadle.link.c import TABLE
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.substitution import ROUTINES, substituted
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from treadle.link.jax import JAX
+from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskySolve
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_finite, settled
-from treadle.tensor.linalg.ops.cholesky import Cholesky, CholeskySolve
 
 if TYPE_CHECKING:
     import jax

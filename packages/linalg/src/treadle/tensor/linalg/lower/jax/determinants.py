@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from treadle.link.jax import JAX
+from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.lower.jax.lu_factors import sign_and_size
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 
 if TYPE_CHECKING:
     import jax

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from treadle.link.jax import JAX
+from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
+from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
     import jax

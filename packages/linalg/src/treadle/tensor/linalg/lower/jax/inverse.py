@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from treadle.link.jax import JAX
+from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.lower.jax.lu_factors import is_singular, lu_solved
 from treadle.tensor.linalg.lower.jax.matrices import not_finite, settled
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
 
 if TYPE_CHECKING:
     import jax

@@ -8,7 +8,7 @@ import jax.scipy.linalg
 import numpy as np
 
 from treadle.link.jax import JAX, Checked
-from treadle.tensor.linalg.ops.matrix_equations import Sylvester
+from treadle.tensor.linalg.functions.matrix_equations import Sylvester
 
 if TYPE_CHECKING:
     from treadle.link.jax import Lowered

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from treadle.link.jax import JAX, Checked
-from treadle.tensor.linalg.ops.matrix_functions import Expm
-from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
+from treadle.tensor.linalg.functions.matrix_functions import Expm
+from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
 
 if TYPE_CHECKING:
     from treadle.link.jax import Lowered

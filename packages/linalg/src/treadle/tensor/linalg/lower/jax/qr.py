@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from treadle.link.jax import JAX, convert
+from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-from treadle.tensor.linalg.ops.qr import QR, HouseholderProduct
 
 if TYPE_CHECKING:
     from treadle.link.jax import Checked, Lowered, Results

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from treadle.graph import Unsupported
 from treadle.link.jax import JAX
+from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, Schur
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, finite, not_finite, settled
-from treadle.tensor.linalg.ops.schur import QZ, RealToComplexSchur, Schur
 
 if TYPE_CHECKING:
     from treadle.link.jax import Checked, Lowered, Results

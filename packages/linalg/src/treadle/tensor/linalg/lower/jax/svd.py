@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from treadle.link.jax import JAX
+from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-from treadle.tensor.linalg.ops.svd import SVD
 
 if TYPE_CHECKING:
     from treadle.link.jax import Checked, Lowered, Results

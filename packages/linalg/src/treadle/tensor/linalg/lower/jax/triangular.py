@@ -8,7 +8,7 @@ from jax import lax
 
 from treadle.link.jax import JAX
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_finite, settled
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 
 if TYPE_CHECKING:
     import jax

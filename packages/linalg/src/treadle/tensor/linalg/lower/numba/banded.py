@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE, indented
+from treadle.tensor.linalg.linear_systems import SolveBanded, SolveHermitianBanded
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.banded import SolveBanded, SolveHermitianBanded
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
+from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE, indented
+from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.lower.numba.linear_systems import elimination
 from treadle.tensor.linalg.lower.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE
+from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
+from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE, indented
+from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.lower.numba.linear_systems import elimination
 from treadle.tensor.linalg.lower.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.numba.triangular import substitution
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE, indented
+from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve, PivotToPermutations
 from treadle.tensor.linalg.lower.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.numba.triangular import substitution
-from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve, PivotToPermutations
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from treadle.link.numba import GraphWriter, Storage
     from treadle.tensor import TensorNode
-    from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+    from treadle.tensor.linalg.matrix_op import MatrixOp
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

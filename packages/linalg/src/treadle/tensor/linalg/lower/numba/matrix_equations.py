@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE
+from treadle.tensor.linalg.functions.matrix_equations import Sylvester
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.matrix_equations import Sylvester
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import SHAPE, TABLE, indented
+from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.qr import QR, HouseholderProduct
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

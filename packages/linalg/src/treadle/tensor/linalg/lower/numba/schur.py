@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE
+from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, Schur
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.schur import QZ, RealToComplexSchur, Schur
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE, indented
 from treadle.tensor.linalg.lower.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH
-from treadle.tensor.linalg.ops.determinants import Det, SLogDet
+from treadle.tensor.linalg.determinants import Det, SLogDet
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

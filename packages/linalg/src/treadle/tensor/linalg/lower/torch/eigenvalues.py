@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH
+from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
+from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH
+from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

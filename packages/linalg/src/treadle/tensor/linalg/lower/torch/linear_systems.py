@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH
+from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
-from treadle.tensor.linalg.ops.linear_systems import Solve
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

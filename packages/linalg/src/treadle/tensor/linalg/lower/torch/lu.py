@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH, Checked
+from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve, PivotToPermutations
 from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
-from treadle.tensor.linalg.ops.lu import LUFactor, LUSolve, PivotToPermutations
 
 if TYPE_CHECKING:
     from treadle.link.torch import Flag, Lowered, Results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH, Checked
-from treadle.tensor.linalg.ops.matrix_equations import Sylvester
+from treadle.tensor.linalg.functions.matrix_equations import Sylvester
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

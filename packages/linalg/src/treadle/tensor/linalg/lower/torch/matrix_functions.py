@@ -6,8 +6,8 @@ import torch
 from torch._higher_order_ops.while_loop import while_loop
 
 from treadle.link.torch import TORCH, Checked
-from treadle.tensor.linalg.ops.matrix_functions import Expm
-from treadle.tensor.linalg.ops.matrix_sign import MatrixSign
+from treadle.tensor.linalg.functions.matrix_functions import Expm
+from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

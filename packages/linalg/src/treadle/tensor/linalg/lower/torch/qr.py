@@ -6,8 +6,8 @@ import torch
 
 from treadle.graph import Unsupported
 from treadle.link.torch import TORCH
+from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-from treadle.tensor.linalg.ops.qr import QR, HouseholderProduct
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

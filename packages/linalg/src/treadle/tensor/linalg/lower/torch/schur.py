@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from treadle.graph import Unsupported
 from treadle.link.torch import TORCH
-from treadle.tensor.linalg.ops.schur import QZ, RealToComplexSchur, Schur
+from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, Schur
 
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from treadle.link.torch import TORCH
+from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-from treadle.tensor.linalg.ops.svd import SVD
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

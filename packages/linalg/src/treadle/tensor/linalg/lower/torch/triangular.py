@@ -6,7 +6,7 @@ import torch
 
 from treadle.link.torch import TORCH
 from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 
 if TYPE_CHECKING:
     from treadle.link.torch import Lowered

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from treadle.link.c import Unit
     from treadle.tensor import TensorNode, TensorVariable
-    from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+    from treadle.tensor.linalg.matrix_op import MatrixOp
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -23,8 +23,10 @@ else:
 __all__ = ["dft", "hadamard", "helmert", "hilbert", "invhilbert", "invpascal", "pascal"]
 
 _KINDS = ("symmetric", "lower", "upper")
+
 # Matrices of more rows fill the memory: these are constants, held whole.
 _MOST_ROWS = 2**15
+
 # SciPy computes each of these coefficients in Python, and floats overflow long before.
 _MOST_COEFFICIENTS = 1000
 

@@ -1,4 +1,4 @@
-"""Matrices with a structure that vectors give: block diagonal, Toeplitz, Hankel, companion and others."""
+"""Matrices that vectors give: Toeplitz, Hankel, companion and others."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.lengths.numbers import least, minus, number, plus, whole_quotient
-from treadle.tensor.linalg.ops.block_diagonal import BlockDiagonal
-from treadle.tensor.shapes.dimshuffle import atleast_1d, expand_dims, shape_padleft
+from treadle.tensor.shapes.dimshuffle import atleast_1d, expand_dims
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
-    "block_diag",
     "circulant",
     "companion",
     "convolution_matrix",
@@ -35,28 +33,6 @@ __all__ = [
     "leslie",
     "toeplitz",
 ]
-
-
-def block_diag(*arrs: TensorLike) -> TensorVariable:
-    """Return matrices one after another along the diagonal of a larger one (as scipy.linalg.block_diag).
-
-    Parameters
-    ----------
-    arrs
-        Matrices, or stacks of them, which broadcast. A vector is a matrix of one row, a number one of one element.
-
-    Examples
-    --------
-    >>> block_diag([[1, 2], [3, 4]], 5).eval()
-    array([[1, 2, 0],
-           [3, 4, 0],
-           [0, 0, 5]])
-    """
-    blocks = [as_tensor_variable(x) for x in arrs] or [constant(np.zeros((1, 0)))]
-    dtype = np.result_type(*(x.type.numpy_dtype for x in blocks))
-    ndim = max(2, *(x.ndim for x in blocks))
-    matrix: TensorVariable = BlockDiagonal(len(blocks))(*(shape_padleft(cast(x, dtype), ndim - x.ndim) for x in blocks))
-    return matrix
 
 
 def _grid(rows: TensorLike, columns: TensorLike) -> tuple[TensorVariable, TensorVariable]:

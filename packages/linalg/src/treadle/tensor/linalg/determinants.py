@@ -1,12 +1,12 @@
-"""Determinants: the ops behind `treadle.tensor.linalg.det` and `slogdet`."""
+"""Determinants, and their signs and logarithms: the ops, and their functions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treadle.graph import composed, static_op
+from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arrangement.diagonals import diagonal
 from treadle.tensor.control.conditional import ifelse
 from treadle.tensor.control.gradient_control import disconnected_grad
@@ -16,9 +16,9 @@ from treadle.tensor.elementwise.comparison import eq, lt
 from treadle.tensor.elementwise.complex_numbers import complex_
 from treadle.tensor.elementwise.logic import bitwise_and, invert
 from treadle.tensor.indexing.ranges import eye
-from treadle.tensor.linalg.ops.inverse import MatrixInverse
-from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp
-from treadle.tensor.linalg.ops.svd import SVD
+from treadle.tensor.linalg.decompositions.svd import SVD
+from treadle.tensor.linalg.inverses import MatrixInverse
+from treadle.tensor.linalg.matrix_op import REAL_OF, MatrixOp, as_square_matrices
 from treadle.tensor.products.product import adjoint, matmul
 from treadle.tensor.reductions.reduction import all_, max_, prod, sum_
 from treadle.tensor.shapes.broadcasting import ones_like
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.variables.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-__all__ = ["Det", "SLogDet", "SingularCofactors"]
+__all__ = ["Det", "SLogDet", "SingularCofactors", "SlogdetResult", "det", "slogdet"]
 
 # Numbers of rows of which cofactors are written out.
 _SMALL = (1, 2, 3)
@@ -198,3 +198,62 @@ class SLogDet(MatrixOp):
         if a.type.numpy_dtype.kind == "c":
             weight = complex_(of_log, neg(mul(of_sign.conj(), sign).imag))
         return [mul(shape_padright(weight, 2), adjoint(MatrixInverse()(a)))]
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: TensorVariable
+    logabsdet: TensorVariable
+
+
+def det(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> TensorVariable:
+    """Return the determinants of square matrices (as numpy.linalg.det and scipy.linalg.det).
+
+    The gradient is the determinant times the inverse: NaN where the matrix is singular. Of matrices that are known to
+    have three rows at most it is made of cofactors, which singular ones have too.
+
+    Parameters
+    ----------
+    a
+        Square matrices; integers are converted to float64, float16 to float32.
+    overwrite_a, check_finite
+        Without effect: rewriting decides what is overwritten, and NaN leads to NaN.
+
+    Raises
+    ------
+    MatrixShapeError
+        If the matrices are known not to be square.
+
+    Examples
+    --------
+    >>> round(float(det([[2.0, 1.0], [1.0, 3.0]]).eval()), 12)
+    5.0
+    """
+    as_flag("det: overwrite_a", overwrite_a)
+    as_flag("det: check_finite", check_finite)
+    result: TensorVariable = Det()(as_square_matrices("det", a))
+    return result
+
+
+def slogdet(a: TensorLike) -> SlogdetResult:
+    """Return the signs of determinants and the logarithms of their absolute values (as numpy.linalg.slogdet).
+
+    Singular matrices have sign 0 and logarithm -inf. The sign of a complex determinant is a number of absolute value 1.
+
+    Parameters
+    ----------
+    a
+        Square matrices; integers are converted to float64, float16 to float32.
+
+    Raises
+    ------
+    MatrixShapeError
+        If the matrices are known not to be square.
+
+    Examples
+    --------
+    >>> slogdet([[0.0, 1.0], [1.0, 0.0]]).sign.eval()
+    array(-1.)
+    """
+    return SlogdetResult(*SLogDet()(as_square_matrices("slogdet", a)))

@@ -1,4 +1,4 @@
-"""The sign of a matrix, and derivatives of functions of matrices along a direction."""
+"""The sign of a matrix: the op, its function, and what derivatives of functions of matrices share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from treadle.tensor.elementwise.arithmetic import abs_, maximum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.joins.joining import concatenate
-from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, require_finite
+from treadle.tensor.linalg.matrix_op import (
+    REAL_OF,
+    MatrixOp,
+    as_square_matrices,
+    require_finite,
+)
 from treadle.tensor.products.product import adjoint
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -25,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.variables.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-__all__ = ["MatrixSign"]
+__all__ = ["MatrixSign", "signm"]
 
 
 @static_op
@@ -106,3 +111,26 @@ def of_output_type(op: MatrixOp, inputs: Sequence[Variable], value: TensorVariab
     """Return a result with the lengths that an op knows of it, which may get lost on the way."""
     (kind,) = op.infer(*(x.type for x in inputs))
     return value if value.type == kind or not isinstance(kind, TensorType) else specify_shape(value, kind.shape)
+
+
+def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
+    """Return the sign of each square matrix of a stack (as scipy.linalg.signm).
+
+    It has the eigenvectors of `A`, and as eigenvalues 1 and -1, by the sign of the real part of A's. The gradient is
+    the Frechet derivative at the adjoint, to any order.
+
+    Parameters
+    ----------
+    A
+        A square matrix, or a stack of them.
+    on_error
+        What becomes of a matrix with an eigenvalue on the imaginary axis, or with NaN or infinities: ``"nan"`` or
+        ``"raise"``.
+
+    Raises
+    ------
+    ShapeError
+        If it has fewer dimensions than a matrix, or is known not to be square.
+    """
+    result: TensorVariable = MatrixSign(on_error)(as_square_matrices("signm", A))
+    return result

@@ -1,45 +1,171 @@
-"""Functions of eigenvalues and eigenvectors."""
+"""Eigenvalues and eigenvectors of symmetric and Hermitian matrices: the ops, and their functions."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
+import numpy as np
+
 from treadle.config import text_of
-from treadle.graph import as_flag, composed
+from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arguments.values import as_choice, as_integer, as_items, check_flags
 from treadle.tensor.arrangement.triangles import tril, triu
+from treadle.tensor.elementwise.arithmetic import abs_, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
-from treadle.tensor.elementwise.comparison import eq
+from treadle.tensor.elementwise.comparison import eq, le
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.linalg.ops.eigenvalues import Eig, Eigh, Eigvals, Eigvalsh
-from treadle.tensor.linalg.ops.matrix_op import as_matrices, as_on_error, as_square_matrices
-from treadle.tensor.linalg.positive_definite import cholesky
+from treadle.tensor.linalg.decompositions.cholesky import cholesky
+from treadle.tensor.linalg.linear_systems import of_triangle
+from treadle.tensor.linalg.matrix_op import (
+    REAL_OF,
+    MatrixOp,
+    as_matrices,
+    as_on_error,
+    as_square_matrices,
+    require_finite,
+)
 from treadle.tensor.linalg.triangular_systems import solve_triangular
 from treadle.tensor.products.product import adjoint, matmul
+from treadle.tensor.reductions.reduction import max_
+from treadle.tensor.shapes.broadcasting import is_zeros
 from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i
 from treadle.tensor.types.conversion import tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from treadle.graph import Variable
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-__all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
+__all__ = ["Eigh", "Eigvalsh", "eigh", "eigvalsh"]
+
+
+@static_op
+class _OfHermitian(MatrixOp):
+    """Base of ops on symmetric or Hermitian matrices, of which one triangle is read.
+
+    Parameters
+    ----------
+    lower
+        Whether the lower triangle is read, or the upper one. The imaginary part of the diagonal is not read either.
+    on_error
+        What becomes of matrices whose triangle is not finite, or for which LAPACK does not converge.
+    """
+
+    lower: bool = True
+    on_error: str = "nan"
+
+    @property
+    def uplo(self) -> Literal["L", "U"]:
+        """The triangle, by NumPy's letter."""
+        return "L" if self.lower else "U"
+
+    @abstractmethod
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the outputs for a stack of finite matrices, by NumPy."""
+
+    def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Return the outputs by NumPy, which takes whole stacks."""
+        (a,) = stacks
+        # What is not finite may lie in the triangle that is not read.
+        return self.computed(a) if np.isfinite(a).all() else None
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the outputs for one matrix."""
+        (a,) = matrices
+        read = np.tril(a) if self.lower else np.triu(a)
+        require_finite(read)
+        return self.computed(read)
+
+
+@static_op
+class Eigh(_OfHermitian):
+    """The eigenvalues of symmetric or Hermitian matrices, in ascending order, and eigenvectors of length 1.
+
+    Outputs: the eigenvalues, real; and matrices of which each column is an eigenvector. Their signs, or for complex
+    matrices their phases, and the basis where eigenvalues coincide, are LAPACK's choice.
+
+    Derivatives of eigenvectors hold for all results that do not depend on that choice. Where two eigenvalues coincide,
+    to rounding of the largest, the vectors have no derivative along each other: these terms are left out, so that
+    functions of the eigenvalues, and of the space that such vectors span, keep theirs.
+    """
+
+    signature = "(m,m)->(m),(m,m)"
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the real dtype, and the dtype."""
+        return [REAL_OF[dtype], dtype]
+
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return eigenvalues and eigenvectors."""
+        return tuple(np.linalg.eigh(a, self.uplo))
+
+    def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
+        """Promise that the eigenvectors are orthogonal."""
+        return fact == "orthogonal" and output.owner is not None and output is output.owner.outputs[1]
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return V (diag(dw) + F * (V^H dV)) V^H, where F is 1 / (w_j - w_i) (M. Giles, 2008, section 3.1)."""
+        (w, v), (of_values, of_vectors) = tensors(outputs), tensors(cotangents)
+        inner = mul(v, expand_dims(of_values, -2))
+        if not is_zeros(of_vectors):
+            inner = inner + matmul(v, mul(inverse_gaps(w), matmul(adjoint(v), of_vectors)))
+        return [of_triangle(matmul(inner, adjoint(v)), self.lower, hermitian=True)]
+
+
+@static_op
+class Eigvalsh(_OfHermitian):
+    """The eigenvalues of symmetric or Hermitian matrices, in ascending order.
+
+    Where eigenvalues coincide, the gradient is one of several: that of `Eigh`, of which second derivatives hold where
+    none coincide.
+    """
+
+    signature = "(m,m)->(m)"
+
+    def output_dtypes(self, dtype: str) -> Sequence[str]:
+        """Return the real dtype."""
+        return [REAL_OF[dtype]]
+
+    def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the eigenvalues."""
+        return (np.linalg.eigvalsh(a, self.uplo),)
+
+    @composed
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return V diag(dw) V^H, with the eigenvectors that are computed for it (M. Giles, 2008, section 3.1)."""
+        (a,), (of_values,) = tensors(inputs), tensors(cotangents)
+        _, v = Eigh(self.lower, self.on_error)(a)
+        g = matmul(mul(v, expand_dims(of_values, -2)), adjoint(v))
+        return [of_triangle(g, self.lower, hermitian=True)]
+
+
+def inverse_gaps(w: TensorVariable) -> TensorVariable:
+    """Return 1 / (w_j - w_i), and 0 where the two are equal to rounding of the largest."""
+    gaps = sub(expand_dims(w, -2), expand_dims(w, -1))
+    largest = expand_dims(max_(abs_(w), axis=-1, keepdims=True, initial=0), -1)
+    real = REAL_OF[w.dtype]
+    equal = le(abs_(gaps), mul(largest, np.array(np.finfo(real).eps, real)))
+    zero, one = np.zeros((), w.dtype), np.ones((), w.dtype)
+    # The division takes place everywhere: 1 stands for a gap that is none.
+    inverse: TensorVariable = switch(equal, zero, one / switch(equal, one, gaps))
+    return inverse
+
 
 _STANDARD = ("ev", "evd", "evr", "evx")
+
 _GENERALISED = ("gv", "gvd", "gvx")
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues, and matrices of which each column is an eigenvector."""
-
-    eigenvalues: TensorVariable
-    eigenvectors: TensorVariable
-
-
-class EigResult(NamedTuple):
     """Eigenvalues, and matrices of which each column is an eigenvector."""
 
     eigenvalues: TensorVariable
@@ -174,113 +300,6 @@ def eigvalsh(
     check_flags("eigvalsh", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     arguments = (lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, False)
     return _solved("eigvalsh", a, b, *arguments)[0]
-
-
-@overload
-def eig(
-    a: TensorLike,
-    b: None = None,
-    left: Literal[False] = False,
-    right: Literal[True] = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: Literal[False] = False,
-    *,
-    on_error: str = "nan",
-) -> EigResult: ...
-
-
-@overload
-def eig(
-    a: TensorLike,
-    b: None = None,
-    left: Literal[False] = False,
-    *,
-    right: Literal[False],
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: Literal[False] = False,
-    on_error: str = "nan",
-) -> TensorVariable: ...
-
-
-def eig(
-    a: TensorLike,
-    b: None = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-    *,
-    on_error: str = "nan",
-) -> EigResult | TensorVariable:
-    """Return the eigenvalues and right eigenvectors of square matrices (as scipy.linalg.eig).
-
-    Both are complex, also where all are real, which NumPy finds out from the values and then returns real ones. The
-    order is LAPACK's; ``v[..., :, i]`` is the eigenvector of ``w[..., i]``, of length 1, and a component of largest
-    size is real. Derivatives are of vectors that are made so (see `Eig`).
-
-    Parameters
-    ----------
-    a
-        Square matrices; integers are converted to float64.
-    b, left, homogeneous_eigvals
-        None and False. For the generalised problem solve(b, a) can be passed, or `qz` used; left eigenvectors are the
-        right ones of the conjugate transpose.
-    right
-        Whether to return eigenvectors; the eigenvalues alone if not, as `eigvals`.
-    overwrite_a, overwrite_b, check_finite
-        As in SciPy, without effect: matrices are always checked.
-    on_error
-        What becomes of a matrix that is not finite, or for which LAPACK does not converge: ``"nan"`` fills its results
-        with NaN, ``"raise"`` raises a `MatrixError`.
-
-    Raises
-    ------
-    ArgumentError
-        For the generalised problem, and for left eigenvectors.
-    """
-    check_flags("eig", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
-    _standard("eig", b, homogeneous_eigvals)
-    if as_flag("eig: left", left):
-        msg = "eig: left eigenvectors are not computed. Take the right ones of a.conj().mT, in the order of w.conj()."
-        raise ArgumentError(msg)
-    if not as_flag("eig: right", right):
-        return eigvals(a, on_error=on_error)
-    return EigResult(*Eig(as_on_error("eig", on_error))(as_square_matrices("eig", a)))
-
-
-def eigvals(
-    a: TensorLike,
-    b: None = None,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-    *,
-    on_error: str = "nan",
-) -> TensorVariable:
-    """Return the eigenvalues of square matrices, complex, in LAPACK's order (as scipy.linalg.eigvals).
-
-    Parameters are those of `eig`.
-    """
-    check_flags("eigvals", overwrite_a=overwrite_a, check_finite=check_finite)
-    _standard("eigvals", b, homogeneous_eigvals)
-    values: TensorVariable = Eigvals(as_on_error("eigvals", on_error))(as_square_matrices("eigvals", a))
-    return values
-
-
-def _standard(what: str, b: object, homogeneous: object) -> None:
-    """Refuse the generalised problem."""
-    if b is not None or homogeneous is not False:
-        msg = (
-            f"{what}: the generalised problem is not computed, got b={text_of(b)} and "
-            f"homogeneous_eigvals={text_of(homogeneous)}. Pass solve(b, a) where b is regular; see qz otherwise."
-        )
-        raise ArgumentError(msg)
 
 
 def _solved(

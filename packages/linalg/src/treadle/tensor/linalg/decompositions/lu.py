@@ -1,4 +1,4 @@
-"""LU factors, solving with them, and permutations from pivots."""
+"""LU factors, pivots, and solving by them: the ops, and their functions."""
 
 from __future__ import annotations
 
@@ -7,22 +7,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import lazy_module
-from treadle.graph import composed, static_op
+from treadle.graph import as_flag, composed, static_op
+from treadle.tensor.arguments.values import as_items, as_option
 from treadle.tensor.arrangement.triangles import tril, triu
 from treadle.tensor.elementwise.arithmetic import add, neg, sub
-from treadle.tensor.elementwise.cast import switch
-from treadle.tensor.elementwise.comparison import isnan
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import eq, isnan
+from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.indexing.ranges import arange, eye
 from treadle.tensor.joins.joining import concatenate
-from treadle.tensor.linalg.ops.matrix_op import MatrixOp, require_finite
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.matrix_op import (
+    REAL_OF,
+    MatrixOp,
+    as_matrices,
+    as_on_error,
+    as_square_matrices,
+    as_system,
+    check_lengths,
+    require_finite,
+)
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.products.product import adjoint, matmul
 from treadle.tensor.reductions.reduction import any_
 from treadle.tensor.shapes.broadcasting import broadcast_to, sum_to
-from treadle.tensor.shapes.dimshuffle import expand_dims
+from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padleft, squeeze
 from treadle.tensor.shapes.shape import lengths, shape_i
-from treadle.tensor.types.conversion import tensors
+from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +43,12 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
     lapack: ModuleType
+    from treadle.tensor.linalg.matrix_op import MatrixOp
+    from treadle.tensor.variables.variable import TensorLike
 else:
     lapack = lazy_module("scipy.linalg.lapack")
 
-__all__ = ["LU", "LUFactor", "LUSolve", "PivotToPermutations"]
+__all__ = ["LU", "LUFactor", "LUSolve", "PivotToPermutations", "lu", "lu_factor", "lu_solve", "pivot_to_permutation"]
 
 
 @static_op
@@ -331,3 +344,181 @@ def _permutation(pivots: np.ndarray, inverse: bool) -> np.ndarray:
     for i, j in enumerate(pivots):
         order[[i, j]] = order[[j, i]]
     return order if inverse else np.argsort(order)
+
+
+def lu_factor(
+    a: TensorLike, overwrite_a: bool = False, check_finite: bool = True, *, on_error: str = "nan"
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return LU factors in one matrix, and pivots (as scipy.linalg.lu_factor): what `lu_solve` takes.
+
+    The matrix holds U on and above its diagonal, and L below it, whose diagonal is 1. Row i was exchanged for row
+    ``pivots[i]``, one after the other. A singular matrix has factors too, without a warning: there is a zero on the
+    diagonal of U, and they have no derivatives.
+
+    Parameters
+    ----------
+    a
+        Matrices of any shape; integers are converted to float64, float16 to float32.
+    overwrite_a
+        Without effect: rewriting decides what is overwritten.
+    check_finite
+        Whether a matrix with NaN or infinity counts as one without factors.
+    on_error
+        What becomes of these: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Examples
+    --------
+    >>> factor, pivots = lu_factor([[1.0, 2.0], [2.0, 2.0]])
+    >>> factor.eval(), pivots.eval()
+    (array([[2. , 2. ],
+           [0.5, 1. ]]), array([1, 1], dtype=int32))
+    """
+    as_flag("lu_factor: overwrite_a", overwrite_a)
+    op = LUFactor(as_flag("lu_factor: check_finite", check_finite), as_on_error("lu_factor", on_error))
+    factor, pivots = op(*as_matrices("lu_factor", a))
+    return factor, pivots
+
+
+@composed
+def lu_solve(
+    LU_and_pivots: Sequence[TensorLike],
+    b: TensorLike,
+    trans: int | bool = 0,
+    b_ndim: int | None = None,
+    check_finite: bool = True,
+    overwrite_b: bool = False,
+    *,
+    on_error: str = "nan",
+) -> TensorVariable:
+    """Return x with ``a @ x == b`` for a matrix whose factors are known (as scipy.linalg.lu_solve).
+
+    Parameters
+    ----------
+    LU_and_pivots
+        What `lu_factor` returns for square matrices.
+    b
+        Right sides: vectors or matrices.
+    trans
+        Which system to solve: 0 for ``a @ x == b``, 1 for ``a.T @ x == b``, 2 for ``a.conj().T @ x == b``.
+    b_ndim
+        1 if `b` is a vector or a stack of vectors, 2 if it is one of matrices. None takes one dimension for a vector.
+    check_finite
+        Whether factors and right sides with NaN or infinity count as ones without a solution.
+    overwrite_b
+        Without effect: rewriting decides what is overwritten.
+    on_error
+        What becomes of these, and of singular matrices: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Raises
+    ------
+    ArgumentError
+        If `trans` is something else.
+    TensorTypeError
+        If the pivots are not integers, or not one for each row.
+
+    Examples
+    --------
+    >>> lu_solve(lu_factor([[2.0, 1.0], [0.0, 4.0]]), [4.0, 8.0]).eval()
+    array([1., 2.])
+    """
+    as_flag("lu_solve: overwrite_b", overwrite_b)
+    pair = as_items("lu_solve: LU_and_pivots", LU_and_pivots)
+    if len(pair) != 2:
+        msg = f"lu_solve: factors and pivots are needed, got {len(pair)} values. Pass what lu_factor returns."
+        raise ArgumentError(msg)
+    form = as_option("lu_solve: trans", trans, (0, 1, 2))
+    pivots = as_tensor_variable(pair[1])
+    if pivots.ndim == 0 or pivots.type.numpy_dtype.kind not in "iu":
+        msg = f"lu_solve: pivots must be integers, one for each row, got {pivots} of type {pivots.type}."
+        raise TensorTypeError(msg)
+    factor, right, is_vector = as_system("lu_solve", as_square_matrices("lu_solve", pair[0]), b, b_ndim)
+    check_lengths("lu_solve", factor, right)
+    batch = max(factor.ndim - 2, pivots.ndim - 1)
+    factor, right = (shape_padleft(x, batch + 2 - x.ndim) for x in (factor, right))
+    # With the transpose: of the conjugate, and back.
+    turned = form == 1 and factor.type.numpy_dtype.kind == "c"
+    op = LUSolve(form != 0, as_flag("lu_solve: check_finite", check_finite), as_on_error("lu_solve", on_error))
+    x: TensorVariable = op(
+        factor, cast(shape_padleft(pivots, batch + 1 - pivots.ndim), "int32"), right.conj() if turned else right
+    )
+    x = x.conj() if turned else x
+    return squeeze(x, -1) if is_vector else x
+
+
+@composed
+def lu(
+    a: TensorLike,
+    permute_l: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+    overwrite_a: bool = False,
+    *,
+    on_error: str = "nan",
+) -> tuple[TensorVariable, ...]:
+    """Return factors with ``a == p @ l @ u`` (as scipy.linalg.lu).
+
+    `p` is a permutation matrix, `l` lower triangular with a diagonal of 1, `u` upper triangular. A singular matrix has
+    factors too, but there they have no derivatives.
+
+    Parameters
+    ----------
+    a
+        Matrices of any shape; integers are converted to float64, float16 to float32.
+    permute_l
+        Whether to return ``p @ l`` and `u` only.
+    check_finite
+        Whether a matrix with NaN or infinity counts as one without factors.
+    p_indices
+        Whether to return int32 positions `p` with ``a == l[p] @ u`` in place of the matrix.
+    overwrite_a
+        Without effect: rewriting decides what is overwritten.
+    on_error
+        What becomes of matrices without factors: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Examples
+    --------
+    >>> p, low, up = lu([[1.0, 2.0], [2.0, 2.0]], p_indices=True)
+    >>> (low[p] @ up).eval()
+    array([[1., 2.],
+           [2., 2.]])
+    """
+    as_flag("lu: overwrite_a", overwrite_a)
+    op = LU(as_flag("lu: check_finite", check_finite), as_on_error("lu", on_error))
+    rows, low, up = op(*as_matrices("lu", a))
+    as_indices = as_flag("lu: p_indices", p_indices)
+    if as_flag("lu: permute_l", permute_l):
+        return take_along_axis(low, expand_dims(rows, -1), -2), up
+    if as_indices:
+        return cast(rows, "int32"), low, up
+    chosen = eq(expand_dims(rows, -1), arange(shape_i(rows, -1)))
+    return cast(chosen, REAL_OF[low.dtype]), low, up
+
+
+def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> TensorVariable:
+    """Return the permutation that the pivots of `lu_factor` stand for, int64.
+
+    Parameters
+    ----------
+    p
+        Pivots of square matrices: row i is exchanged for row ``p[i]``, one after the other.
+    inverse
+        Whether to return the rows of `a` in their new order, with ``a[result] == l @ u``; or, by default, positions
+        with ``a == (l @ u)[result]``.
+
+    Raises
+    ------
+    TensorTypeError
+        If the pivots are not integers.
+
+    Examples
+    --------
+    >>> pivot_to_permutation([2, 2, 2]).eval()
+    array([1, 2, 0])
+    """
+    pivots = as_tensor_variable(p)
+    if pivots.ndim == 0 or pivots.type.numpy_dtype.kind not in "iu":
+        msg = f"pivot_to_permutation: integers are needed, got {pivots} of type {pivots.type}."
+        raise TensorTypeError(msg)
+    op = PivotToPermutations(as_flag("pivot_to_permutation: inverse", inverse))
+    result: TensorVariable = op(cast(pivots, "int32"))
+    return result

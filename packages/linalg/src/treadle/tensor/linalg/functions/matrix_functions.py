@@ -1,32 +1,56 @@
-"""Functions of square matrices, by SciPy's names."""
+"""Functions of matrices, such as exponentials and logarithms: the ops, and their functions."""
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, ClassVar, Literal, overload
 
 import numpy as np
 
-from treadle.graph import as_flag, composed
+from treadle.config import lazy_module, new_lock
+from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arguments.values import as_callable, as_choice, as_number, check_flags
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.elementwise.complex_numbers import complex_
 from treadle.tensor.elementwise.exponential import log, sqrt
 from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.common_shapes import broadcast_arrays
+from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linalg.functions.hermitian_functions import hermitian_function
+from treadle.tensor.linalg.functions.matrix_equations import Sylvester
+from treadle.tensor.linalg.functions.matrix_sign import MatrixSign, derivative_along, mean_row_sum, of_output_type
 from treadle.tensor.linalg.inverses import matrix_power
-from treadle.tensor.linalg.ops.hermitian_functions import hermitian_function
-from treadle.tensor.linalg.ops.matrix_functions import Expm, Logm, Sqrtm
-from treadle.tensor.linalg.ops.matrix_op import REAL_OF, as_matrices, as_on_error, as_square_matrices
-from treadle.tensor.linalg.ops.matrix_sign import MatrixSign, derivative_along
-from treadle.tensor.linalg.systems import solve
+from treadle.tensor.linalg.linear_systems import Solve, solve
+from treadle.tensor.linalg.matrix_op import (
+    REAL_OF,
+    MatrixOp,
+    as_matrices,
+    as_on_error,
+    as_square_matrices,
+    require_finite,
+)
+from treadle.tensor.products.product import adjoint
 from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.shape import shape_i
+from treadle.tensor.types.conversion import constant, tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    import scipy.linalg
+
+    from treadle.graph import Variable
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
+else:
+    scipy = lazy_module("scipy")
 
 __all__ = [
+    "Expm",
+    "Logm",
+    "Sqrtm",
     "coshm",
     "cosm",
     "expm",
@@ -34,13 +58,156 @@ __all__ = [
     "fractional_matrix_power",
     "funm",
     "logm",
-    "signm",
     "sinhm",
     "sinm",
     "sqrtm",
     "tanhm",
     "tanm",
 ]
+
+_FILTERS = new_lock()
+
+
+@static_op
+class Expm(MatrixOp):
+    """The exponential of a square matrix, the sum of A**k / k!; NaN for a matrix that holds NaN or infinities.
+
+    Higham (2005) and Al-Mohy and Higham (2009) describe the computation: scaling, a Pade approximant, and squaring.
+    """
+
+    signature = "(n,n)->(n,n)"
+    check_finite: ClassVar[bool] = True
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with SciPy."""
+        (a,) = matrices
+        require_finite(a)
+        with np.errstate(all="ignore"):
+            return (scipy.linalg.expm(a),)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
+        a, ct = tensors(inputs)[0], tensors(cotangents)[0]
+        return [derivative_along(Expm(), adjoint(a), ct)[1]]
+
+
+@static_op
+class Sqrtm(MatrixOp):
+    """The principal square root of a square matrix: that whose eigenvalues have positive real parts.
+
+    There is none where an eigenvalue is 0, or real and negative. Roots of real matrices are real.
+
+    Parameters
+    ----------
+    on_error
+        ``"nan"`` or ``"raise"``: what to do then.
+    """
+
+    signature = "(m,m)->(m,m)"
+    check_finite: ClassVar[bool] = True
+    on_error: str = "nan"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with SciPy, by a Schur form."""
+        (a,) = matrices
+        _require_principal(a)
+        root = scipy.linalg.sqrtm(a) if a.size else a
+        return (root if a.dtype.kind == "c" else np.asarray(root).real.astype(a.dtype),)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return a block of a sign: that of [[0, A], [I, 0]] is [[0, R], [R**-1, 0]] (Higham 2008, chapter 5)."""
+        (a,) = tensors(inputs)
+        n = shape_i(a, -1)
+        size = _size(a)
+        zero = zeros_like(a)
+        top = concatenate([zero, a / size], axis=-1)
+        block = concatenate([top, concatenate([zero + eye(n, dtype=a.dtype), zero], axis=-1)], axis=-2)
+        sign: TensorVariable = MatrixSign(self.on_error)(block)
+        return [of_output_type(self, inputs, sign[..., :n, n:] * sqrt(size))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Solve the equation of the adjoint, R* W + W R* = cotangent."""
+        turned = adjoint(tensors(outputs)[0])
+        return [Sylvester()(turned, turned, tensors(cotangents)[0])]
+
+
+@static_op
+class Logm(MatrixOp):
+    """The principal logarithm of a square matrix: the imaginary parts of its eigenvalues are between -pi and pi.
+
+    There is none where an eigenvalue is 0, or real and negative. Logarithms of real matrices are real.
+
+    Parameters
+    ----------
+    on_error
+        ``"nan"`` or ``"raise"``: what to do then.
+    """
+
+    signature = "(m,m)->(m,m)"
+    check_finite: ClassVar[bool] = True
+    on_error: str = "nan"
+
+    def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Compute with SciPy (Al-Mohy and Higham 2012)."""
+        (a,) = matrices
+        _require_principal(a)
+        # The filters of warnings belong to the process: threads that change them in turns would leave them changed.
+        with _FILTERS, warnings.catch_warnings():
+            # It warns where it finds its result not to be good to 13 digits.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            logarithm = scipy.linalg.logm(a.astype("complex128" if a.dtype.kind == "c" else "float64")) if a.size else a
+        return (np.asarray(logarithm if a.dtype.kind == "c" else logarithm.real).astype(a.dtype),)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the logarithm of a root that is near the identity, by quadrature, times the root's order.
+
+        The rule of Gauss and Legendre with 8 points is the Pade approximant of that degree (Dieci, Morini and Papini
+        1996).
+        """
+        (a,) = tensors(inputs)
+        size = _size(a)
+        one = zeros_like(a) + eye(shape_i(a, -1), dtype=a.dtype)
+        root: TensorVariable = a / size
+        for _ in range(_ROOTS):
+            root = Sqrtm(self.on_error)(root)
+        points, weights = np.polynomial.legendre.leggauss(8)
+        points, weights = (
+            x.reshape(8, *[1] * a.ndim).astype(REAL_OF[a.dtype]) for x in ((points + 1) / 2, weights / 2)
+        )
+        beyond = (root - one)[None]
+        terms: TensorVariable = Solve()(one[None] + points * beyond, beyond)
+        whole = (terms * weights).sum(axis=0) * np.array(2**_ROOTS, REAL_OF[a.dtype])
+        return [of_output_type(self, inputs, whole + log(size) * one)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable | None]:
+        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
+        a, ct = tensors(inputs)[0], tensors(cotangents)[0]
+        return [derivative_along(Logm(), adjoint(a), ct)[1]]
+
+
+# After so many square roots, matrices of a condition up to 1e16 are near enough to the identity.
+_ROOTS = 8
+
+
+def _size(a: TensorVariable) -> TensorVariable:
+    """Return the norm of each matrix, or 1 where that is 0."""
+    norm = mean_row_sum(a)
+    return switch(gt(norm, 0), norm, constant(1, dtype=norm.dtype))
+
+
+def _require_principal(a: np.ndarray) -> None:
+    require_finite(a)
+    values = np.linalg.eigvals(a)
+    least = np.abs(values).max(initial=0) * np.finfo(a.dtype).eps * len(a)
+    if np.any((np.abs(values.imag) <= least) & (values.real <= least)):
+        msg = "an eigenvalue is 0, or real and negative"
+        raise np.linalg.LinAlgError(msg)
 
 
 def expm(A: TensorLike) -> TensorVariable:
@@ -248,29 +415,6 @@ def funm(
         raise ArgumentError(msg)
     function = as_callable("funm: func", func)
     return hermitian_function(as_square_matrices("funm", A), function, as_on_error("funm", on_error))
-
-
-def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
-    """Return the sign of each square matrix of a stack (as scipy.linalg.signm).
-
-    It has the eigenvectors of `A`, and as eigenvalues 1 and -1, by the sign of the real part of A's. The gradient is
-    the Frechet derivative at the adjoint, to any order.
-
-    Parameters
-    ----------
-    A
-        A square matrix, or a stack of them.
-    on_error
-        What becomes of a matrix with an eigenvalue on the imaginary axis, or with NaN or infinities: ``"nan"`` or
-        ``"raise"``.
-
-    Raises
-    ------
-    ShapeError
-        If it has fewer dimensions than a matrix, or is known not to be square.
-    """
-    result: TensorVariable = MatrixSign(on_error)(as_square_matrices("signm", A))
-    return result
 
 
 @composed

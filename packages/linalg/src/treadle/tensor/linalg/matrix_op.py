@@ -33,9 +33,13 @@ if TYPE_CHECKING:
 __all__ = ["MatrixOp"]
 
 INEXACT = ("float32", "float64", "complex64", "complex128")
+
 REAL_OF = {"complex64": "float32", "complex128": "float64", "float32": "float32", "float64": "float64"}
+
 COMPLEX_OF = {"complex64": "complex64", "complex128": "complex128", "float32": "complex64", "float64": "complex128"}
+
 ON_ERROR = ("nan", "raise")
+
 _SMALLER = re.compile(r"min\((\w+),(\w+)\)")
 
 
@@ -367,6 +371,17 @@ def as_system(
         right = expand_dims(right, -1)
     left, right = as_matrices(what, a, right, core=(core, 2))
     return left, right, is_vector
+
+
+def check_lengths(what: str, a: TensorVariable, b: TensorVariable) -> None:
+    """Refuse right sides that are known to have another length than the matrices."""
+    n, m = a.type.shape[-1], b.type.shape[-2]
+    if n is not None and m is not None and n != m:
+        msg = (
+            f"{what}: a matrix with {n} rows needs a right side of that length, got {m}: {a.type} and {b.type}. "
+            "Check the shapes; vectors in a stack need b_ndim=1."
+        )
+        raise ShapeError(msg)
 
 
 def _computed(dtype: np.dtype) -> np.dtype:

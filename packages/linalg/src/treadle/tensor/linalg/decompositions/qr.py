@@ -1,13 +1,13 @@
-"""QR factors of matrices, and products of Householder reflections: the ops behind `treadle.tensor.linalg.qr`."""
+"""QR factors and products of Householder reflections: the ops, and their functions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from treadle.graph import composed, static_op
-from treadle.tensor.arguments.values import as_choice
+from treadle.graph import as_flag, composed, static_op
+from treadle.tensor.arguments.values import as_choice, as_integer
 from treadle.tensor.arrangement.triangles import tril, triu
 from treadle.tensor.elementwise.arithmetic import minimum, mul
 from treadle.tensor.errors import ShapeError
@@ -15,8 +15,8 @@ from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.lazy import lazy_scipy_module
-from treadle.tensor.linalg.ops.matrix_op import REAL_OF, MatrixOp, require_finite
-from treadle.tensor.linalg.ops.triangular import SolveTriangular
+from treadle.tensor.linalg.matrix_op import REAL_OF, MatrixOp, as_matrices, as_on_error, require_finite
+from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.ops.undefined_gradients import grad_undefined
 from treadle.tensor.products.product import adjoint, matmul
 from treadle.tensor.shapes.broadcasting import is_zeros
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-__all__ = ["QR", "HouseholderProduct"]
+    QRFactors = TensorVariable | tuple[TensorVariable | tuple[TensorVariable, ...], ...]
+
+__all__ = ["QR", "HouseholderProduct", "householder_product", "qr"]
 
 linalg = lazy_scipy_module("linalg")
 
@@ -40,6 +43,7 @@ _CORES = {
     "r": "(m,n)",
     "raw": "(m,n),(min(m,n)),(min(m,n),n)",
 }
+
 # How NumPy, which takes whole stacks, calls the modes that it has too.
 _OF_NUMPY: Mapping[str, Literal["complete", "reduced"]] = {"full": "complete", "economic": "reduced"}
 
@@ -199,3 +203,93 @@ class HouseholderProduct(MatrixOp):
         right = mul(scale, adjoint(v[..., :n, :]))
         solved = SolveTriangular(lower=False, unit_diagonal=True)(inner, right)
         return [one - matmul(v, solved)]
+
+
+class QRResult(NamedTuple):
+    """The two factors, named as in NumPy's result."""
+
+    Q: TensorVariable
+    R: TensorVariable
+
+
+_MODES = {"reduced": "economic", "complete": "full"}
+
+
+@composed
+def qr(
+    A: TensorLike,
+    mode: str = "full",
+    overwrite_a: bool = False,
+    pivoting: bool = False,
+    lwork: int | None = None,
+    *,
+    check_finite: bool = True,
+    on_error: str = "nan",
+) -> QRFactors:
+    """Return the QR factors of matrices: ``A = Q @ R`` (as scipy.linalg.qr, and numpy.linalg.qr by its modes' names).
+
+    The last two dimensions are the matrices'.
+
+    Parameters
+    ----------
+    A
+        Matrices ``(..., m, n)``; k is the smaller length.
+    mode
+        ``"full"`` or ``"complete"``: Q ``(..., m, m)`` and R ``(..., m, n)``; ``"economic"`` or ``"reduced"``: Q
+        ``(..., m, k)`` and R ``(..., k, n)``; ``"r"``: R ``(..., m, n)`` alone; ``"raw"``: ``((qr, tau), R)``, where
+        ``qr`` and ``tau`` are what `householder_product` takes and R is ``(..., k, n)``.
+    pivoting
+        Whether to exchange columns so that the diagonal of R does not increase in absolute value. Their positions P,
+        int32, are the last result then: ``A[:, P] = Q @ R``.
+    overwrite_a, lwork, check_finite
+        Taken for SciPy's sake, without effect: rewriting decides where results are computed.
+    on_error
+        What becomes of a matrix with NaN or infinities: ``"nan"``, NaN for its results; ``"raise"``, a `MatrixError`.
+
+    Notes
+    -----
+    By Householder reflections of LAPACK: the diagonal of R may be negative. Derivatives (S. Walter, L. Lehmann and R.
+    Lamour, 2012; D. and J. Roberts, 2020) are defined where the first k columns are linearly independent; through the
+    last m - k columns of a full Q, of results that depend on the space alone which they span; through ``qr`` and
+    ``tau`` there are none.
+    """
+    if lwork is not None:
+        as_integer("qr: lwork", lwork)
+    for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
+        as_flag(f"qr: {name}", flag)
+    kind = as_choice("qr: mode", mode, ("full", "economic", "r", "raw", "complete", "reduced"))
+    (a,) = as_matrices("qr", A)
+    op = QR(_MODES.get(kind, kind), as_flag("qr: pivoting", pivoting), as_on_error("qr", on_error))
+    factors = tensors(op(a, return_list=True))
+    if op.mode == "raw":
+        return (tuple(factors[:2]), *factors[2:])
+    if len(factors) == 1:
+        return factors[0]
+    return tuple(factors) if op.pivoting else QRResult(*factors)
+
+
+@composed
+def householder_product(A: TensorLike, tau: TensorLike) -> TensorVariable:
+    """Return the first n columns of products of k Householder reflections (as torch.linalg.householder_product).
+
+    Parameters
+    ----------
+    A
+        Matrices ``(..., m, n)`` that hold the reflections' vectors below the diagonal, as ``qr(a, mode="raw")`` returns
+        them; at least as many rows as columns.
+    tau
+        Their factors ``(..., k)``, at most n of them.
+
+    Raises
+    ------
+    ShapeError
+        If known lengths are not m >= n >= k.
+    """
+    a, factors = as_matrices("householder_product", A, tau, core=(2, 1))
+    m, n, k = *a.type.shape[-2:], factors.type.shape[-1]
+    known = [length for length in (m, n, k) if length is not None]
+    if sorted(known, reverse=True) != known:
+        msg = f"householder_product: rows >= columns >= factors is needed, got {a.type} and {factors.type}. Slice them."
+        raise ShapeError(msg)
+    result: TensorVariable = HouseholderProduct()(a, factors)
+    return result

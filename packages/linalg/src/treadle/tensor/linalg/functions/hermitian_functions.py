@@ -12,8 +12,8 @@ from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
 from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.gradients.reverse_mode import grad
-from treadle.tensor.linalg.ops.eigenvalues import Eigh
-from treadle.tensor.linalg.ops.linear_systems import of_triangle
+from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh
+from treadle.tensor.linalg.linear_systems import of_triangle
 from treadle.tensor.products.product import adjoint
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.dimshuffle import expand_dims

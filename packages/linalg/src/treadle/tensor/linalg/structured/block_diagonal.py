@@ -1,4 +1,4 @@
-"""Block diagonal matrices."""
+"""Block diagonal matrices: the op, and its function."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from treadle.graph import static_op
 from treadle.tensor.batches.batching import broadcast_length
+from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.indexing.indexing import set_subtensor
 from treadle.tensor.lengths.numbers import number, plus
-from treadle.tensor.linalg.ops.matrix_op import MatrixOp
+from treadle.tensor.linalg.matrix_op import MatrixOp
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.products.product import stacked_term
 from treadle.tensor.shapes.broadcasting import alloc
+from treadle.tensor.shapes.dimshuffle import shape_padleft
 from treadle.tensor.shapes.shape import lengths
-from treadle.tensor.types.conversion import constant, tensors
+from treadle.tensor.types.conversion import as_tensor_variable, constant, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
     Place = tuple[EllipsisType, slice, slice]
+    from treadle.tensor.variables.variable import TensorLike
 
-__all__ = ["BlockDiagonal"]
+__all__ = ["BlockDiagonal", "block_diag"]
 
 
 @static_op
@@ -104,3 +107,25 @@ def _places(blocks: Sequence[TensorVariable]) -> tuple[list[Place], Number, Numb
         places.append((..., slice(row, next_row), slice(column, next_column)))
         row, column = next_row, next_column
     return places, row, column
+
+
+def block_diag(*arrs: TensorLike) -> TensorVariable:
+    """Return matrices one after another along the diagonal of a larger one (as scipy.linalg.block_diag).
+
+    Parameters
+    ----------
+    arrs
+        Matrices, or stacks of them, which broadcast. A vector is a matrix of one row, a number one of one element.
+
+    Examples
+    --------
+    >>> block_diag([[1, 2], [3, 4]], 5).eval()
+    array([[1, 2, 0],
+           [3, 4, 0],
+           [0, 0, 5]])
+    """
+    blocks = [as_tensor_variable(x) for x in arrs] or [constant(np.zeros((1, 0)))]
+    dtype = np.result_type(*(x.type.numpy_dtype for x in blocks))
+    ndim = max(2, *(x.ndim for x in blocks))
+    matrix: TensorVariable = BlockDiagonal(len(blocks))(*(shape_padleft(cast(x, dtype), ndim - x.ndim) for x in blocks))
+    return matrix
