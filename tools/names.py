@@ -149,15 +149,15 @@ def brought_text(rows: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join([TITLE, "NAMES = {", *lines, "}", ""])
 
 
-def _in_imports(name: str) -> tuple[bool, str]:
+def _in_imports(name: str) -> tuple[bool, bool, str]:
     """Return what ruff sorts names of imports by."""
-    return not name.isupper(), name.lower()
+    return not name.isupper(), not name[0].isupper(), name.lower()
 
 
 def with_stars(path: Path, modules: Iterable[str]) -> str:
     """Return the text of a package's ``__init__`` with star imports of modules for type checkers.
 
-    A module with names of more than one package is written with the names that are taken from it: ``module Name Name``.
+    A module of which not all names are taken is written with those that are: ``module Name Name``.
     """
     before, _, after = path.read_text(encoding="utf-8").partition(f"{STARS}\n")
     rest = after.lstrip("\n").splitlines(keepends=True)
@@ -186,7 +186,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
             folder = root / table.parents[1]
             inside = {module: names for module, names in modules.items() if "." in module}
             stars.setdefault((folder if package else source) / package / "__init__.py", []).extend(
-                module if set(names.split()) == set(exported(_file(folder, module))) else f"{module} {names}"
+                module if package or set(names.split()) == set(exported(_file(folder, module))) else f"{module} {names}"
                 for module, names in inside.items()
             )
     return written | {path: with_stars(path, sorted(modules)) for path, modules in stars.items()}

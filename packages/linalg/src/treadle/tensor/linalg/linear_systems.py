@@ -42,13 +42,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from treadle.graph import Variable
-    from treadle.tensor.variables.variable import TensorVariable
+    from treadle.tensor.linalg.matrix_op import MatrixOp
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
     lapack: ModuleType
-    from scipy.linalg import lapack
-
-    from treadle.tensor.linalg.matrix_op import MatrixOp
-    from treadle.tensor.variables.variable import TensorLike
 else:
     lapack = lazy_module("scipy.linalg.lapack")
 
