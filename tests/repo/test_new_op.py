@@ -43,7 +43,7 @@ def written(checkout: Path, *arguments: str, folders: tuple[str, ...] = PACKAGES
     [
         (("cumulated", "--family", "reduction"), "tt.cumulated(tt.dvector())", 2),
         (("softest", "--family", "normalization"), "tt.softest(tt.dvector())", 3),
-        (("first_factor", "--family", "cholesky"), "tt.first_factor(tt.dmatrix())", 3),
+        (("first_factor", "--family", "cholesky"), "tt.linalg.first_factor(tt.dmatrix())", 4),
         (("running_range", "--family", "accumulation"), "tt.running_range(tt.dvector())", 3),
         (("applied_twice", "--family", "from_graph"), "tt.applied_twice(tt.dvector())", 3),
         (("sorted_along", "--room", "sorting"), "tt.sorted_along(tt.dvector())", 5),
@@ -51,7 +51,7 @@ def written(checkout: Path, *arguments: str, folders: tuple[str, ...] = PACKAGES
         (("versine", "--family", "trigonometric", "--elementwise"), "tt.versine([1.0]).eval()", 2),
         (("fresnel", "--family", "waves", "--elementwise"), "tt.fresnel([1.0]).eval()", 5),
         (("core_factor", "--kind", "matrix", "--family", "svd"), "tt.linalg.core_factor([[1.0]]).eval()", 4),
-        (("gap", "--kind", "matrix", "--family", "eigengaps"), "tt.linalg.gap([[1.0]]).eval()", 7),
+        (("gap", "--kind", "matrix", "--family", "eigengaps"), "tt.linalg.gap([[1.0]]).eval()", 6),
         (
             ("rayleigh_sum", "--kind", "distribution", "--family", "positive"),
             "tt.random.rayleigh_sum(size=2, rng=tt.random.shared_rng(seed=1)).eval()",
@@ -90,6 +90,13 @@ def test_a_lowering_stands_in_the_folder_of_its_room(tmp_path: Path, backend: st
     changed = written(tmp_path, "OpFromGraph", "--kind", "lowering", "--backend", backend, folders=folders)
     lower = f"packages/link-{backend}/src/treadle/link/{backend}/lower/embedding"
     assert sorted(changed) == [f"{lower}/__init__.py", f"{lower}/from_graph.py"]
+
+
+@pytest.mark.parametrize("backend", ["c", "jax"])
+def test_a_lowering_for_an_op_of_another_distribution_stands_with_its_room(tmp_path: Path, backend: str) -> None:
+    folders = ("packages/tensor", "packages/linalg", "packages/signal", f"packages/link-{backend}")
+    changed = written(tmp_path, "Riccati", "--kind", "lowering", "--backend", backend, folders=folders)
+    assert changed == [f"packages/linalg/src/treadle/tensor/linalg/lower/{backend}/matrix_equations.py"]
 
 
 @pytest.mark.parametrize(

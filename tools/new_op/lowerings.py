@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.new_op.sources import TENSOR, Imports, home_of, tidy, with_imports
+from tools.new_op.sources import FOLDERS, TENSOR, Imports, home_of, module_name, tidy, with_exports, with_imports
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,10 +35,17 @@ def lower_{name}(op: {op}, node: TensorNode{more}) -> {returns}:
 
 
 def _place(root: Path, backend: str, home: Path) -> Path:
-    """Return the module of a backend's rules for the family of an op: its room's folder, or where it stands already."""
+    """Return the module of a backend's rules for the family of an op: in the folder that they have in its room."""
     lower = root / f"packages/link-{backend}/src/treadle/link/{backend}/lower"
-    room = home.relative_to(root / TENSOR).parts[0]
-    return lower / room / home.name
+    if home.is_relative_to(root / TENSOR):
+        return lower / home.relative_to(root / TENSOR).parts[0] / home.name
+    folder = next(root / folder for folder in FOLDERS if home.is_relative_to(root / folder))
+    return folder / home.relative_to(folder).parts[0] / "lower" / backend / home.name
+
+
+def _is_of_backend(root: Path, backend: str, place: Path) -> bool:
+    """Whether a module stands in the backend's own package, whose modules are private to it."""
+    return place.is_relative_to(root / f"packages/link-{backend}")
 
 
 def refusal(root: Path, args: Namespace) -> str:
@@ -47,11 +54,12 @@ def refusal(root: Path, args: Namespace) -> str:
         return f"a lowering needs a backend, got {args.backend!r}. Pass --backend with one of {', '.join(BACKENDS)}."
     home = home_of(root, args.name) if re.fullmatch("[A-Z][A-Za-z0-9]*", args.name) else None
     if home is None:
-        return f"a lowering is for an op of treadle.tensor, got {args.name!r}. Name its class, such as Sort."
-    place = _place(root, args.backend, home)
-    for path in sorted(place.parent.parent.rglob("*.py")):
-        if re.search(rf"\.register\([^)]*\b{args.name}\b", path.read_text(encoding="utf-8")):
-            return f"{args.name} has a rule already, in {path.relative_to(root)}. Change that one."
+        return f"a lowering is for an op of treadle.tensor, got {asked.name!r}. Name its class, such as Sort."
+    place = _place(root, asked.backend, home)
+    folder = place.parent.parent if _is_of_backend(root, asked.backend, place) else place.parent
+    for path in sorted(folder.rglob("*.py")):
+        if re.search(rf"\.register\([^)]*\b{asked.name}\b", path.read_text(encoding="utf-8")):
+            return f"{asked.name} has a rule already, in {path.relative_to(root)}. Change that one."
     return ""
 
 
@@ -61,7 +69,19 @@ def write(root: Path, args: Namespace) -> list[Path]:
     assert home is not None
     place = _place(root, args.backend, home)
     changed = [place]
-    if not place.parent.exists():
+    package = f"treadle.link.{asked.backend}"
+    types = TYPES[asked.backend]
+    is_own = _is_of_backend(root, asked.backend, place)
+    if not is_own:
+        types = {package if module.startswith(package) else module: names for module, names in types.items()}
+        if not place.exists():
+            contents = place.parent / "__init__.py"
+            title, _, rest = contents.read_text(encoding="utf-8").partition("\n\n")
+            lower = module_name(root, place.parent)
+            text = f"{title}\n\nfrom {lower} import {place.stem}\n{rest}"
+            contents.write_text(with_exports(text, [place.stem]), encoding="utf-8")
+            changed.append(contents)
+    elif not place.parent.exists():
         place.parent.mkdir()
         contents = f'"""Rules of the backend {args.backend} for ops of `treadle.tensor.{place.parent.name}`."""\n'
         (place.parent / "__init__.py").write_text(contents, encoding="utf-8")
@@ -71,12 +91,12 @@ def write(root: Path, args: Namespace) -> list[Path]:
         place.write_text(f'"""{title}."""\n\nfrom __future__ import annotations\n', encoding="utf-8")
     table, more, returns = BACKENDS[args.backend]
     imports: Imports = {
-        f"treadle.link.{args.backend}.table": (table,),
-        "treadle.tensor": (args.name,),
+        f"{package}.table" if is_own else package: (table,),
+        "treadle.tensor": (asked.name,),
         "typing": ("TYPE_CHECKING",),
     }
     name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", args.name).lower()
     rule = RULE.format(table=table, op=args.name, name=name, more=more, returns=returns, backend=args.backend)
     text = place.read_text(encoding="utf-8").rstrip("\n") + "\n" + rule
-    place.write_text(with_imports(text, imports, TYPES[args.backend]), encoding="utf-8")
+    place.write_text(with_imports(text, imports, types), encoding="utf-8")
     return tidy(root, changed)

@@ -18,6 +18,7 @@ from tools.new_op.sources import (
     bad_name,
     class_name,
     home_of,
+    is_private,
     module_name,
     tidy,
     with_exports,
@@ -32,6 +33,7 @@ ELEMENTWISE = ("elementwise", "special_functions")
 # Rooms whose names are elsewhere than in `treadle.tensor`.
 BY_HAND = {"": "treadle.graph", "optimize": "treadle.tensor.optimize", "random": "treadle.tensor.random"}
 RECORDS = Path("packages/link-testing/src/treadle/testing/records")
+LINALG = Path("packages/linalg/src/treadle/tensor/linalg")
 
 OP = '''
 
@@ -134,11 +136,14 @@ def {name}(a: TensorLike) -> TensorVariable:
 MATRIX_IMPORTS: Imports = {
     "": ("numpy as np",),
     "treadle.graph": ("static_op",),
-    "treadle.tensor.linalg.matrix_op": ("MatrixOp",),
+    "treadle.tensor.linalg.matrix_op": ("MatrixOp", "as_matrices"),
     "typing": ("TYPE_CHECKING",),
 }
-MATRIX_TYPES: Imports = {"collections.abc": ("Sequence",), "treadle.graph": ("Variable",)}
-MATRIX_FUNCTION_TYPES: Imports = {"treadle.tensor.variables.variable": ("TensorLike", "TensorVariable")}
+MATRIX_TYPES: Imports = {
+    "collections.abc": ("Sequence",),
+    "treadle.graph": ("Variable",),
+    "treadle.tensor.variables.variable": ("TensorLike", "TensorVariable"),
+}
 EXPECTED = """def _expected_{name}(x: Any) -> Any:
     msg = "{name}: fill in what NumPy or SciPy returns."
     raise NotImplementedError(msg)
@@ -230,20 +235,46 @@ def _add(path: Path, text: str, exports: list[str], imports: Imports, types: Imp
     path.write_text(with_exports(with_imports(text, imports, types), exports), encoding="utf-8")
 
 
-def _functions_of(root: Path, family: str) -> Path:
-    """Return the module of treadle.tensor.linalg for the functions of a family's ops: that which takes most of them."""
-    folder = root / TENSOR / "linalg"
-    taken = dict.fromkeys(sorted(folder.glob("*.py")), 0)
-    for path in taken:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom) and node.module == f"treadle.tensor.linalg.ops.{family}":
-                taken[path] = len(node.names)
-    return max(taken, key=taken.__getitem__) if any(taken.values()) else folder / f"{family}_functions.py"
+def _linalg_families(root: Path) -> dict[str, Path]:
+    """Return the modules of ops on matrices, by their names."""
+    paths = (path for path in sorted((root / LINALG).rglob("*.py")) if not is_private(path))
+    return {
+        path.stem: path for path in paths if re.search(r"^class \w+\(MatrixOp\)", path.read_text("utf-8"), re.MULTILINE)
+    }
+
+
+def _add_to_records(root: Path, family: str) -> Path:
+    """Add a new module of records to the table of those of linear algebra; return the table."""
+    table = root / LINALG / "records" / "table.py"
+    text = table.read_text(encoding="utf-8")
+    for head in ("from treadle.tensor.linalg.records import (\n", "_FAMILIES = (\n"):
+        text = text.replace(head, f"{head}    {family},\n", 1)
+    table.write_text(text, encoding="utf-8")
+    return table
+
+
+def _write_matrix_op(root: Path, asked: Namespace, family: str, kind: str) -> list[Path]:
+    """Write an op on matrices, or another op beside such, with its function; return the files that changed."""
+    source = _linalg_families(root).get(family, root / LINALG / f"{family}.py")
+    record = root / LINALG / "records" / f"{family}.py"
+    changed = [source, record]
+    if not record.exists():
+        changed.append(_add_to_records(root, family))
+    if asked.kind == "matrix":
+        text = MATRIX_OP.format(kind=kind) + MATRIX_FUNCTION.format(name=asked.name, kind=kind)
+        _add(source, text, [kind, asked.name], MATRIX_IMPORTS, MATRIX_TYPES)
+        add_record(record, family, asked.name, MATRIX_SAMPLE, SAMPLE_IMPORTS)
+    else:
+        _add(source, OP.format(name=asked.name, kind=kind), [kind, asked.name], OP_IMPORTS, OP_TYPES)
+        add_record(record, family, asked.name, SAMPLE.replace("tt.{name}", "tt.linalg.{name}"), SAMPLE_IMPORTS)
+    return changed + tables.write(root)
 
 
 def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    name, family, kind = args.name, args.family or args.name, class_name(args.name)
+    name, family, kind = asked.name, asked.family or asked.name, class_name(asked.name)
+    if asked.kind == "matrix" or family in _linalg_families(root):
+        return tidy(root, _write_matrix_op(root, asked, family, kind))
     families = root / TENSOR / "families.py"
     rooms = rooms_of_families(families)
     home = rooms.get(family) or _room(args)
@@ -255,18 +286,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
         families.write_text(text.replace("\n}\n", row, 1), encoding="utf-8")
         changed.append(families)
     module = module_name(root, source)
-    if args.kind == "matrix":
-        _add(source, MATRIX_OP.format(kind=kind), [kind], MATRIX_IMPORTS, MATRIX_TYPES)
-        functions = _functions_of(root, family)
-        imports: Imports = {
-            module: (kind,),
-            "treadle.tensor.linalg.matrix_op": ("as_matrices",),
-            "typing": ("TYPE_CHECKING",),
-        }
-        _add(functions, MATRIX_FUNCTION.format(name=name, kind=kind), [name], imports, MATRIX_FUNCTION_TYPES)
-        changed += [functions, *tables.write(root)]
-        add_record(record, family, name, MATRIX_SAMPLE, SAMPLE_IMPORTS)
-    elif args.kind == "elementwise":
+    if asked.kind == "elementwise":
         _add(source, SCALAR_OP.format(name=name), [name], SCALAR_IMPORTS, SCALAR_TYPES)
         changed += list_names(root, module.removeprefix("treadle.tensor."), [name])
         add_record(record, family, name, SCALAR_SAMPLE, SCALAR_SAMPLE_IMPORTS)
@@ -279,7 +299,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
 
 def _room(args: Namespace) -> str:
     """Return the folder for a new family."""
-    room: str = args.room or {"elementwise": "elementwise", "matrix": "linalg/ops"}.get(args.kind, "")
+    room: str = asked.room or {"elementwise": "elementwise"}.get(asked.kind, "")
     return room
 
 
@@ -293,6 +313,12 @@ def refusal(root: Path, args: Namespace) -> str:
             return f"{name!r} is defined already, in {path.relative_to(root)}. Take another name."
     package = root / TENSOR
     rooms = rooms_of_families(package / "families.py")
+    if family in _linalg_families(root):
+        return f"{family!r} is a family of other ops. Take another family." if asked.kind == "elementwise" else ""
+    if family not in rooms and asked.kind == "matrix":
+        if any(path.stem == family for path in (root / LINALG).rglob("*.py") if not is_private(path)):
+            return f"{family!r} is a module that holds no family of ops. Take another name for the family."
+        return ""
     if family not in rooms:
         room = _room(args)
         if not room or not (package / room / "__init__.py").exists():
@@ -307,6 +333,6 @@ def refusal(root: Path, args: Namespace) -> str:
     if (args.kind == "elementwise") != (home in ELEMENTWISE):
         others = "other" if args.kind == "elementwise" else "elementwise"
         return f"{family!r} is a family of {others} ops. Take another family."
-    if args.kind == "matrix" and home != "linalg/ops":
+    if asked.kind == "matrix":
         return f"{family!r} is no family of ops on matrices. Take another family, or leave --kind out."
     return ""

@@ -9,11 +9,15 @@ import sys
 from keyword import iskeyword
 from pathlib import Path
 
+from tools.names import BROUGHT, PRIVATE_FOLDERS
+
 # Names by module.
 Imports = dict[str, tuple[str, ...]]
 
 ROOT = Path(__file__).resolve().parents[2]
 TENSOR = Path("packages/tensor/src/treadle/tensor")
+# Every folder that has rooms of treadle.tensor.
+FOLDERS = (TENSOR, *(table.parents[1] for table in BROUGHT))
 
 
 def known_names(text: str) -> set[str]:
@@ -86,10 +90,16 @@ def home_of(root: Path, name: str) -> Path | None:
     pattern = re.compile(
         rf"^({re.escape(name)}(:.*)? = |def {re.escape(name)}\(|class {re.escape(name)}\b)", re.MULTILINE
     )
-    paths = sorted((root / TENSOR).rglob("*.py"))
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*.py")) if not is_private(path)]
     return next((path for path in paths if pattern.search(path.read_text(encoding="utf-8"))), None)
+
+
+def is_private(path: Path) -> bool:
+    """Whether a module is what backends or checks have of a room, or one of its rules."""
+    return not set(PRIVATE_FOLDERS).isdisjoint(path.parts[path.parts.index("src") :])
 
 
 def module_name(root: Path, path: Path) -> str:
     """Return the name by which a module of treadle.tensor is imported."""
-    return ".".join(("treadle", "tensor", *path.relative_to(root / TENSOR).with_suffix("").parts))
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[parts.index("src") + 1 :])
