@@ -1,4 +1,10 @@
-"""treadle.tensor.linalg: linear algebra, by NumPy's and SciPy's names; each function takes stacks of matrices."""
+"""treadle.tensor.linalg: linear algebra, by NumPy's and SciPy's names; each function takes stacks of matrices.
+
+The room may import `treadle.tensor` up to `variables`; `signal`, `random` and `optimize` may import it, `tensor` itself
+finds it by entry points. An op and its functions stand in one module by subject: `decompositions`, `functions` of
+matrices and `structured` matrices are folders. `rules`, `lower` and `records` are what rewriting, backends and checks
+have of it, which only entry points know of.
+"""
 
 from typing import TYPE_CHECKING
 
