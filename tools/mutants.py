@@ -92,7 +92,7 @@ def _of_lowerings(path: Path) -> Sequence[str]:
 
 
 AREAS = {
-    "rules": Area((f"{TENSOR}/rewrites/**/*.py", f"{ROOMS_ANYWHERE}/*/rules/**/*.py"), "", _of_rules),
+    "rules": Area((f"{TENSOR}/rewrites/**/*.py", f"{ROOMS_ANYWHERE}/**/rules/*.py"), "", _of_rules),
     "derivatives": Area((f"{ROOMS_ANYWHERE}/**/*.py",), "derivatives", _of_derivatives),
     "lowerings": Area(
         (
@@ -114,7 +114,9 @@ def _module(path: Path) -> str:
 def _population(area: Area) -> Iterator[tuple[Path, int, int, str]]:
     for pattern in area.modules:
         for path in sorted(ROOT.glob(pattern)):
-            others = () if area.part == "" else ("rewrites", "lower_vm", "lower", "records", "rules")
+            others = (
+                () if area.part == "" else ("rewrites", "rules", "lower", "lower_vm", "records", "pytensor-surface")
+            )
             if path.stem != "__init__" and not any(name in path.parts for name in others):
                 for number, place in enumerate(mutations(path.read_text(encoding="utf-8"), area.part)):
                     yield path, number, place.line, place.what

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("packages/tensor/src/treadle/tensor")
 TABLE = "names.py"
 # Each table of tensor itself, and the package whose names it has.
-PACKAGES: Mapping[str, str] = {"LAZY": "", "RANDOM": "random"}
+PACKAGES: Mapping[str, str] = {"LAZY": ""}
 # The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
 # start, the package below `treadle.tensor` that has their names; the longest start counts. Ops are names of
 # `treadle.tensor` wherever they stand.
@@ -25,6 +25,14 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
     Path("packages/linalg/src/treadle/tensor/linalg/names.py"): {
         "linalg": "linalg",
         "linalg.norms": "",
+    },
+    Path("packages/optimize/src/treadle/tensor/optimize/names.py"): {"optimize": "optimize"},
+    Path("packages/random/src/treadle/tensor/random/names.py"): {
+        "random": "random",
+        "random.generators.compiled_samplers": "",
+        "random.generators.generator_draws": "",
+        "random.generators.lanes": "",
+        "random.generators.portable_draws": "",
     },
     Path("packages/signal/src/treadle/tensor/signal/names.py"): {
         "fft": "",
@@ -36,13 +44,6 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
 # Folders without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
 PRIVATE = ("rewrites", "lower_vm", "loops.scan.views", "loops.states")
 PRIVATE_FOLDERS = ("lower", "records", "rules")
-# Modules whose names are of `treadle.tensor`, though they stand in another package or in no room.
-OF_TENSOR = (
-    "random.generators.compiled_samplers",
-    "random.generators.generator_draws",
-    "random.generators.lanes",
-    "random.generators.portable_draws",
-)
 STARS = "if TYPE_CHECKING:  # written by `./dev pages`"
 TITLE = '''"""Public names of `treadle.tensor`, by the modules imported when one is asked for; written by `./dev pages`.
 
@@ -85,16 +86,8 @@ def _listed(source: Path) -> dict[str, tuple[str, ...]]:
 
 def tables(root: Path = ROOT) -> Mapping[str, Mapping[str, str]]:
     """Return for each table of tensor, for each module inside its package, its names, separated by spaces."""
-    rows: dict[str, dict[str, str]] = {table: {} for table in PACKAGES}
-    for module, names in _listed(root / SOURCE).items():
-        room, _, inside = module.partition(".")
-        own = {name: table for table, name in PACKAGES.items()}.get(room)
-        if inside or module in OF_TENSOR:
-            if own is None or module in OF_TENSOR:
-                rows["LAZY"][module] = " ".join(names)
-            else:
-                rows[own][inside] = " ".join(names)
-    return {table: dict(sorted(modules.items())) for table, modules in rows.items()}
+    modules = {module: " ".join(names) for module, names in _listed(root / SOURCE).items() if "." in module}
+    return {"LAZY": dict(sorted(modules.items()))}
 
 
 def text(rows: Mapping[str, Mapping[str, str]]) -> str:
@@ -105,6 +98,11 @@ def text(rows: Mapping[str, Mapping[str, str]]) -> str:
         lines = [f'    "{module}": "{names}",' for module, names in modules.items()]
         parts.append("\n".join([f"# Of `{whose}`.", f"{table} = {{", *lines, "}", ""]))
     return "\n".join(parts)
+
+
+def rooms() -> list[str]:
+    """Return the rooms that other distributions bring."""
+    return sorted({start.partition(".")[0] for homes in BROUGHT.values() for start in homes})
 
 
 def _file(source: Path, module: str) -> Path:

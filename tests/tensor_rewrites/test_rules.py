@@ -14,7 +14,7 @@ from tests.tensor_rewrites.expressions import Rewritten, rewritten
 from tests.tensor_rewrites.graphs import EVERYTHING, assert_same, rewrite, text
 from tests.tensor_rewrites.rule_sets import RULE_SETS
 from treadle.rewrite import RewriteDatabaseQuery, Rule
-from treadle.tensor.rewrites.random import RULES as RANDOM
+from treadle.tensor.random.rules import RULES as RANDOM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

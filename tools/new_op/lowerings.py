@@ -54,12 +54,12 @@ def refusal(root: Path, args: Namespace) -> str:
         return f"a lowering needs a backend, got {args.backend!r}. Pass --backend with one of {', '.join(BACKENDS)}."
     home = home_of(root, args.name) if re.fullmatch("[A-Z][A-Za-z0-9]*", args.name) else None
     if home is None:
-        return f"a lowering is for an op of treadle.tensor, got {asked.name!r}. Name its class, such as Sort."
-    place = _place(root, asked.backend, home)
-    folder = place.parent.parent if _is_of_backend(root, asked.backend, place) else place.parent
+        return f"a lowering is for an op of treadle.tensor, got {args.name!r}. Name its class, such as Sort."
+    place = _place(root, args.backend, home)
+    folder = place.parent.parent if _is_of_backend(root, args.backend, place) else place.parent
     for path in sorted(folder.rglob("*.py")):
-        if re.search(rf"\.register\([^)]*\b{asked.name}\b", path.read_text(encoding="utf-8")):
-            return f"{asked.name} has a rule already, in {path.relative_to(root)}. Change that one."
+        if re.search(rf"\.register\([^)]*\b{args.name}\b", path.read_text(encoding="utf-8")):
+            return f"{args.name} has a rule already, in {path.relative_to(root)}. Change that one."
     return ""
 
 
@@ -69,9 +69,9 @@ def write(root: Path, args: Namespace) -> list[Path]:
     assert home is not None
     place = _place(root, args.backend, home)
     changed = [place]
-    package = f"treadle.link.{asked.backend}"
-    types = TYPES[asked.backend]
-    is_own = _is_of_backend(root, asked.backend, place)
+    package = f"treadle.link.{args.backend}"
+    types = TYPES[args.backend]
+    is_own = _is_of_backend(root, args.backend, place)
     if not is_own:
         types = {package if module.startswith(package) else module: names for module, names in types.items()}
         if not place.exists():
@@ -92,7 +92,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
     table, more, returns = BACKENDS[args.backend]
     imports: Imports = {
         f"{package}.table" if is_own else package: (table,),
-        "treadle.tensor": (asked.name,),
+        "treadle.tensor": (args.name,),
         "typing": ("TYPE_CHECKING",),
     }
     name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", args.name).lower()

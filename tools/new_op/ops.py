@@ -1,7 +1,7 @@
 """Skeletons of ops: structured ones, functions of each element, and ops on matrices.
 
 One is a class or scalar op with its user function, in modules that say what they export, and one sample record.
-Families that are imported when asked for have their names in the package's table of contents.
+Families that are imported when args for have their names in the package's table of contents.
 """
 
 from __future__ import annotations
@@ -253,28 +253,28 @@ def _add_to_records(root: Path, family: str) -> Path:
     return table
 
 
-def _write_matrix_op(root: Path, asked: Namespace, family: str, kind: str) -> list[Path]:
+def _write_matrix_op(root: Path, args: Namespace, family: str, kind: str) -> list[Path]:
     """Write an op on matrices, or another op beside such, with its function; return the files that changed."""
     source = _linalg_families(root).get(family, root / LINALG / f"{family}.py")
     record = root / LINALG / "records" / f"{family}.py"
     changed = [source, record]
     if not record.exists():
         changed.append(_add_to_records(root, family))
-    if asked.kind == "matrix":
-        text = MATRIX_OP.format(kind=kind) + MATRIX_FUNCTION.format(name=asked.name, kind=kind)
-        _add(source, text, [kind, asked.name], MATRIX_IMPORTS, MATRIX_TYPES)
-        add_record(record, family, asked.name, MATRIX_SAMPLE, SAMPLE_IMPORTS)
+    if args.kind == "matrix":
+        text = MATRIX_OP.format(kind=kind) + MATRIX_FUNCTION.format(name=args.name, kind=kind)
+        _add(source, text, [kind, args.name], MATRIX_IMPORTS, MATRIX_TYPES)
+        add_record(record, family, args.name, MATRIX_SAMPLE, SAMPLE_IMPORTS)
     else:
-        _add(source, OP.format(name=asked.name, kind=kind), [kind, asked.name], OP_IMPORTS, OP_TYPES)
-        add_record(record, family, asked.name, SAMPLE.replace("tt.{name}", "tt.linalg.{name}"), SAMPLE_IMPORTS)
+        _add(source, OP.format(name=args.name, kind=kind), [kind, args.name], OP_IMPORTS, OP_TYPES)
+        add_record(record, family, args.name, SAMPLE.replace("tt.{name}", "tt.linalg.{name}"), SAMPLE_IMPORTS)
     return changed + tables.write(root)
 
 
 def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
-    name, family, kind = asked.name, asked.family or asked.name, class_name(asked.name)
-    if asked.kind == "matrix" or family in _linalg_families(root):
-        return tidy(root, _write_matrix_op(root, asked, family, kind))
+    name, family, kind = args.name, args.family or args.name, class_name(args.name)
+    if args.kind == "matrix" or family in _linalg_families(root):
+        return tidy(root, _write_matrix_op(root, args, family, kind))
     families = root / TENSOR / "families.py"
     rooms = rooms_of_families(families)
     home = rooms.get(family) or _room(args)
@@ -286,7 +286,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
         families.write_text(text.replace("\n}\n", row, 1), encoding="utf-8")
         changed.append(families)
     module = module_name(root, source)
-    if asked.kind == "elementwise":
+    if args.kind == "elementwise":
         _add(source, SCALAR_OP.format(name=name), [name], SCALAR_IMPORTS, SCALAR_TYPES)
         changed += list_names(root, module.removeprefix("treadle.tensor."), [name])
         add_record(record, family, name, SCALAR_SAMPLE, SCALAR_SAMPLE_IMPORTS)
@@ -299,7 +299,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
 
 def _room(args: Namespace) -> str:
     """Return the folder for a new family."""
-    room: str = asked.room or {"elementwise": "elementwise"}.get(asked.kind, "")
+    room: str = args.room or {"elementwise": "elementwise"}.get(args.kind, "")
     return room
 
 
@@ -314,8 +314,8 @@ def refusal(root: Path, args: Namespace) -> str:
     package = root / TENSOR
     rooms = rooms_of_families(package / "families.py")
     if family in _linalg_families(root):
-        return f"{family!r} is a family of other ops. Take another family." if asked.kind == "elementwise" else ""
-    if family not in rooms and asked.kind == "matrix":
+        return f"{family!r} is a family of other ops. Take another family." if args.kind == "elementwise" else ""
+    if family not in rooms and args.kind == "matrix":
         if any(path.stem == family for path in (root / LINALG).rglob("*.py") if not is_private(path)):
             return f"{family!r} is a module that holds no family of ops. Take another name for the family."
         return ""
@@ -333,6 +333,6 @@ def refusal(root: Path, args: Namespace) -> str:
     if (args.kind == "elementwise") != (home in ELEMENTWISE):
         others = "other" if args.kind == "elementwise" else "elementwise"
         return f"{family!r} is a family of {others} ops. Take another family."
-    if asked.kind == "matrix":
+    if args.kind == "matrix":
         return f"{family!r} is no family of ops on matrices. Take another family, or leave --kind out."
     return ""

@@ -14,12 +14,13 @@ _PACKAGES = (
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "signal", "pytensor-surface"),
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "pytensor-surface"),
+    *("tensor", "linalg", "optimize", "random", "signal"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 
 # The modules that distributions beside tensor bring to `treadle.tensor`, with names of it besides.
-_ROOMS = (("linalg", "linalg"), ("signal", "fft signal"))
+_ROOMS = (("linalg", "linalg"), ("optimize", "optimize"), ("random", "random"), ("signal", "fft signal"))
 
 # Extras of the distribution compile: with the backends that each brings, and the further names of their linkers.
 _BY_EXTRA = (

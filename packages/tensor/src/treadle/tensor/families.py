@@ -48,7 +48,6 @@ ROOMS = {
     "joining": "joins",
     "normalization": "reductions",
     "loops": "loops",
-    "optimize": "optimize",
     "product": "products",
     "reduction": "reductions",
     "joined_axes": "arrangement",
@@ -58,8 +57,6 @@ ROOMS = {
     "shape": "shapes",
     "sorting": "sorting",
     "shape_specification": "shapes",
-    "generator_draws": "random.generators",
-    "portable_draws": "random.generators",
 }
 FAMILIES = tuple(ROOMS)
 # The folder that packages keep the families in whose ops stand in treadle.graph.

@@ -5,21 +5,16 @@ from __future__ import annotations
 from types import ModuleType
 
 from treadle.config import lazy_module
-from treadle.tensor.names import LAZY, RANDOM
+from treadle.tensor.names import LAZY
 
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
-SUBMODULES: tuple[str, ...] = ("optimize", "random", "special")
+SUBMODULES: tuple[str, ...] = ("special",)
 NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODULES]
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils", "variable")
 _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()}
-# What `treadle.tensor.random` finds names in.
-RANDOM_MODULES = {
-    f"treadle.tensor.random.{module}": names
-    for module, names in (RANDOM | {name: name for name in RANDOM_PATHS}).items()
-}
 
 
 def lazy_scipy_module(name: str) -> ModuleType:

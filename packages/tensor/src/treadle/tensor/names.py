@@ -49,6 +49,7 @@ LAZY = {
     "library.nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "library.padding": "pad",
     "library.statistics": "apply_over_axes average corrcoef cov mode trim_mean",
+    "linking.array_functions": "ArrayFunctions",
     "linking.generator_states": "expand_generators",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
@@ -82,30 +83,4 @@ LAZY = {
     "staging.stages": "Staging shape_values stage static_positions",
     "types.constants": "complex_matrix_types complex_scalar_types complex_types complex_vector_types e euler_gamma float_matrix_types float_scalar_types float_types float_vector_types inf int_matrix_types int_scalar_types int_types int_vector_types nan newaxis pi",
     "types.none_and_slices": "NoneConst NoneSliceConst NoneTypeT SliceConstant SliceType none_type_t slicetype",
-}
-
-# Of `treadle.tensor.random`.
-RANDOM = {
-    "consumer": "RNGConsumerOp",
-    "distributions.bounded": "ArcSineRV BetaRV KumaraswamyRV LogUniformRV LogitNormalRV PowerRV TriangularRV TruncExponentialRV TruncNormalRV UniformRV VonMisesRV arcsine beta kumaraswamy logit_normal loguniform power triangular truncated_normal truncexpon truncnorm uniform vonmises",
-    "distributions.categories": "CategoricalRV DirichletMultinomialRV DirichletRV MultinomialRV MvHyperGeometricRV categorical dirichlet dirichlet_multinomial multinomial multivariate_hypergeometric",
-    "distributions.continuous": "CauchyRV GumbelRV LaplaceRV LogisticRV NormalRV StudentTRV cauchy gumbel laplace logistic normal standard_cauchy standard_normal standard_t t",
-    "distributions.counts": "BetaNegBinomialRV DiscreteLaplaceRV DiscreteUniformRV HurdlePoissonRV OrderedLogisticRV OrderedProbitRV PlanckRV SkellamRV YuleSimonRV ZeroInflatedBinomialRV ZeroInflatedNegBinomialRV ZeroInflatedPoissonRV ZeroTruncatedPoissonRV betanbinom discrete_uniform dlaplace hurdle_poisson ordered_logistic ordered_probit planck skellam yulesimon zero_inflated_binomial zero_inflated_negative_binomial zero_inflated_poisson zero_truncated_poisson",
-    "distributions.discrete": "BernoulliRV BetaBinomialRV BinomialRV GeometricRV HyperGeometricRV IntegersRV LogSeriesRV NegBinomialRV PoissonRV ZipfRV bernoulli betabinom binomial geometric hypergeometric integers logseries nbinom negative_binomial poisson zipf",
-    "distributions.gamma_family": "ChiRV FRV GammaRV GenGammaRV InvGammaRV MaxwellRV NonCentralChiSquareRV NonCentralFRV _gamma chi chisquare f gamma gengamma invgamma maxwell noncentral_chisquare noncentral_f standard_gamma",
-    "distributions.matrices": "InverseWishartRV LKJCholeskyRV LKJCorrRV StickBreakingRV WishartRV inverse_wishart invwishart lkj_cholesky lkj_corr stick_breaking wishart",
-    "distributions.multivariate": "MatrixNormalRV MvLaplaceRV MvNormalRV MvStudentTRV matrix_normal multivariate_laplace multivariate_normal multivariate_t",
-    "distributions.permutations": "ChoiceWithoutReplacement PermutationRV choice permutation permuted shuffle",
-    "distributions.positive": "ExponentialRV GompertzRV HalfCauchyRV HalfNormalRV HalfStudentTRV LevyRV LogLogisticRV LogNormalRV ParetoRV RayleighRV WaldRV WeibullRV exponential fisk gompertz half_student_t halfcauchy halfnormal inverse_gaussian levy log_logistic lognormal pareto rayleigh standard_exponential wald weibull",
-    "distributions.skewed": "AsymmetricLaplaceRV ExponNormRV JohnsonSURV MoyalRV SkewNormalRV asymmetric_laplace exponnorm johnsonsu laplace_asymmetric moyal skewnorm",
-    "generators.portable": "PortableGenerator",
-    "generators.portable_keys": "PortableKey RandomStreamWarning",
-    "generators.seeding": "DefaultGeneratorMakerOp FoldIn Spawn default_rng portable_rng",
-    "generators.states": "GeneratorInState GeneratorState",
-    "generators.stream": "RandomStream rng shared_rng",
-    "generators.types": "PortableGeneratorType RandomGeneratorConstant RandomGeneratorSharedVariable RandomGeneratorType RandomGeneratorVariable RandomType portable_generator_type random_generator_type",
-    "op": "RandomVariable",
-    "parameters": "broadcast_params compute_batch_shape explicit_expand_dims params_broadcast_shapes supp_shape_from_ref_param_shape",
-    "scipy_variable": "ScipyRandomVariable",
-    "size": "normalize_size_param",
 }

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from treadle.link.numba.routines.externals import External
     from treadle.link.numba.routines.ufunc_loops import LoopPointer
     from treadle.link.numba.scalars import SCALARS
-    from treadle.link.numba.status import MATRIX, MEMORY, SHAPE
+    from treadle.link.numba.status import MATRIX, MEMORY, SHAPE, VALUE
     from treadle.link.numba.table import TABLE
     from treadle.link.numba.text.library import LIBRARY
     from treadle.link.numba.text.loops import Array, lengths, nest, offset, still_where
     from treadle.link.numba.text.unit import Unit, indented, make_kernel
-    from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal
+    from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
     from treadle.link.numba.text.writer import GraphWriter
 
     __version__: str
@@ -27,27 +27,19 @@ else:
         __name__,
         "link-numba",
         {
-            "treadle.link.numba.dtypes": "STORAGES Storage",
-            "treadle.link.numba.routines.blas": "GEMM GEMV",
-            "treadle.link.numba.routines.ufunc_loops": "LoopPointer",
-            "treadle.link.numba.status": "MATRIX MEMORY SHAPE",
-            "treadle.link.numba.text.library": "LIBRARY",
-            "treadle.link.numba.text.loops": "nest",
-            "treadle.link.numba.text.unit": "Unit indented make_kernel",
-            "treadle.link.numba.text.values": "ArrayValue ScalarValue is_literal",
-            "treadle.link.numba.text.writer": "GraphWriter",
+            "treadle.link.numba.dtypes": "STORAGES Storage converted",
             "treadle.link.numba.linker": "NumbaLinker",
             "treadle.link.numba.lower.elementwise.elemwise": "as_operand",
             "treadle.link.numba.routines.blas": "GEMM GEMV",
             "treadle.link.numba.routines.externals": "External",
             "treadle.link.numba.routines.ufunc_loops": "LoopPointer",
             "treadle.link.numba.scalars": "SCALARS",
-            "treadle.link.numba.status": "SHAPE VALUE",
+            "treadle.link.numba.status": "MATRIX MEMORY SHAPE VALUE",
             "treadle.link.numba.table": "TABLE",
             "treadle.link.numba.text.library": "LIBRARY",
             "treadle.link.numba.text.loops": "Array lengths nest offset still_where",
             "treadle.link.numba.text.unit": "Unit indented make_kernel",
-            "treadle.link.numba.text.values": "ArrayValue ScalarValue Value product",
+            "treadle.link.numba.text.values": "ArrayValue ScalarValue Value is_literal product",
             "treadle.link.numba.text.writer": "GraphWriter",
         },
     )
@@ -78,6 +70,7 @@ __all__ = [
     "converted",
     "indented",
     "is_literal",
+    "lengths",
     "make_kernel",
     "nest",
     "offset",

@@ -17,7 +17,7 @@ from treadle.tensor.linalg.records.matrix_domains import (
     OF_MATRICES,
     Diagonals,
 )
-from treadle.testing.domain import UNIT
+from treadle.testing.domain import UNIT, Array
 from treadle.testing.operands import of_shape
 from treadle.testing.sample import DISCRETE, Function, Operand, Sample, Traits, costly
 

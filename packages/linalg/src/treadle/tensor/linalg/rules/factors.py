@@ -23,7 +23,7 @@ from treadle.tensor.linalg.rules.building import (
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square, is_uniform
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.linalg.decompositions.cholesky import Cholesky
 from treadle.tensor.linalg.functions.matrix_functions import Expm
 from treadle.tensor.linalg.inverses import MatrixInverse

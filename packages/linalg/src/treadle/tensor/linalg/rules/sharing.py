@@ -25,7 +25,7 @@ from treadle.tensor.linalg.rules.building import (
 )
 from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.rewrites.analysis.predicates import scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, argument_of
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import transposed
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes

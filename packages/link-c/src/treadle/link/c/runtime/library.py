@@ -45,8 +45,8 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED, **GENERATORS,
-            **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION, **PORTABLE_DRAWS, **PORTABLE_REJECTION,
+            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
+            **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
             **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from string import Template
 from textwrap import dedent
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from treadle.link.numba import LIBRARY, MATRIX, MEMORY, SHAPE, STORAGES, Unit, indented, is_literal, make_kernel, nest
 

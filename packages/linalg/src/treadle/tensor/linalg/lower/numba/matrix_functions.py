@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from treadle.link.numba import TABLE
 from treadle.tensor.linalg.functions.matrix_functions import Expm

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Template
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from treadle.link.c import ctype
 from treadle.tensor.linalg.lower.c.writing.lapack import c_type, routine
