@@ -14,9 +14,11 @@ from treadle.link.c.runtime.core import HEADERS, TYPES
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 from treadle.tensor import PortableDraws, as_tensor_variable, scalar, tensor, vector
 from treadle.tensor.random.generators.philox import State
-from treadle.tensor.random.generators.samplers import SAMPLERS
+from treadle.tensor.random.generators.samplers import PORTABLE_SAMPLERS
 
-PLAIN = [(name, dtype) for name, sampler in SAMPLERS.items() if not sampler.parameters for dtype in sampler.dtypes]
+PLAIN = [
+    (name, dtype) for name, sampler in PORTABLE_SAMPLERS.items() if not sampler.parameters for dtype in sampler.dtypes
+]
 LENGTHS = (0, 1, 2, 3, 7, 64, 1001, 2050)
 Draws = Callable[[str, str, np.ndarray, int], np.ndarray]
 # Where the upper half of the position changes, and where it starts again.
@@ -36,7 +38,7 @@ def plain() -> Draws:
 def reference(name: str, dtype: str, state: np.ndarray, n: int, *parameters: np.ndarray) -> np.ndarray:
     """Return the draws of the definition."""
     key, stream, position = (int(word) % 2**64 for word in state)
-    values: np.ndarray = SAMPLERS[name].reference(State(key, stream, position), n, dtype, *parameters)
+    values: np.ndarray = PORTABLE_SAMPLERS[name].reference(State(key, stream, position), n, dtype, *parameters)
     return values
 
 
@@ -124,13 +126,13 @@ PARAMETERS: dict[str, list[tuple[float, ...]]] = {
     "vonmises": [(0.0,), (1.0,), (1e-8,), (20.0,), (1e8,)],
     "zipf": [(1.5,), (2.5,), (100.0,)],
 }
-GIVEN = [(name, dtype) for name in PARAMETERS for dtype in SAMPLERS[name].dtypes]
+GIVEN = [(name, dtype) for name in PARAMETERS for dtype in PORTABLE_SAMPLERS[name].dtypes]
 
 
 def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[np.ndarray]:
     """Return one of a sampler's parameters; for a shape, all of them in turn."""
     columns = zip(*PARAMETERS[name], strict=True)
-    arrays = [np.array(column, dtype) for column, dtype in zip(columns, SAMPLERS[name].parameters, strict=True)]
+    arrays = [np.array(column, dtype) for column, dtype in zip(columns, PORTABLE_SAMPLERS[name].parameters, strict=True)]
     return [column[at] for column in arrays] if shape is None else [np.resize(column, shape) for column in arrays]
 
 
@@ -138,7 +140,8 @@ def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[
 def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str) -> None:
     state, n, m = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64"), scalar("m", dtype="int64")
     kinds = [
-        [tensor(dtype=d, shape=shape) for d in SAMPLERS[name].parameters] for shape in ((), (None, None), (None, 1))
+        [tensor(dtype=d, shape=shape) for d in PORTABLE_SAMPLERS[name].parameters]
+        for shape in ((), (None, None), (None, 1))
     ]
     op = PortableDraws(name, dtype, 2)
     draw = function(

@@ -76,6 +76,59 @@ except tt.TensorTypeError as error:
     assert run_with_plugin(installed, "-c", program, cwd=tmp_path).strip() == "normalize_rows"
 
 
+def test_its_sampler_draws_the_same_numbers_on_every_backend(installed: Path, tmp_path: Path) -> None:
+    program = """
+import numpy as np
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.config import config
+from treadle.tensor import PortableDraws
+from treadle.tensor.random import PORTABLE_SAMPLERS, PortableGenerator, shared_rng
+from treadle_markov import sum_uniform
+
+low, high = tt.dvector("low"), tt.dscalar("high")
+draw = sum_uniform(low, high, size=(200, 3), rng=shared_rng(PortableGenerator(5)))
+outputs = [draw, tt.grad(draw.sum(), high), sum_uniform(size=50, rng=shared_rng(PortableGenerator(6)), dtype="float32")]
+values = [np.array([0.0, -0.3, 0.1]), 0.7]
+
+
+def made(mode):
+    with config.change_flags(torch__compile=False, on_python_step="raise"):
+        return function([low, high], outputs, mode=mode)(*values)
+
+
+drawn, slope, single = made("VM")
+assert ((2 * values[0] <= drawn) & (drawn < 2 * 0.7)).all()
+np.testing.assert_allclose(slope, ((drawn - 2 * values[0]) / (0.7 - values[0])).sum())
+np.testing.assert_array_equal(drawn, sum_uniform.rng_fn(PortableGenerator(5), *values, (200, 3)))
+for mode in ("C", "CVM", "NUMBA", "PYTORCH", "JAX"):
+    found, _, found_single = made(mode)
+    # XLA may round a product and a sum at once.
+    np.testing.assert_allclose(found, drawn, rtol=0, atol=5e-16 if mode == "JAX" else 0, err_msg=mode)
+    np.testing.assert_allclose(found_single, single, rtol=2e-7 if mode == "JAX" else 0, err_msg=mode)
+
+# With the texts of the backends, and from the definition alone.
+state, n = tt.tensor("state", dtype="int64", shape=(3,)), tt.lscalar("n")
+inputs = (state, n, tt.constant(-0.3), high)
+by_text = PortableDraws("sum_uniform", "float64", 1)(*inputs)
+(by_definition,) = PortableDraws("sum_uniform", "float64", 1).decompose(*inputs)
+given = (np.array([7, 8, 2**32 - 9]), 1000, 0.7)
+wanted = function([state, n, high], by_text, mode="VM")(*given)
+for mode, name in (("C", "tr_draw_sum_uniform"), ("NUMBA", "sum_uniform_attempt")):
+    texts = []
+    for draws in (by_text, by_definition):
+        f = function([state, n, high], draws, mode=mode)
+        np.testing.assert_array_equal(f(*given), wanted)
+        texts.append(f.program.source)
+    assert name in texts[0] and name not in texts[1], mode
+try:
+    PORTABLE_SAMPLERS.add("sum_uniform", lambda lanes: lanes.attempts(None))
+except ValueError as error:
+    print(str(error).partition(":")[0])
+"""
+    assert run_with_plugin(installed, "-c", program, cwd=tmp_path).strip() == "PORTABLE_SAMPLERS"
+
+
 def test_they_are_absent_where_it_is_not_installed() -> None:
     import treadle.tensor as tt
 

@@ -14,7 +14,7 @@ from treadle.tensor import PortableDraws, constant, shared
 from treadle.tensor.random import PortableGenerator
 from treadle.tensor.random.generators.philox import State, philox
 from treadle.tensor.random.generators.rejection import gamma_shift, search, stirling
-from treadle.tensor.random.generators.samplers import SAMPLERS
+from treadle.tensor.random.generators.samplers import PORTABLE_SAMPLERS
 
 COUNT = 20_000
 LEAST = 1e-4
@@ -22,7 +22,7 @@ STATE = State(0x9E3779B97F4A7C15, 77, 5)
 
 
 def draws(name: str, *parameters: Any, n: int = COUNT, dtype: str = "", state: State = STATE) -> np.ndarray:
-    sampler = SAMPLERS[name]
+    sampler = PORTABLE_SAMPLERS[name]
     arrays = [
         np.broadcast_to(np.asarray(p, kind), (n,)) for p, kind in zip(parameters, sampler.parameters, strict=True)
     ]
@@ -123,11 +123,11 @@ def test_the_logarithm_of_a_gamma_draw_is_that_of_the_same_draw() -> None:
         np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", PORTABLE_SAMPLERS)
 def test_draws_of_a_size_start_those_of_larger_sizes(name: str) -> None:
     parameters = {"standard_gamma": [0.7], "log_standard_gamma": [0.7], "poisson": [30.0], "binomial": [50, 0.4]}
     parameters |= {"hypergeometric": [50, 60, 70], "vonmises": [2.0], "zipf": [2.0], "integers": [0, 3 * 2**61]}
-    for dtype in SAMPLERS[name].dtypes:
+    for dtype in PORTABLE_SAMPLERS[name].dtypes:
         many = draws(name, *parameters.get(name, []), n=10, dtype=dtype)
         np.testing.assert_array_equal(draws(name, *parameters.get(name, []), n=5, dtype=dtype), many[:5])
 
@@ -135,7 +135,7 @@ def test_draws_of_a_size_start_those_of_larger_sizes(name: str) -> None:
 def test_positions_wrap_around() -> None:
     end = State(1, 2, 2**64 - 2)
     for name, parameters in (("standard_gamma", [0.7]), ("random", [])):
-        per_block = SAMPLERS[name].per_block.get("float64", 1)
+        per_block = PORTABLE_SAMPLERS[name].per_block.get("float64", 1)
         late = draws(name, *parameters, n=4 * per_block, state=end)
         start = draws(name, *parameters, n=2 * per_block, state=State(1, 2, 0))
         np.testing.assert_array_equal(late[2 * per_block :], start)
@@ -182,7 +182,7 @@ def test_compiled_draws_are_those_of_the_definition(mode: str) -> None:
     # Not constants: draws from those are computed when the graph is rewritten.
     state = shared(np.array([*PortableGenerator(5).state[:2], -3]), shape=(3,))
     variables = []
-    for name, sampler in SAMPLERS.items():
+    for name, sampler in PORTABLE_SAMPLERS.items():
         for dtype in sampler.dtypes:
             for parameters in GIVEN.get(name, [()]):
                 alike = all(np.ndim(p) == 0 for p in parameters)

@@ -58,7 +58,7 @@ class LoweringTable:
         Imports the modules that register the backend's own rules; called once, at the first lookup.
     """
 
-    __slots__ = ("__weakref__", "_added", "_published", "_rules", "backend", "module", "scope")
+    __slots__ = ("__weakref__", "_added", "_checks", "_published", "_rules", "backend", "module", "scope")
 
     # All tables in use, those that other packages make for backends included.
     tables: ClassVar[weakref.WeakSet[RegistrationTable]] = weakref.WeakSet()
@@ -70,6 +70,7 @@ class LoweringTable:
         self._added: list[tuple[type, Rule]] = []
         LoweringTable.tables.add(self)
         self._rules: dict[type, Rule] = {}
+        self._checks: dict[type, Callable[[Any, Apply], object]] = {}
         self._published = PluginLoader(
             lambda: (load(), discover(f"treadle.lowerings.{backend}"))[1],
             lambda published: published(self) if callable(published) else None,
@@ -77,8 +78,18 @@ class LoweringTable:
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
 
-    def register(self, *op_types: type[Op]) -> Callable[[R], R]:
+    def register(
+        self, *op_types: type[Op], check: Callable[[Any, Apply], object] | None = None
+    ) -> Callable[[R], R]:
         """Return a decorator that makes a function the rule of the op types.
+
+        Parameters
+        ----------
+        op_types
+            The types.
+        check
+            Called as ``check(op, node)`` before a node is lowered: raises `Unsupported` for what the rule does not take,
+            which is then expanded into simpler ops or listed with its reason.
 
         Raises
         ------
@@ -96,11 +107,18 @@ class LoweringTable:
                     )
                     raise DuplicateRegistrationError(msg)
                 self._rules[op_type] = rule
-                if not self._published.is_loading:
+                if check is not None:
+                    self._checks[op_type] = check
+                if not self.is_loading:
                     self._added.append((op_type, rule))
             return rule
 
         return decorate
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the backend and installed packages register their rules now."""
+        return self._published.is_loading
 
     def load(self) -> None:
         """Let the backend and installed packages register their rules, once."""
@@ -130,11 +148,13 @@ class LoweringTable:
         Raises
         ------
         Unsupported
-            If there is none.
+            If there is none, or it does not take the node.
         """
         rule = self.find(node.op)
         if rule is None:
             raise Unsupported
+        for check in (self._checks[base] for base in type(node.op).__mro__ if base in self._checks):
+            check(node.op, node)
         return rule
 
     def lower(

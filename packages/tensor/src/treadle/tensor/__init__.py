@@ -194,6 +194,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linking.array_functions import *  # noqa: F403
     from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.portable_linker import *  # noqa: F403
+    from treadle.tensor.linking.sampler_table import *  # noqa: F403
     from treadle.tensor.loops.loops import *  # noqa: F403
     from treadle.tensor.loops.parts import *  # noqa: F403
     from treadle.tensor.loops.plain import *  # noqa: F403

@@ -78,7 +78,7 @@ def functions_of(member: object) -> list[FunctionType]:
     elif isinstance(member, cached_property):
         parts = (member.func,)
     else:
-        parts = (member,)
+        parts = (member, *functions_behind(member).values())
     return [part for part in parts if isinstance(part, FunctionType)]
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph import Cell, Value
+    from treadle.tensor.random.generators.samplers import PortableSampler
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
 
 __all__ = ["RandomVariable"]
@@ -79,7 +80,8 @@ class RandomVariable(RNGConsumerOp):
     parameters broadcast to.
 
     A distribution is a subclass with `name`, `signature` and `dtype`, and either `rng_fn`, which draws with a NumPy
-    generator, or `definition`, from which compiled code is made too.
+    generator, or `definition`, from which compiled code is made too. With portable generators, one that has a
+    `portable_sampler` draws by that instead; it says its `derivatives` itself.
 
     Parameters
     ----------
@@ -106,6 +108,8 @@ class RandomVariable(RNGConsumerOp):
     ndim_supp = _FromSignature(lambda _, draw: len(draw), "Rank of a single draw.")
     # Names of the parameters, with their defaults; None where a subclass overrides `__call__`.
     parameters: ClassVar[Mapping[str, Any] | None] = None
+    # What portable generators draw by, in place of the definition; it takes the distribution's parameters.
+    portable_sampler: ClassVar[PortableSampler | None] = None
     _print_name: tuple[str, str] | None = None
 
     def __init__(
@@ -332,7 +336,19 @@ class RandomVariable(RNGConsumerOp):
         if size is None and any(map(np.ndim, dist_params)):
             # Definitions that are made of several draws need the shape of each.
             size = self._batch_of(None, [np.asarray(p) for p in dist_params])
-        return self.definition(rng, *dist_params, size=size)
+        return self._drawn(rng, dist_params, size)
+
+    def _drawn(self, rng: Any, parameters: Sequence[Any], size: Any) -> Any:
+        """Return the draw by the portable sampler, if there is one for the generator, or by the definition."""
+        if not self._has_sampler(rng):
+            return self.definition(rng, *parameters, size=size)
+        sampler: Any = self.portable_sampler
+        dtype = self.dtype if self.dtype in sampler.dtypes else sampler.dtypes[0]
+        return rng.draw(sampler.name, () if size is None else size, dtype, *parameters)
+
+    def _has_sampler(self, rng: Any) -> bool:
+        """Whether a generator draws by the portable sampler."""
+        return self.portable_sampler is not None and isinstance(rng, PortableGenerator | SymbolicPortableGenerator)
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Draw with a copy of the generator, or in place with the generator itself."""
@@ -344,8 +360,8 @@ class RandomVariable(RNGConsumerOp):
         single = type(rng) is PortableGenerator and kind.dtype == "float32"
         if single:
             rng.dtype = "float32"
-        if type(self).rng_fn is RandomVariable.rng_fn:
-            drawn = self.definition(rng, *parameters, size=batch)
+        if type(self).rng_fn is RandomVariable.rng_fn or self._has_sampler(rng):
+            drawn = self._drawn(rng, parameters, batch)
         else:
             drawn = self.rng_fn(rng, *parameters, batch)
         if single:
@@ -370,23 +386,26 @@ class RandomVariable(RNGConsumerOp):
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
         """Return the next generator and the draw by ops on the generator's state, where there is a `definition`."""
-        if type(self).rng_fn is not RandomVariable.rng_fn:
-            return None
         rng, size, *parameters = inputs
+        is_portable = isinstance(rng.type, PortableGeneratorType) or are_portable()
+        by_sampler = is_portable and self.portable_sampler is not None
+        if type(self).rng_fn is not RandomVariable.rng_fn and not by_sampler:
+            return None
         pairs: list[tuple[Any, int]] = list(zip(parameters, self.ndims_params, strict=True))
         batch = batch_lengths(size, pairs)
         kind = TensorType(self.dtype)
         floats = "float32" if kind.dtype == "float32" else "float64"
         source: SymbolicPortableGenerator | SymbolicNumpyGenerator
-        if isinstance(rng.type, PortableGeneratorType) or are_portable():
+        if is_portable:
             state, after = portable_source(rng)
             source = SymbolicPortableGenerator(state, floats)  # type: ignore[arg-type]  # a tensor
         else:
             source = SymbolicNumpyGenerator(state_of(rng), floats)
             after = partial(GeneratorInState(), origin_of(rng))
-        if type(self).definition is RandomVariable.definition and not hasattr(source, self._text()):
+        by_method = type(self).definition is RandomVariable.definition and not by_sampler
+        if by_method and not hasattr(source, self._text()):
             return None
-        drawn = as_tensor_variable(self.definition(source, *parameters, size=tuple(batch)))
+        drawn = as_tensor_variable(self._drawn(source, parameters, tuple(batch)))
         if not isinstance(size.type, NoneTypeT) and any(p.ndim > rank for p, rank in pairs):
             # Parameters may turn out to be longer than the size where that is 1, and make the result so.
             drawn = specify_shape(drawn, [*batch, *[None] * self.ndim_supp])
@@ -524,7 +543,7 @@ class RandomVariable(RNGConsumerOp):
         return derivatives
 
     def _by_definition(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Any] | None:
-        if self.is_discrete or type(self).definition is RandomVariable.definition:
+        if self.is_discrete or type(self).definition is RandomVariable.definition or self.portable_sampler is not None:
             return None
         rng, size, *parameters = inputs
         batch = batch_lengths(size, list(zip(parameters, self.ndims_params, strict=True)))

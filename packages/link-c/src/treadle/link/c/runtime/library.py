@@ -79,7 +79,6 @@ class Library:
             "tr_add_points": adding_points,
             "tr_search": search,
             "tr_row_order": row_order,
-            **HELPERS.families,
         }
 
     def find(self, name: str) -> tuple[str, str] | None:
@@ -94,6 +93,8 @@ class Library:
             make = self._makers.get(stem)
             if stem.startswith("tr_special_"):
                 make = partial(special_function, stem.removeprefix("tr_special_"))
+            elif make is None:
+                make = HELPERS.maker(stem)
             if make is None or not types:
                 return None
             self._texts[own] = self._texts[name] = own, make(*types)

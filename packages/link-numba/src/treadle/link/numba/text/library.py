@@ -521,6 +521,22 @@ class Library:
                 )
             return self._units[name]
 
+    def add(self, text: str) -> None:
+        """Add functions, which may be known already.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If one of them is another function than the one that is known by its name.
+        """
+        with self._lock:
+            if not self._texts:
+                self._split()
+            for name, part in _functions(text):
+                if self._texts.setdefault(name, part) != part:
+                    msg = f"numba: there is another function named {name}. Choose another name."
+                    raise DuplicateRegistrationError(msg)
+
     def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
         """Return the functions that a text names."""
         names = dict.fromkeys(_NAME.findall(source))
@@ -530,17 +546,20 @@ class Library:
     def add(self, text: str) -> None:
         """Add functions that the rules of another package call, each with the types of its parameters as here.
 
+        The same functions may be added again.
+
         Raises
         ------
         DuplicateRegistrationError
-            If there is a function of one of their names already.
+            If there is another function of one of their names.
         """
         with self._lock:
             self._split()
             functions = _functions(text)
-            for name in functions.keys() & self._texts.keys():
-                msg = f"numba: there is a function {name} of generated code already. Choose another name."
-                raise DuplicateRegistrationError(msg)
+            for name, function in functions.items():
+                if self._texts.get(name, function) != function:
+                    msg = f"numba: there is another function {name} of generated code. Choose another name."
+                    raise DuplicateRegistrationError(msg)
             self._texts.update(functions)
 
     def _split(self) -> None:

@@ -1,8 +1,8 @@
 """Draws by rejection for libraries of whole arrays, such as JAX and PyTorch: each element is a lane.
 
 They are those of `treadle.tensor.random.generators.rejection`, which says what each computes. There, elements that were
-rejected
-are picked out; here all lanes go on until the last one is done, and those that are keep what they have.
+rejected are picked out; here all lanes go on until the last one is done, and those that are keep what they have.
+Samplers of other packages are defined in these terms alone (`treadle.tensor.random.PORTABLE_SAMPLERS`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _LARGEST = 1.7976931348623157e308
 
 class DrawLanes(ABC):
     """A batch of draws on some library of arrays: lane e takes the block e after the state's position.
+
+    The words of a block are of a dtype of the library's own: `unit` and `as_float` make floats of them.
 
     Attributes
     ----------
@@ -71,9 +73,27 @@ class DrawLanes(ABC):
     def number(self, value: float) -> Array:
         """Return a float64 as an array without dimensions."""
 
-    def attempts(self, attempt: Attempt, todo: Array, draws: Array, first: int = 1, last: int = ATTEMPTS) -> Array:
-        """Return draws for the lanes `todo`, each by its first attempt that is not rejected, or its last one."""
+    def attempts(
+        self, attempt: Attempt, todo: Array = None, draws: Array = None, first: int = 1, last: int = ATTEMPTS
+    ) -> Array:
+        """Return draws for the lanes `todo`, each by its first attempt that is not rejected, or its last one.
+
+        Parameters
+        ----------
+        attempt
+            Makes of the four numbers of each lane's block draws, and says which are rejected.
+        todo
+            Which lanes draw; all if None.
+        draws
+            The draws of the others, in the dtype of all; zeros of float64 if None.
+        first, last
+            The attempts.
+        """
         xp = self.xp
+        if draws is None:
+            draws = self.flat(self.number(0.0))
+        if todo is None:
+            todo = xp.ones_like(draws) > 0.0
 
         def proceeds(k: Array, _draws: Array, todo: Array) -> Array:
             return todo.any() & (k <= last)

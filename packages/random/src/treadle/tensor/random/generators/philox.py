@@ -8,7 +8,7 @@ of those that do, and `SPAWN` and `FOLD_IN` for the keys of other streams.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,13 +43,18 @@ def philox(counter: Sequence[Words], key: tuple[Words, Words]) -> list[np.ndarra
     >>> [hex(int(x)) for x in philox([np.uint64(0)] * 4, (np.uint64(0), np.uint64(0)))]
     ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
     """
+    return [np.asarray(c) for c in rounds(counter, key)]
+
+
+def rounds(counter: Sequence[Any], key: tuple[Any, Any]) -> list[Any]:
+    """Return the four numbers of `philox`; of variables, a graph of them."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(ROUNDS):
         a, b = c0 * _FACTORS[0], c2 * _FACTORS[1]
         c0, c1, c2, c3 = (b >> _HALF) ^ c1 ^ k0, b & _MASK, (a >> _HALF) ^ c3 ^ k1, a & _MASK
         k0, k1 = (k0 + _STEPS[0]) & _MASK, (k1 + _STEPS[1]) & _MASK
-    return [np.asarray(c) for c in (c0, c1, c2, c3)]
+    return [c0, c1, c2, c3]
 
 
 def blocks(state: State, offsets: np.ndarray, attempt: int = 0) -> np.ndarray:

@@ -12,7 +12,7 @@ from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.arguments.values import as_integer
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.random.generators.philox import FOLD_IN, SPAWN, State, blocks
-from treadle.tensor.random.generators.samplers import SAMPLERS
+from treadle.tensor.random.generators.samplers import PORTABLE_SAMPLERS
 from treadle.tensor.random.methods.array_methods import ArrayMethods
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class PortableGenerator(ArrayMethods):
         return new
 
     def draw(self, sampler: str, shape: Sequence[int], dtype: str, *parameters: np.ndarray) -> np.ndarray:
-        """Return an array of draws (see `treadle.tensor.random.generators.samplers.SAMPLERS`), and move on."""
-        entry = SAMPLERS[sampler]
+        """Return an array of draws (see `treadle.tensor.random.generators.samplers.PORTABLE_SAMPLERS`), and move on."""
+        entry = PORTABLE_SAMPLERS[sampler]
         n = math.prod(shape)
         with self._lock:
             state = self._state

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.graph import static_op
 from treadle.tensor.random.draw_op import DrawOp
+from treadle.tensor.random.generators.array_lanes import drawn_in_graph
 from treadle.tensor.random.generators.philox import State
-from treadle.tensor.random.generators.samplers import SAMPLERS
+from treadle.tensor.random.generators.samplers import PORTABLE_SAMPLERS
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
-    from treadle.graph import Apply
+    from treadle.graph import Apply, Variable
 
 __all__ = ["PortableDraws"]
 
@@ -33,22 +34,27 @@ class PortableDraws(DrawOp):
     @classmethod
     def known(cls) -> dict[str, Sequence[str]]:
         """Return the samplers, and which dtypes each may have."""
-        return {name: sampler.dtypes for name, sampler in SAMPLERS.items()}
+        return {name: sampler.dtypes for name, sampler in PORTABLE_SAMPLERS.items()}
 
     @property
     def signature(self) -> str:
         """Core dimensions of parameters and draw."""
-        return SAMPLERS[self.sampler].signature
+        return PORTABLE_SAMPLERS[self.sampler].signature
 
     @property
     def parameter_dtypes(self) -> tuple[str, ...]:
         """The dtype of each parameter."""
-        return SAMPLERS[self.sampler].parameters
+        return PORTABLE_SAMPLERS[self.sampler].parameters
 
     @property
     def per_block(self) -> int:
         """How many elements come from one block of Philox."""
-        return SAMPLERS[self.sampler].per_block.get(self.dtype, 1)
+        return PORTABLE_SAMPLERS[self.sampler].per_block.get(self.dtype, 1)
+
+    @property
+    def lanes(self) -> Callable[..., Any] | None:
+        """The sampler's definition, for lanes; None where every backend has code of its own."""
+        return PORTABLE_SAMPLERS[self.sampler].lanes
 
     def made_types(self, state: TensorType, draw: TensorType) -> list[TensorType]:
         """Return the draw's type."""
@@ -62,5 +68,12 @@ class PortableDraws(DrawOp):
         for length in batch:
             n *= length
         values = [p.reshape(n, *p.shape[len(batch) :]) for p in parameters]
-        draws = SAMPLERS[self.sampler].reference(State(key, stream, position), n, self.dtype, *values)
+        draws = PORTABLE_SAMPLERS[self.sampler].reference(State(key, stream, position), n, self.dtype, *values)
         output_storage[0][0] = draws.reshape((*batch, *draws.shape[1:]))
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
+        """Return the graph that the sampler's definition gives."""
+        if self.lanes is None:
+            return None
+        state, lengths, parameters = self.parts(inputs)
+        return [drawn_in_graph(self.lanes, state, lengths, self.dtype, parameters)]

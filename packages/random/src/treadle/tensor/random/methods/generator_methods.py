@@ -1,7 +1,7 @@
 """GeneratorMethods: what the methods of the portable generator draw, for arrays and in graphs alike.
 
 Each is written once, with NumPy's functions, in terms of a few samplers
-(`treadle.tensor.random.generators.samplers.SAMPLERS`).
+(`treadle.tensor.random.generators.samplers.PORTABLE_SAMPLERS`).
 NumPy's functions of variables are treadle's, so that a method of a symbolic generator builds a graph.
 """
 

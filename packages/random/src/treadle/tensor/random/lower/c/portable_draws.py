@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from treadle.graph import Unsupported
 from treadle.link.c import HELPERS, TABLE, ctype
 from treadle.tensor.random.generators.portable_draws import PortableDraws
-from treadle.tensor.random.lower.c.portable_texts import PORTABLE_DRAWS, PORTABLE_SAMPLERS, portable_kernel
-from treadle.tensor.random.lower.c.rejection_texts import PORTABLE_REJECTION, REJECTIONS, rejection_kernel
+from treadle.tensor.random.lower.c.portable_texts import PLAIN_SAMPLERS, PORTABLE_DRAWS, portable_kernel
+from treadle.tensor.random.lower.c.rejection_texts import PORTABLE_REJECTION, SAMPLER_TEXTS
 
 if TYPE_CHECKING:
     from treadle.link.c import Unit
@@ -16,12 +17,24 @@ if TYPE_CHECKING:
 
 HELPERS.add(
     {**PORTABLE_DRAWS, **PORTABLE_REJECTION},
-    {f"tr_draw_{sampler}": partial(portable_kernel, sampler) for sampler in PORTABLE_SAMPLERS}
-    | {f"tr_draw_{sampler}": partial(rejection_kernel, sampler) for sampler in REJECTIONS},
+    {f"tr_draw_{sampler}": partial(portable_kernel, sampler) for sampler in PLAIN_SAMPLERS},
 )
 
 
-@TABLE.register(PortableDraws)
+def has_text(op: PortableDraws, _: TensorNode) -> None:
+    """Refuse a sampler without a text.
+
+    Raises
+    ------
+    Unsupported
+        If there is none.
+    """
+    if op.sampler not in PLAIN_SAMPLERS and SAMPLER_TEXTS.find(op.sampler) is None:
+        msg = f"there is no text of the sampler {op.sampler}"
+        raise Unsupported(msg, "register it in treadle.tensor.random.lower.c.SAMPLER_TEXTS")
+
+
+@TABLE.register(PortableDraws, check=has_text)
 def portable_draws(op: PortableDraws, node: TensorNode, unit: Unit) -> None:
     """Write the lengths of the result, and the call of the kernel of the sampler."""
     state, lengths, parameters = op.parts(node.inputs)

@@ -348,7 +348,7 @@ _MAKERS = {
     "standard_normal": _MAKE_NORMAL,
 }
 
-PORTABLE_SAMPLERS = tuple(_MAKERS)
+PLAIN_SAMPLERS = tuple(_MAKERS)
 
 PORTABLE_DRAWS = {
     "tr_u64s tr_u32s tr_i32s tr_i64s tr_two": f"/* tr_f64s */\n{_WIDE}",

@@ -13,12 +13,17 @@ The first attempt is made for a batch of elements in order, and others for those
 
 from __future__ import annotations
 
+from functools import partial
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.link.c import HELPERS, TABLE
+from treadle.tensor.random.generators.sampler_table import SamplerTable
 from treadle.tensor.random.lower.c.portable_texts import STEP, polynomial
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.link.c import CType
 
 # The number of elements that are drawn together: attempts after the first fill vectors with the rejected ones.
@@ -88,14 +93,27 @@ TR_PART void tr_round_down(tr_f64s *x) {
 """
 
 
-class Rejection(NamedTuple):
-    """The text of a sampler: its number of parameters, how many numbers `prepare` computes, and the three functions."""
+class SamplerText(NamedTuple):
+    """The text of a sampler: the bodies of the three functions.
+
+    Attributes
+    ----------
+    parameters
+        Its number of parameters; `p` has their bits.
+    prepared
+        How many vectors `prepare` computes.
+    prepare, attempt, finish
+        The bodies; an empty one does nothing.
+    kind
+        The type of what `prepare` computes.
+    """
 
     parameters: int
     prepared: int
     prepare: str
     attempt: str
     finish: str = ""
+    kind: str = "tr_f64s"
 
 
 def _searched(p: str, ratio: str) -> str:
@@ -124,7 +142,7 @@ def _searched(p: str, ratio: str) -> str:
 """
 
 
-_GAMMA = Rejection(
+_GAMMA = SamplerText(
     1,
     3,
     """\
@@ -159,13 +177,13 @@ _GAMMA = Rejection(
 )
 
 
-def _gamma(**values: str) -> Rejection:
+def _gamma(**values: str) -> SamplerText:
     texts = (Template(text).substitute(values) for text in _GAMMA[2:])
-    return Rejection(_GAMMA.parameters, _GAMMA.prepared, *texts)
+    return SamplerText(_GAMMA.parameters, _GAMMA.prepared, *texts)
 
 
-REJECTIONS = {
-    "integers": Rejection(
+_OWN = {
+    "integers": SamplerText(
         2,
         2,
         """\
@@ -190,13 +208,14 @@ REJECTIONS = {
   *made = q[0] + ((b >> 32 & narrow) | (mask & ~narrow));
   *out = rejected | (~narrow & (tr_u64s)(mask > m));
 """,
+        kind="tr_u64s",
     ),
     "standard_gamma": _gamma(base="(tr_f64s){0}", made="d * (1 + v)", none="0 * a", boosted="x * tr_exp(-boost)"),
     "log_standard_gamma": _gamma(
         base="tr_pick(d <= 0x1.fffffffffffffp+1023, tr_log_f64(d), d)", made="q[2] + cube", none="-1 / (a * a)",
         boosted="x - boost",
     ),
-    "poisson": Rejection(
+    "poisson": SamplerText(
         1,
         6,
         """\
@@ -230,7 +249,7 @@ $search\
   *out |= slow & (tr_u64s)(tr_log_f64(v * q[4] / (a / (s * s) + b)) > density);
 """.replace("$search", _searched("q[5]", "lam / (k + 1)")),
     ),
-    "binomial": Rejection(
+    "binomial": SamplerText(
         2,
         10,
         """\
@@ -276,7 +295,7 @@ $search\
   *made = (flipped & (n - x)) | (~flipped & x);
 """,
     ),
-    "hypergeometric": Rejection(
+    "hypergeometric": SamplerText(
         3,
         9,
         """\
@@ -327,7 +346,7 @@ $search\
   *made = (tr_u64s)(((good - own) & turned) | (own & ~turned));
 """,
     ),
-    "vonmises": Rejection(
+    "vonmises": SamplerText(
         1,
         4,
         """\
@@ -357,7 +376,7 @@ $search\
   *made = (tr_u64s)(2 * x);
 """,
     ),
-    "zipf": Rejection(
+    "zipf": SamplerText(
         1,
         3,
         """\
@@ -381,6 +400,8 @@ $search\
 """,
     ),
 }  # fmt: skip
+# The texts of samplers; others may register theirs.
+SAMPLER_TEXTS: SamplerTable[SamplerText] = SamplerTable(TABLE, _OWN)
 
 # A batch ends where the upper half of positions changes.
 _KERNEL = """\
@@ -390,10 +411,10 @@ TR_PART void tr_attempt_$name(const tr_u64s *w, const $Q *q, tr_u64s *made, tr_u
 $attempt}
 ${finish}static void __attribute__((noinline)) ${name}_run(const tr_stream *g, int64_t at, int64_t m, $Type *o) {
   enum { W = TR_BYTES / 8 };
-  uint64_t given[$parameters][$batch], made[$batch];
+  uint64_t given[$parameters + 1][$batch], made[$batch];
   int index[$batch + W], left = 0, kept;
-  tr_u64s p[$parameters], pair[2][4], w[4], x, rejected, offset;
-  $Q q[$prepared];
+  tr_u64s p[$parameters + 1], pair[2][4], w[4], x, rejected, offset;
+  $Q q[$prepared + 1];
   int fixed = 1;
   for (int k = 0; k < $parameters; k++) fixed &= tr_fill(g, k, at, m, (m + W - 1) / W * W, given[k]);
   for (int64_t j = 0; j < m; j += W) {
@@ -472,12 +493,11 @@ PORTABLE_REJECTION = {
 }
 
 
-def rejection_kernel(sampler: str, ctype: CType) -> str:
+def rejection_kernel(sampler: str, text: SamplerText, ctype: CType) -> str:
     """Return the text of the kernel of a sampler that may reject."""
-    text = REJECTIONS[sampler]
     values = {
         "name": f"tr_draw_{sampler}_{ctype.short}", "Type": ctype.stored, "parameters": str(text.parameters),
-        "Q": "tr_u64s" if sampler == "integers" else "tr_f64s", "prepared": str(text.prepared),
+        "Q": text.kind, "prepared": str(text.prepared),
         "prepare": text.prepare, "attempt": text.attempt, "batch": str(BATCH), "step": str(STEP),
         "stored": _ROUNDED if ctype.size == 4 else _STORED,
     }  # fmt: skip
@@ -485,3 +505,11 @@ def rejection_kernel(sampler: str, ctype: CType) -> str:
         inner = Template(whole).safe_substitute(finish=text.finish) if text.finish else ""
         values[part] = Template(inner).substitute(values)
     return Template(_KERNEL).substitute(values)
+
+
+def _kernel_of(stem: str) -> Callable[[CType], str] | None:
+    text = SAMPLER_TEXTS.find(stem.removeprefix("tr_draw_")) if stem.startswith("tr_draw_") else None
+    return None if text is None else partial(rejection_kernel, stem.removeprefix("tr_draw_"), text)
+
+
+HELPERS.add_finder(_kernel_of)

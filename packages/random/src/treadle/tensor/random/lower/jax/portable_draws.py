@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.graph import Unsupported
 from treadle.link.jax import JAX
-from treadle.tensor import LANE_SAMPLERS, PortableDraws, ShapeError
+from treadle.tensor import PortableDraws, ShapeError
 from treadle.tensor.random.lower.jax.lanes import JaxLanes
 from treadle.tensor.random.lower.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @JAX.register(PortableDraws)
 def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
     """Lower to the sampler's function of the state."""
-    direct, by_rejection = SAMPLERS.get(op.sampler), LANE_SAMPLERS.get(op.sampler)
+    direct, by_rejection = SAMPLERS.get(op.sampler), op.lanes
     if direct is None and by_rejection is None:
         msg = f"there is no sampler {op.sampler} here"
         raise Unsupported(msg)

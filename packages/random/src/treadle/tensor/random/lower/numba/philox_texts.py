@@ -52,9 +52,12 @@ def _rounds() -> str:
     return "\n".join(lines)
 
 
-def _again(name: str, parameters: str, kept: str) -> str:
-    """Return the function that draws one element from a given attempt on, until one is kept."""
-    codes = " ".join("f8" for _ in parameters.split(", "))
+def drawn_from(name: str, parameters: str, kept: str, codes: str = "") -> str:
+    """Return the function that draws one element from a given attempt on, until one is kept.
+
+    The codes are those of the types of the parameters; f8 for each if none are given.
+    """
+    codes = codes or " ".join("f8" for _ in filter(None, parameters.split(", ")))
     return f"""
 def {name}_from(first, at, stream, key, {parameters}):  # i8 i8 i8 i8 {codes}
     drawn = {name}_attempt(first, at, stream, key, {parameters})
@@ -256,7 +259,7 @@ def integers_draw(at, stream, key, m):  # i8 i8 i8 i8
         k = k + 1
     return x
 """ + "".join(
-    _again(name, parameters, kept)
+    drawn_from(name, parameters, kept)
     for name, parameters, kept in (
         ("standard_gamma", "alpha", "drawn == drawn or alpha != alpha"),
         ("log_standard_gamma", "alpha", "drawn == drawn or alpha != alpha"),

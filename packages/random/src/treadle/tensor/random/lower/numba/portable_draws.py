@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.graph import Unsupported
 from treadle.link.numba import (
     LIBRARY,
     SHAPE,
@@ -28,7 +29,8 @@ from treadle.link.numba import (
     still_where,
 )
 from treadle.tensor import PortableDraws
-from treadle.tensor.random.lower.numba.philox_texts import PHILOX
+from treadle.tensor.random.generators.sampler_table import SamplerTable
+from treadle.tensor.random.lower.numba.philox_texts import PHILOX, drawn_from
 
 if TYPE_CHECKING:
     from treadle.link.numba import GraphWriter
@@ -65,51 +67,58 @@ _BLOCKS: dict[tuple[str, str], tuple[list[str], list[str]]] = {
         [f"r{i} * libm_{name}_f4(angle{i})" for i in (0, 2) for name in ("cos", "sin")],
     ),
 }
-# Names and dtypes of the parameters.
-_PARAMETERS: dict[str, list[tuple[str, str]]] = {
-    "standard_gamma": [("alpha", "float64")],
-    "log_standard_gamma": [("alpha", "float64")],
-    "vonmises": [("kappa", "float64")],
-    "zipf": [("a", "float64")],
-    "poisson": [("lam", "float64")],
-    "binomial": [("n", "int64"), ("p", "float64")],
-    "hypergeometric": [("good", "int64"), ("bad", "int64"), ("sample", "int64")],
-    "integers": [("low", "int64"), ("high", "int64")],
-}
 
 
-class _Rejecting(NamedTuple):
+class SamplerText(NamedTuple):
     """How a sampler that may reject draws an element.
 
     ``<sampler>_from`` repeats attempts until one is accepted; ``<sampler>_attempt`` makes one of them.
+
+    Attributes
+    ----------
+    parameters
+        Names of the sampler's parameters, separated by commas.
+    arguments
+        The arguments of both; None stands for the parameters.
+    element, unless
+        The expression of the element from the number `drawn`, and the condition under which it is that number itself.
+    prepared
+        Statements that run first, on the parameters.
+    few, started, search
+        The condition under which a search replaces the attempts, the statements on the parameters that precede it, and
+        the expression of the draw for a uniform number u.
+    functions
+        Texts of functions, with a comment that says the types of their arguments behind the first line of each, and
+        empty lines between them. One is ``<sampler>_attempt(k, at, stream, key, <arguments>)``, which returns the draw
+        of an attempt, or NaN, or -1 of integers, where it is rejected; it begins with
+        ``w0, w1, w2, w3 = philox(at, k, stream, key)``. ``<sampler>_from`` follows from it.
     """
 
-    # The arguments of both.
-    arguments: str
-    # The expression of the element from the number `drawn`, and the condition under which it is that number
-    # itself.
+    parameters: str
+    arguments: str | None = None
     element: str = ""
     unless: str = "False"
-    # Statements that run first, on the parameters.
     prepared: tuple[str, ...] = ()
-    # The condition under which a search replaces the attempts, the statements on the parameters that precede it,
-    # and the expression of the draw for a uniform number u.
     few: str = ""
     started: tuple[str, ...] = ()
     search: str = ""
+    functions: str = ""
 
 
-_REJECTING = {
-    "standard_gamma": _Rejecting("alpha", "standard_gamma_boosted(drawn, e, stream, key, alpha)", "not alpha < 1.0"),
-    "log_standard_gamma": _Rejecting(
-        "alpha", "log_standard_gamma_boosted(drawn, e, stream, key, alpha)", "not alpha < 1.0"
+_OWN = {
+    "standard_gamma": SamplerText(
+        "alpha", None, "standard_gamma_boosted(drawn, e, stream, key, alpha)", "not alpha < 1.0"
     ),
-    "vonmises": _Rejecting("kappa"),
-    "zipf": _Rejecting("a"),
-    "poisson": _Rejecting(
+    "log_standard_gamma": SamplerText(
+        "alpha", None, "log_standard_gamma_boosted(drawn, e, stream, key, alpha)", "not alpha < 1.0"
+    ),
+    "vonmises": SamplerText("kappa"),
+    "zipf": SamplerText("a"),
+    "poisson": SamplerText(
         "lam", few="lam < 10.0", started=("p0 = libm_exp_f8(-lam)",), search="poisson_search(u, p0, lam)"
     ),
-    "binomial": _Rejecting(
+    "binomial": SamplerText(
+        "n, p",
         "count, q",
         "n - drawn",
         "not p > 0.5",
@@ -118,7 +127,8 @@ _REJECTING = {
         ("p0 = libm_exp_f8(count * libm_log1p_f8(-q))", "odds = q / (1.0 - q)"),
         "binomial_search(u, p0, count, odds)",
     ),
-    "hypergeometric": _Rejecting(
+    "hypergeometric": SamplerText(
+        "good, bad, sample",
         "g, c, h",
         "hypergeometric_of(drawn, good, bad, sample)",
         "good <= bad and sample + sample <= good + bad",
@@ -127,10 +137,27 @@ _REJECTING = {
         ("p0 = hypergeometric_none(smaller(g, c), larger(g, c), g + h)",),
         "hypergeometric_search(u, p0, smaller(g, c), larger(g, c), h - c)",
     ),
+    # Drawn by kernels of its own.
+    "integers": SamplerText("low, high"),
 }
+# The texts of samplers; others may register theirs.
+SAMPLER_TEXTS: SamplerTable[SamplerText] = SamplerTable(TABLE, _OWN)
 
 
-@TABLE.register(PortableDraws)
+def has_text(op: PortableDraws, _: TensorNode) -> None:
+    """Refuse a sampler without a text.
+
+    Raises
+    ------
+    Unsupported
+        If there is none.
+    """
+    if not any(sampler == op.sampler for sampler, _ in _BLOCKS) and SAMPLER_TEXTS.find(op.sampler) is None:
+        msg = f"there is no text of the sampler {op.sampler}"
+        raise Unsupported(msg, "register it in treadle.tensor.random.lower.numba.SAMPLER_TEXTS")
+
+
+@TABLE.register(PortableDraws, check=has_text)
 def lower_portable_draws(op: PortableDraws, node: TensorNode, writer: GraphWriter) -> None:
     """Write the call of the kernel of the sampler."""
     state, given_lengths, parameters = op.parts(node.inputs)
@@ -144,11 +171,14 @@ def lower_portable_draws(op: PortableDraws, node: TensorNode, writer: GraphWrite
     _check(operands, dims, writer)
     result = writer.new_output(out, dims) if dims else writer.allocate(["1"], writer.storage(out))
     target = f"as_{result.storage.memory}({result.address})"
-    if not parameters:
+    text = SAMPLER_TEXTS.find(op.sampler)
+    if text is None:
         unit = _block_kernel(op.sampler, result.storage.code)
         writer.call(unit, [*words, writer.let(product(dims) if dims else "1"), target])
     else:
-        _draw_elements(op.sampler, operands, words, dims, result, target, writer)
+        if text.functions:
+            _add_functions(op, text)
+        _draw_elements(op, text, operands, words, dims, result, target, writer)
     if not dims:
         writer.bind_scalar(out, f"{target}[0]")
 
@@ -185,8 +215,21 @@ def _block_kernel(sampler: str, code: str) -> Unit:
     )
 
 
+def _add_functions(op: PortableDraws, text: SamplerText) -> None:
+    """Let kernels call the functions of a sampler's text, and the one that repeats its attempts."""
+    kept = "drawn >= 0" if op.dtype == "int64" else "drawn == drawn"
+    codes = " ".join(_CODES[dtype] for dtype in op.parameter_dtypes) if text.arguments is None else ""
+    LIBRARY.add(text.functions)
+    LIBRARY.add(drawn_from(op.sampler, _arguments(text), kept, codes))
+
+
+def _arguments(text: SamplerText) -> str:
+    return text.parameters if text.arguments is None else text.arguments
+
+
 def _draw_elements(
-    sampler: str,
+    op: PortableDraws,
+    text: SamplerText,
     operands: list[Value],
     words: list[str],
     dims: tuple[str, ...],
@@ -200,9 +243,11 @@ def _draw_elements(
     setting: list[str] = []
     arguments: list[str] = []
     texts: list[str] = []
-    for (name, dtype), value in zip(_PARAMETERS[sampler], operands, strict=True):
+    sampler = op.sampler
+    names = [name.strip() for name in text.parameters.split(",") if name.strip()]
+    for name, dtype, value in zip(names, op.parameter_dtypes, operands, strict=True):
         if isinstance(value, ScalarValue):
-            scalars.append((name, "f8" if dtype == "float64" else "i8"))
+            scalars.append((name, _CODES[dtype]))
             texts.append(converted(value.text, value.storage.dtype, dtype))
             continue
         missing = len(dims) - value.ndim
@@ -213,14 +258,14 @@ def _draw_elements(
         place = f"{array.name}[{offset(array, range(len(dims)))}]"
         setting.append(f"{name} = " + converted(value.storage.loaded(place), value.storage.dtype, dtype))
     if arrays:
-        lines = _each(sampler, len(dims), setting, result.storage.code)
+        lines = _each(sampler, text, len(dims), setting, result.storage.code)
         shape = dims
     else:
         code = result.storage.code
         if sampler == "integers":
             lines = _INTEGERS
         else:
-            lines = _each(sampler, 1, [], code) if code == "f4" else _first_for_all(sampler, code)
+            lines = _each(sampler, text, 1, [], code) if code == "f4" else _first_for_all(sampler, text, code)
         shape = (writer.let(product(dims) if dims else "1"),)
     params = [
         *_STATE,
@@ -233,7 +278,7 @@ def _draw_elements(
     writer.call(unit, [*words, *shape, *arguments, *texts, target])
 
 
-def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
+def _each(sampler: str, how: SamplerText, ndim: int, setting: list[str], code: str) -> list[str]:
     """Return the body of a kernel for parameters that differ among elements, where `setting` reads them."""
 
     def loops(*body: str) -> list[str]:
@@ -241,18 +286,17 @@ def _each(sampler: str, ndim: int, setting: list[str], code: str) -> list[str]:
 
     if sampler == "integers":
         return [*loops("o[i] = low + integers_draw(e, stream, key, high - low - 1)"), "return 0"]
-    how = _REJECTING[sampler]
     kind = "i8" if code == "i8" else "f8"
     element = [f"if not ({how.unless}):", f"    drawn = {how.element}"] if how.element else []
     first: list[str] = []
-    drawing = [f"drawn = {kind}({sampler}_from(1, e, stream, key, {how.arguments}))"]
+    drawing = [f"drawn = {kind}({sampler}_from(1, e, stream, key, {_arguments(how)}))"]
     if how.few:
         words = [*how.started, "w0, w1, w2, w3 = philox(e, 1, stream, key)", "u = unit_f8(w0, w1)"]
         drawing = [f"if {how.few}:", *indented([*words, f"drawn = {kind}({how.search})"]), "else:", *indented(drawing)]
     elif code != "f4":
         # The first attempts for all elements, which LLVM vectorizes.
-        first = loops(*how.prepared, f"o[i] = {code}({sampler}_attempt(1, e, stream, key, {how.arguments}))")
-        again = f"    drawn = {kind}({sampler}_from(2, e, stream, key, {how.arguments}))"
+        first = loops(*how.prepared, f"o[i] = {code}({sampler}_attempt(1, e, stream, key, {_arguments(how)}))")
+        again = f"    drawn = {kind}({sampler}_from(2, e, stream, key, {_arguments(how)}))"
         drawing = ["drawn = o[i]", f"if not ({_kept(code)}):", again]
     return [*first, *loops(*how.prepared, *drawing, *element, f"o[i] = {code}(drawn)"), "return 0"]
 
@@ -262,16 +306,15 @@ def _kept(code: str) -> str:
     return "o[i] == o[i]" if code == "f8" else "o[i] >= 0"
 
 
-def _first_for_all(sampler: str, code: str) -> list[str]:
+def _first_for_all(sampler: str, how: SamplerText, code: str) -> list[str]:
     """Return the body of a kernel that first makes one attempt for each element, and marks rejected ones in place."""
-    how = _REJECTING[sampler]
     loop = ["for i in range(n0):", "    e = at + i"]
     attempts = [
         *loop,
-        f"    o[i] = {code}({sampler}_attempt(1, e, stream, key, {how.arguments}))",
+        f"    o[i] = {code}({sampler}_attempt(1, e, stream, key, {_arguments(how)}))",
         *loop,
         f"    if not ({_kept(code)}):",
-        f"        o[i] = {code}({sampler}_from(2, e, stream, key, {how.arguments}))",
+        f"        o[i] = {code}({sampler}_from(2, e, stream, key, {_arguments(how)}))",
     ]
     if how.few:
         attempts = [

@@ -9,7 +9,7 @@ import torch
 
 from treadle.graph import Unsupported
 from treadle.link.torch import STORAGE_DTYPES, TORCH
-from treadle.tensor import LANE_SAMPLERS, PortableDraws
+from treadle.tensor import PortableDraws
 from treadle.tensor.random.lower.torch.lanes import TorchLanes
 from treadle.tensor.random.lower.torch.philox import Stream, bits32, interleaved, unit32, unit64
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @TORCH.register(PortableDraws)
 def portable_draws(op: PortableDraws, node: TensorNode) -> Lowered:
     """Lower to the sampler's function of the state."""
-    direct, by_rejection = SAMPLERS.get(op.sampler), LANE_SAMPLERS.get(op.sampler)
+    direct, by_rejection = SAMPLERS.get(op.sampler), op.lanes
     if direct is None and by_rejection is None:
         msg = f"there is no sampler {op.sampler} here"
         raise Unsupported(msg)
