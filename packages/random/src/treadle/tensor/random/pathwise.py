@@ -20,11 +20,19 @@ if TYPE_CHECKING:
     from treadle.tensor.random.op import RandomVariable
 
 
-# Methods of generators that are a distribution with fixed parameters.
-_STANDARD = {
-    "random": ("uniform", 0.0, 1.0),
-    "standard_normal": ("normal", 0.0, 1.0),
-    "standard_exponential": ("exponential", 1.0),
+def _of_scale(shape: Any, scale: Any = 1.0, *size: Any) -> tuple[Any, ...]:
+    """Return the parameters of a gamma distribution: NumPy's second one is the scale, ours may be the rate."""
+    return shape, scale, *size
+
+
+# Methods of generators that are a distribution of another name, or of other parameters: those that it takes.
+_STANDARD: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
+    "random": ("uniform", lambda *size: (0.0, 1.0, *size)),
+    "standard_normal": ("normal", lambda *size: (0.0, 1.0, *size)),
+    "standard_exponential": ("exponential", lambda *size: (1.0, *size)),
+    "gamma": ("_gamma", _of_scale),
+    "standard_gamma": ("_gamma", lambda shape, *size: (shape, 1.0, *size)),
+    "chisquare": ("_gamma", lambda df, *size: (as_tensor_variable(df) / 2.0, 2.0, *size)),
 }
 # Another distribution than the generator's method of that name.
 _DRAWN_OTHERWISE = frozenset({"pareto"})
@@ -56,8 +64,8 @@ class DistributionsOf:
             If no distribution draws the same.
         """
         getattr(np.random.Generator, name)
-        distribution_name, *fixed = _STANDARD.get(name, (name,))
-        drawing: Any = getattr(upward.function("random"), str(distribution_name), None)
+        distribution_name, parameters_of = _STANDARD.get(name, (name, lambda *parameters: parameters))
+        drawing: Any = getattr(upward.function("random"), distribution_name, None)
         known = isinstance(drawing, RNGConsumerOp) and not isinstance(drawing, self._defined)
         if not known or name in _DRAWN_OTHERWISE:
             msg = f"{type(self).__name__}: no distribution draws what the method {name} does"
@@ -65,7 +73,8 @@ class DistributionsOf:
 
         def method(*parameters: object, size: object = None) -> Variable:
             drawn: Variable
-            self._rng, drawn = drawing(*fixed, *parameters, size=size, rng=self._rng, return_next_rng=True)
+            own = parameters_of(*parameters)
+            self._rng, drawn = drawing(*own, size=size, rng=self._rng, return_next_rng=True)
             return drawn
 
         return method
