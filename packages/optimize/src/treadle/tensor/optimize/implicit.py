@@ -126,7 +126,11 @@ class ImplicitSolution(Op, HasFrozenGraph):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Apply the implicit function theorem at the solution."""
+        """Apply the implicit function theorem at the solution.
+
+        Through `decompose`: the gradient of all steps of the search, which must be kept, and of the last guess rather
+        than the solution.
+        """
         _, *rest = self.written.inputs
         if not rest or isinstance(cotangents[0].type, DisconnectedType):
             return [DisconnectedType()() for _ in inputs]
@@ -148,7 +152,10 @@ class ImplicitSolution(Op, HasFrozenGraph):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """Apply the implicit function theorem at the solution."""
+        """Apply the implicit function theorem at the solution.
+
+        Through `decompose`: the derivative of all steps of the search, and of the last guess rather than the solution.
+        """
         _, *rest = self.written.inputs
         (move,) = jvp([self.residual()], rest, tangents[1:]) if rest else (None,)
         if move is None or isinstance(move.type, DisconnectedType | NullType):

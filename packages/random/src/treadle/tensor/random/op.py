@@ -523,6 +523,8 @@ class RandomVariable(RNGConsumerOp):
 
         Those of a distribution that has a `definition` only are those of the graph that it builds: the elementary draws
         stay as they are.
+
+        Through `decompose`: nothing, as draws from a generator's state have no derivatives.
         """
         parameters = inputs[2:]
         try:

@@ -194,7 +194,10 @@ class AllocDiag(TensorOp):
         return [reshape(filled, [*batch, *size], ndim=len(batch) + 2)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Take the diagonal of the cotangent."""
+        """Take the diagonal of the cotangent.
+
+        Through `decompose`: no gradient at all, as it writes into zeros in place.
+        """
         ct = as_tensor_variable(cotangents[0])
         return [ExtractDiag(self.offset, ct.ndim - 2, ct.ndim - 1)(ct), *(None for _ in inputs[1:])]
 

@@ -93,11 +93,6 @@ class JoinDims(TensorOp):
         result = [*own[: self.start_axis], as_scalar(product(own[self.start_axis : stop])), *own[stop:]]
         return [Reshape(len(result))(inputs[0], *result)]
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Split the dimension of the cotangent again."""
-        own = lengths(as_tensor_variable(inputs[0]))
-        return [SplitDims(self.start_axis)(cotangents[0], *own[self.start_axis : self.start_axis + self.n_axes])]
-
 
 @static_op
 class SplitDims(TensorOp):
@@ -185,7 +180,10 @@ class SplitDims(TensorOp):
         return [Reshape(len(new))(x, *new)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Join the dimensions of the cotangent again."""
+        """Join the dimensions of the cotangent again.
+
+        Through `decompose`: 7 nodes in a gradient in place of 6.
+        """
         return [JoinDims(self.axis, len(inputs) - 1)(cotangents[0]), *(None for _ in inputs[1:])]
 
 

@@ -238,7 +238,10 @@ class Blockwise(TensorOp):
         return self.core_op.undefined_derivatives(self._core_node(tensors(node.inputs)))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Apply the core op's derivative to the batch, and sum over what was broadcast."""
+        """Apply the core op's derivative to the batch, and sum over what was broadcast.
+
+        Through `decompose`: only where the core op takes batches; this is the rule for those that do not.
+        """
         operands = tensors(inputs)
         core = self._core_node(operands)
         stand_ins = [
@@ -258,7 +261,10 @@ class Blockwise(TensorOp):
         return gradients
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
-        """Apply the core op's derivative to the batch."""
+        """Apply the core op's derivative to the batch.
+
+        Through `decompose`: only where the core op takes batches; this is the rule for those that do not.
+        """
         operands = tensors(inputs)
         core = self._core_node(operands)
         stand_ins = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.config import text_of
 from treadle.graph import DuplicateRegistrationError, as_flag, static_op
 from treadle.tensor.errors import ConflictingAssumptionsError, ShapeError, TensorTypeError
-from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
+from treadle.tensor.ops.tensor_op import TensorOp
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -180,10 +180,6 @@ class SpecifyAssumptions(TensorOp):
         """Promise the same of each value of the batch, if it is about matrices or elements."""
         kept = tuple((fact, held) for fact, held in self.assumptions if fact != "unique_indices")
         return SpecifyAssumptions(kept).make_node(x)
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Pass the cotangent on."""
-        return list(cotangents)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return the input."""

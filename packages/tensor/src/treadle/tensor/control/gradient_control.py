@@ -58,10 +58,16 @@ class GradientControl(TensorOp):
 
     @abstractmethod
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return what flows back."""
+        """Return what flows back.
+
+        Through `decompose`: what flows back as if the op were not there.
+        """
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
-        """Return how the result moves: with the input, unless the class says otherwise."""
+        """Return how the result moves: with the input, unless the class says otherwise.
+
+        Through `decompose`: tangents as if the op were not there.
+        """
         (tangent,) = tangents
         absent = tangent is None or isinstance(tangent.type, DisconnectedType)
         return [None if absent else self._moved(*tensors(inputs), *tensors(tangents))]  # type: ignore[arg-type]  # see absent
@@ -84,7 +90,10 @@ class DisconnectedGrad(GradientControl):
         return self.connection_pattern(node)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return nothing."""
+        """Return nothing.
+
+        Through `decompose`: the gradient that this op is there to leave out.
+        """
         return [DisconnectedType()()]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> None:
@@ -100,7 +109,10 @@ class ZeroGrad(GradientControl):
         return [[False]]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return zeros."""
+        """Return zeros.
+
+        Through `decompose`: the gradient that this op is there to leave out.
+        """
         return [zeros_like(tensors(inputs)[0])]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
@@ -113,7 +125,10 @@ class UndefinedGrad(GradientControl):
     """What flows back is not defined: asking for it is an error."""
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return what is not defined."""
+        """Return what is not defined.
+
+        Through `decompose`: the gradient that this op is there to refuse.
+        """
         return [NullType(f"it flows through undefined_grad({inputs[0]})")()]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
@@ -128,7 +143,10 @@ class GradScale(GradientControl):
     multiplier: float
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Multiply."""
+        """Multiply.
+
+        Through `decompose`: the gradient that this op is there to scale.
+        """
         return [mul(tensors(cotangents)[0], self.multiplier)]
 
     def _moved(self, x: TensorVariable, tangent: TensorVariable) -> Variable:
@@ -144,7 +162,10 @@ class GradClip(GradientControl):
     upper: float
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Clip."""
+        """Clip.
+
+        Through `decompose`: the gradient that this op is there to clip.
+        """
         return [clip(tensors(cotangents)[0], self.lower, self.upper)]
 
 

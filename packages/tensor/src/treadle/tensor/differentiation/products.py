@@ -50,14 +50,20 @@ class ProductOfOthers(OpFromGraph):
         return ProductOfOthers(x, directions, axes).make_node(x, *directions).outputs
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric."""
+        """Take the cotangent as one more direction, and in place of each; which elements are left out is symmetric.
+
+        Through `decompose`: wrong where elements are zero, which the formula takes apart.
+        """
         x, *directions = tensors(inputs)
         ct = tensors(cotangents)[0].conj()
         replaced = [[*directions[:i], ct, *directions[i + 1 :]] for i in range(len(directions))]
         return [product_of_others(x, along, self.axes).conj() for along in ([*directions, ct], *replaced)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
-        """Take the tangent of the elements as one more direction, and that of each direction in place of it."""
+        """Take the tangent of the elements as one more direction, and that of each direction in place of it.
+
+        Through `decompose`: wrong where elements are zero, which the formula takes apart.
+        """
         x, *directions = tensors(inputs)
         of_x, *moves = (
             None if t is None or isinstance(t.type, DisconnectedType) else tensors((t,))[0] for t in tangents

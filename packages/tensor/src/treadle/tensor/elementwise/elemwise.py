@@ -483,6 +483,8 @@ class Elemwise(TensorOp):
 
         What flows back from a differentiable function of complex numbers is the cotangent times the conjugate of the
         derivative.
+
+        Through `decompose`: only what has a body; derivatives of scalar ops are what all others are made of.
         """
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
@@ -504,6 +506,8 @@ class Elemwise(TensorOp):
 
         An elementwise function's pullback multiplies by the same derivatives, so that its terms are those of tangents
         too. That is not so of a function of complex numbers that is not differentiable as one.
+
+        Through `decompose`: only what has a body; derivatives of scalar ops are what all others are made of.
         """
         scalar = self.scalar_op
         xs, (out,) = (cast("Sequence[TensorVariable]", vs) for vs in (inputs, outputs))

@@ -290,7 +290,10 @@ class OpFromGraph(Op, HasFrozenGraph):
         return own_reasons(self)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return the gradients: those given, or the inner graph's as another op of this kind."""
+        """Return the gradients: those given, or the inner graph's as another op of this kind.
+
+        Through `decompose`: the gradient of the inner graph; a gradient that was given takes its place.
+        """
         gradients = self._given_pullback(inputs, outputs, cotangents)
         if self.given_pattern is None:
             return gradients
@@ -350,6 +353,8 @@ class OpFromGraph(Op, HasFrozenGraph):
         """Return the directional derivatives: those given, or the inner graph's.
 
         Where only a gradient is given, or a subclass has one of its own, they follow from that.
+
+        Through `decompose`: the derivative of the inner graph; one that was given takes its place.
         """
         kind, override = self.pushforward_override
         has_own = self.pullback_override[0] != "none" or type(self).pullback is not OpFromGraph.pullback

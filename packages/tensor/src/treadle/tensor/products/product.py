@@ -16,7 +16,6 @@ from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
-from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
@@ -183,20 +182,6 @@ class Gemm(TensorOp):
         pairs = list(zip(node.inputs, inputs, strict=True))
         batch = most_batch(pairs)
         return self.decompose(*(aligned(old, new, batch, 2) for old, new in pairs))
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Differentiate the expression that the op computes."""
-        c, alpha, a, b, beta = inputs
-        ct = cotangents[0]
-        product = MatMul()(a, b)
-        to_product = mul(alpha, sum_to(ct, product))
-        return [
-            sum_to(mul(beta, ct), c),
-            sum_(mul(ct, product)),
-            MatMul()(to_product, matrix_transpose(b)),
-            MatMul()(matrix_transpose(a), to_product),
-            sum_(mul(ct, c)),
-        ]
 
 
 def converted(what: str, x: TensorLike, dtype: DTypeLike | None) -> TensorVariable:

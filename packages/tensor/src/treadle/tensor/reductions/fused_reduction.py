@@ -120,7 +120,10 @@ class FusedReduction(TensorOp):
         return fused.make_node(*(aligned(old, new, batch) for old, new in pairs))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Refuse: differentiate before fusion."""
+        """Refuse: differentiate before fusion.
+
+        Through `decompose`: a gradient of what rewriting fused, without the rules that gradients are rewritten by.
+        """
         msg = f"{self}: a fused node has no gradient. Differentiate before compiling."
         raise DtypeError(msg)
 

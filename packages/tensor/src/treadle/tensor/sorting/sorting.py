@@ -15,7 +15,6 @@ from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import isnan
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import put_along_axis, take_along_axis
-from treadle.tensor.indexing.indexing import inc_subtensor
 from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Variables
 from treadle.tensor.reductions.accumulation import AlongAxis
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch
@@ -177,15 +176,6 @@ class OrderStatistics(_Ordering):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected, positions are not."""
         return [[tensors(node.inputs)[0].type.numpy_dtype.kind == "f"], [False]]
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Add the cotangent where the elements came from."""
-        x, positions = tensors(inputs)
-        if x.type.numpy_dtype.kind != "f":
-            return [None, None]
-        picked = argsort(x, self.axis)[at_axis(self.axis, positions)]
-        back = inc_subtensor(take_along_axis(zeros_like(x), picked, self.axis), tensors(cotangents)[0])
-        return [cotangent_of(x, back), None]
 
 
 _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")

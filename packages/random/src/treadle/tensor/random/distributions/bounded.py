@@ -67,7 +67,10 @@ class UniformRV(RandomVariable):
         return rng.uniform(low, high, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, low: Operand, high: Operand) -> Sequence[Operand]:
-        """Return those of low + (high - low) u."""
+        """Return those of low + (high - low) u.
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         u = (draw - low) / (high - low)
         return [cotangent * (1 - u), cotangent * u]
 
@@ -89,7 +92,10 @@ class BetaRV(RandomVariable):
         return rng.beta(alpha, beta, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, alpha: Operand, beta: Operand) -> Sequence[Operand]:
-        """Return the implicit ones."""
+        """Return the implicit ones.
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         return [
             cotangent * beta_by_shape(alpha, beta, draw, 1 - draw),
             -cotangent * beta_by_shape(beta, alpha, 1 - draw, draw),
@@ -115,7 +121,10 @@ class TriangularRV(RandomVariable):
     def derivatives(
         self, draw: Operand, cotangent: Operand, left: Operand, mode: Operand, right: Operand
     ) -> Sequence[Operand]:
-        """Return those of left + sqrt(u (mode - left) (right - left)), and of the same from the right."""
+        """Return those of left + sqrt(u (mode - left) (right - left)), and of the same from the right.
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         lower = draw <= mode
         # Half of the distance from the nearer end, over the width of that side and over the whole width.
         half = 0.5 * switch(lower, draw - left, right - draw)
@@ -161,7 +170,10 @@ class VonMisesRV(RandomVariable):
         return rng.vonmises(mu, kappa, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, mu: Operand, kappa: Operand) -> Sequence[Operand]:
-        """Return 1, and the implicit one."""
+        """Return 1, and the implicit one.
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         return [cotangent, cotangent * vonmises_by_kappa(draw - mu, kappa)]
 
 
@@ -182,7 +194,10 @@ class PowerRV(RandomVariable):
         return rng.power(a, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, a: Operand) -> Sequence[Operand]:
-        """Return that of u**(1 / a)."""
+        """Return that of u**(1 / a).
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         return [-cotangent * _xlogx(draw) / a]
 
 
@@ -203,7 +218,10 @@ class KumaraswamyRV(RandomVariable):
         return (-np.expm1(-rng.standard_exponential(size) / positive(b, "b"))) ** (1.0 / positive(a, "a"))
 
     def derivatives(self, draw: Operand, cotangent: Operand, a: Operand, b: Operand) -> Sequence[Operand]:
-        """Return those of (1 - exp(-e / b))**(1 / a)."""
+        """Return those of (1 - exp(-e / b))**(1 / a).
+
+        Through the definition: 38 nodes in place of 27, and the numbers are drawn again.
+        """
         logarithm = log(draw)
         # x**a, and 1 less it.
         power, rest = exp(a * logarithm), -expm1(a * logarithm)
@@ -266,7 +284,11 @@ class LogitNormalRV(RandomVariable):
         return special.expit(rng.normal(mu, sigma, size))
 
     def derivatives(self, draw: Operand, cotangent: Operand, mu: Operand, sigma: Operand) -> Sequence[Operand]:
-        """Return those of 1 / (1 + exp(-(mu + sigma * z)))."""
+        """Return those of 1 / (1 + exp(-(mu + sigma * z))).
+
+        Through the definition: 13 nodes in place of 19, but the numbers are drawn again: with the draw itself, 10 ms
+        in place of 2 for 100000.
+        """
         slope = cotangent * draw * (1 - draw)
         inside = (draw > 0) & (draw < 1)
         return [slope, switch(inside, slope * (log(draw) - log1p(-draw) - mu) / sigma, 0.0)]

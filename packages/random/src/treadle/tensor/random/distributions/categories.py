@@ -103,6 +103,8 @@ class DirichletRV(RandomVariable):
         """Return pathwise ones: element k moves as a beta number does, the others share what is left as before.
 
         Source: Jankowiak and Obermeyer, *Pathwise derivatives beyond the reparameterization trick*, 2018.
+
+        Through the definition: none, as it is the generator's method of this name.
         """
         rest = np.sum(alphas, -1, keepdims=True) - alphas
         left = 1 - draw

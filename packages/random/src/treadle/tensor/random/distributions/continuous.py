@@ -53,7 +53,12 @@ class LocationScaleRV(RandomVariable):
         return ()
 
     def derivatives(self, draw: Operand, cotangent: Operand, *dist_params: Operand) -> Sequence[Operand]:
-        """Return those of loc + scale * z."""
+        """Return those of loc + scale * z.
+
+        Through the definition: none where `standard` is a generator's method; elsewhere the numbers are drawn again:
+        with the draw itself, 10 ms in place of 2 for 100000 of Maxwell's, though the gradient alone has 5 nodes in
+        place of 8 there; 140 in place of 92 of the truncated normal distribution's.
+        """
         *shapes, loc, scale = dist_params
         z = (draw - loc) / scale
         return [*(cotangent * scale * d for d in self.by_shapes(z, *shapes)), cotangent, cotangent * z]

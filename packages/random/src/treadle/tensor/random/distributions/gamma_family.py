@@ -60,7 +60,10 @@ class GammaRV(RandomVariable):
         return rng.gamma(shape, scale, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, shape: Operand, scale: Operand) -> Sequence[Operand]:
-        """Return those of scale * g."""
+        """Return those of scale * g.
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         level = log(draw) - log(scale)
         by_shape = switch(draw > 0, draw * log_gamma_by_shape(shape, level), 0.0)
         return [cotangent * by_shape, cotangent * draw / scale]
@@ -83,7 +86,10 @@ class InvGammaRV(RandomVariable):
         return nonnegative(scale, "scale") / rng.standard_gamma(shape, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, shape: Operand, scale: Operand) -> Sequence[Operand]:
-        """Return those of scale / g."""
+        """Return those of scale / g.
+
+        Through the definition: 30 nodes in place of 27, and the numbers are drawn again.
+        """
         level = log(scale) - log(draw)
         return [-cotangent * draw * log_gamma_by_shape(shape, level), cotangent * draw / scale]
 
@@ -115,7 +121,10 @@ class GenGammaRV(RandomVariable):
     def derivatives(
         self, draw: Operand, cotangent: Operand, alpha: Operand, p: Operand, lambd: Operand
     ) -> Sequence[Operand]:
-        """Return those of lambd * g**(1 / p)."""
+        """Return those of lambd * g**(1 / p).
+
+        Through the definition: 91 nodes in place of 42, and the numbers are drawn again.
+        """
         level = p * (log(draw) - log(lambd))
         by_shape = log_gamma_by_shape(alpha / p, level)
         scaled = cotangent * draw / (p * p)
@@ -196,7 +205,10 @@ class FRV(RandomVariable):
         return rng.f(dfnum, dfden, size)
 
     def derivatives(self, draw: Operand, cotangent: Operand, dfnum: Operand, dfden: Operand) -> Sequence[Operand]:
-        """Return those of w dfden / ((1 - w) dfnum), where w has the beta distribution."""
+        """Return those of w dfden / ((1 - w) dfnum), where w has the beta distribution.
+
+        Through the definition: none, as it is the generator's method of this name.
+        """
         a, b = in_double(dfnum) / 2, in_double(dfden) / 2
         w, rest = a * draw / (a * draw + b), b / (a * draw + b)
         by_a = beta_by_shape(a, b, w, rest) / (w * rest) - 1 / a

@@ -71,7 +71,10 @@ class WishartRV(RandomVariable):
         return a, cholesky_of(scale.astype(kind))
 
     def derivatives(self, draw: Operand, cotangent: Operand, df: Operand, scale: Operand) -> Sequence[Operand]:
-        """Return those of L S L^T by the scale; there are none by the degrees of freedom."""
+        """Return those of L S L^T by the scale; there are none by the degrees of freedom.
+
+        Through the definition: 24 nodes in place of 13, and the numbers are drawn again.
+        """
         factor = cholesky_of(scale)
         inner: Operand = solve_triangular(factor, draw, lower=True, b_ndim=2)
         by_factor = sum_to((cotangent + np.swapaxes(cotangent, -1, -2)) @ np.swapaxes(inner, -1, -2), factor)

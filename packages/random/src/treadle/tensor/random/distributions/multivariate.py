@@ -121,7 +121,11 @@ class FactorRV(RandomVariable):
     def derivatives(
         self, draw: Operand, cotangent: Operand, mean: Operand, cov: Operand, *others: Operand
     ) -> Sequence[Operand]:
-        """Return those of mean + A w by mean and matrix; there are none by other parameters."""
+        """Return those of mean + A w by mean and matrix; there are none by other parameters.
+
+        Through the definition: as precise, and 6 nodes in place of 14 for the normal distribution, but the others take
+        several draws, which backends that draw from NumPy's generators by keys would repeat with other keys.
+        """
         factor = factor_of(cov, self.method)
         w = _against(factor, draw - mean, self.method)
         by_factor = sum_to(cotangent[..., None] * w[..., None, :], factor)
@@ -205,7 +209,11 @@ class MatrixNormalRV(RandomVariable):
     def derivatives(
         self, draw: Operand, cotangent: Operand, mean: Operand, rowcov: Operand, colcov: Operand
     ) -> Sequence[Operand]:
-        """Return those of mean + A Z B^T."""
+        """Return those of mean + A Z B^T.
+
+        Through the definition: 23 nodes in place of 28, but the numbers are drawn again: with the draw itself, 112 ms
+        in place of 80 for 20000.
+        """
         a, b = cholesky_of(rowcov), cholesky_of(colcov)
         left: Operand = solve_triangular(a, draw - mean, lower=True, b_ndim=2)
         right: Operand = solve_triangular(b, np.swapaxes(draw - mean, -1, -2), lower=True, b_ndim=2)

@@ -117,7 +117,7 @@ class SymbolicLanes(WordLanes):
 
     def flat(self, x: Array) -> TensorVariable:
         """Return a value for each element."""
-        whole: TensorVariable = np.broadcast_to(as_tensor_variable(x), self._shape)  # type: ignore[assignment, arg-type]  # of variables
+        whole: TensorVariable = upward.function("broadcast_to")(as_tensor_variable(x), self._shape)
         return whole.reshape((-1,)) if whole.ndim != 1 else whole
 
     def blocks(self, attempt: Array) -> list[Any]:
