@@ -22,13 +22,13 @@ from treadle.tensor.random import RandomVariable
 MECHANISMS = (Op, TensorOp)
 
 
-def _derived(kind: type[Op]) -> Iterator[type[Op]]:
+def _derived(kind: type[Any]) -> Iterator[type[Any]]:
     for derived in kind.__subclasses__():
         yield derived
         yield from _derived(derived)
 
 
-def op_types() -> list[type[Op]]:
+def op_types() -> list[type[Any]]:
     for package in (treadle.graph, treadle.tensor):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             import_module(found.name)
@@ -47,7 +47,7 @@ def doc_of(kind: type, name: str) -> str:
     return " ".join((inspect.getdoc(vars(kind)[name]) or "").split())
 
 
-def unexplained(kinds: list[type[Op]]) -> list[str]:
+def unexplained(kinds: list[type[Any]]) -> list[str]:
     """Return the methods of classes that have a simpler form, and do not say why they are not derived from it."""
     found: dict[str, None] = {}
     for kind in kinds:
