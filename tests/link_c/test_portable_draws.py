@@ -132,7 +132,9 @@ GIVEN = [(name, dtype) for name in PARAMETERS for dtype in PORTABLE_SAMPLERS[nam
 def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[np.ndarray]:
     """Return one of a sampler's parameters; for a shape, all of them in turn."""
     columns = zip(*PARAMETERS[name], strict=True)
-    arrays = [np.array(column, dtype) for column, dtype in zip(columns, PORTABLE_SAMPLERS[name].parameters, strict=True)]
+    arrays = [
+        np.array(column, dtype) for column, dtype in zip(columns, PORTABLE_SAMPLERS[name].parameters, strict=True)
+    ]
     return [column[at] for column in arrays] if shape is None else [np.resize(column, shape) for column in arrays]
 
 

@@ -78,9 +78,7 @@ class LoweringTable:
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
 
-    def register(
-        self, *op_types: type[Op], check: Callable[[Any, Apply], object] | None = None
-    ) -> Callable[[R], R]:
+    def register(self, *op_types: type[Op], check: Callable[[Any, Apply], object] | None = None) -> Callable[[R], R]:
         """Return a decorator that makes a function the rule of the op types.
 
         Parameters
@@ -88,8 +86,8 @@ class LoweringTable:
         op_types
             The types.
         check
-            Called as ``check(op, node)`` before a node is lowered: raises `Unsupported` for what the rule does not take,
-            which is then expanded into simpler ops or listed with its reason.
+            Called as ``check(op, node)`` before a node is lowered: raises `Unsupported` for what the rule does not
+            take, which is then expanded into simpler ops or listed with its reason.
 
         Raises
         ------

@@ -194,7 +194,6 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linking.array_functions import *  # noqa: F403
     from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.portable_linker import *  # noqa: F403
-    from treadle.tensor.linking.sampler_table import *  # noqa: F403
     from treadle.tensor.loops.loops import *  # noqa: F403
     from treadle.tensor.loops.parts import *  # noqa: F403
     from treadle.tensor.loops.plain import *  # noqa: F403
@@ -294,6 +293,8 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.generators.portable import *  # noqa: F403
     from treadle.tensor.random.generators.portable_draws import *  # noqa: F403
     from treadle.tensor.random.generators.portable_keys import *  # noqa: F403
+    from treadle.tensor.random.generators.sampler_table import *  # noqa: F403
+    from treadle.tensor.random.generators.samplers import PortableSampler as PortableSampler
     from treadle.tensor.random.generators.seeding import DefaultGeneratorMakerOp as DefaultGeneratorMakerOp
     from treadle.tensor.random.generators.seeding import FoldIn as FoldIn
     from treadle.tensor.random.generators.seeding import Spawn as Spawn

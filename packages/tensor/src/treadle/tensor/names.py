@@ -52,7 +52,6 @@ LAZY = {
     "linking.array_functions": "ArrayFunctions",
     "linking.generator_states": "expand_generators",
     "linking.portable_linker": "PortableLinker",
-    "linking.sampler_table": "SamplerTable",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
     "loops.parts": "LoopParts LoopResults",
     "loops.plain": "fori_loop scan_with_carry while_loop",

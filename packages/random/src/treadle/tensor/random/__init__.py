@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.distributions.permutations import *  # noqa: F403
     from treadle.tensor.random.distributions.positive import *  # noqa: F403
     from treadle.tensor.random.distributions.skewed import *  # noqa: F403
+    from treadle.tensor.random.generators.samplers import *  # noqa: F403
     from treadle.tensor.random.generators.seeding import *  # noqa: F403
     from treadle.tensor.random.generators.states import *  # noqa: F403
     from treadle.tensor.random.generators.stream import *  # noqa: F403

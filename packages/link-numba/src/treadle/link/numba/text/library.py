@@ -521,22 +521,6 @@ class Library:
                 )
             return self._units[name]
 
-    def add(self, text: str) -> None:
-        """Add functions, which may be known already.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If one of them is another function than the one that is known by its name.
-        """
-        with self._lock:
-            if not self._texts:
-                self._split()
-            for name, part in _functions(text):
-                if self._texts.setdefault(name, part) != part:
-                    msg = f"numba: there is another function named {name}. Choose another name."
-                    raise DuplicateRegistrationError(msg)
-
     def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
         """Return the functions that a text names."""
         names = dict.fromkeys(_NAME.findall(source))

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 LIBRARY.add(PHILOX)
 
+_CODES = {"float64": "f8", "int64": "i8"}
+
 _STATE = [("key", "i8"), ("stream", "i8"), ("at", "i8")]
 # The statements that prepare all numbers of a block, and the expressions of the numbers.
 _BLOCKS: dict[tuple[str, str], tuple[list[str], list[str]]] = {
