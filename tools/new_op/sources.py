@@ -56,7 +56,10 @@ def with_exports(text: str, names: list[str]) -> str:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             lines = text.splitlines(keepends=True)
             line, column = node.value.lineno - 1, node.value.col_offset + 1
-            lines[line] = f"{lines[line][:column]}{quoted}{lines[line][column:]}"
+            rest = lines[line][column:]
+            # In a list of several names to a line, which is not formatted, the new names get a line to themselves.
+            start = f"\n    {quoted.rstrip()}" if rest == "\n" else quoted
+            lines[line] = f"{lines[line][:column]}{start}{rest}"
             return "".join(lines)
     first = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Assign))
     above = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))]) - 1
