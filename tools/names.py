@@ -19,8 +19,7 @@ TABLE = "names.py"
 # Each table of tensor itself, and the package whose names it has.
 PACKAGES: Mapping[str, str] = {"LAZY": ""}
 # The module with the table of each distribution that brings rooms, and for the modules below them, by how their names
-# start, the package below `treadle.tensor` that has their names; the longest start counts. Ops are names of
-# `treadle.tensor` wherever they stand.
+# start, the package below `treadle.tensor` that has their names; the longest start counts.
 BROUGHT: Mapping[Path, Mapping[str, str]] = {
     Path("packages/linalg/src/treadle/tensor/linalg/names.py"): {
         "linalg": "linalg",
@@ -41,6 +40,8 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
         "signal.conv": "signal",
     },
 }
+# Rooms whose classes are ops, which are names of `treadle.tensor`.
+ROOMS_OF_OPS = ("linalg",)
 # Folders without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
 PRIVATE = ("rewrites", "lower_vm", "loops.scan.views", "loops.states")
 PRIVATE_FOLDERS = ("lower", "records", "rules")
@@ -124,7 +125,7 @@ def brought(table: Path, root: Path = ROOT) -> dict[str, dict[str, str]]:
     for module, names in _listed(source).items():
         starts = [start for start in homes if f"{module}.".startswith(f"{start}.")]
         if starts:
-            ops = _ops(_file(source, module))
+            ops = _ops(_file(source, module)) if module.partition(".")[0] in ROOMS_OF_OPS else frozenset()
             for name in names:
                 package = "" if name in ops else homes[max(starts, key=len)]
                 rows.setdefault(package, {}).setdefault(module, []).append(name)

@@ -6,9 +6,8 @@ For each module the names of its ``__all__``. One line for each module, however 
 NAMES = {
     "treadle.tensor": {
         "treadle.tensor.optimize": "optimize",
-        "treadle.tensor.optimize.optimize": "Optimum",
     },
     "treadle.tensor.optimize": {
-        "treadle.tensor.optimize.optimize": "FixedPoint fixed_point minimize minimize_scalar root root_scalar",
+        "treadle.tensor.optimize.optimize": "FixedPoint Optimum fixed_point minimize minimize_scalar root root_scalar",
     },
 }

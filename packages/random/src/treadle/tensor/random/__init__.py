@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names, package_folders
 
 if TYPE_CHECKING:  # written by `./dev pages`
+    from treadle.tensor.random.consumer import *  # noqa: F403
     from treadle.tensor.random.distributions.bounded import *  # noqa: F403
     from treadle.tensor.random.distributions.categories import *  # noqa: F403
     from treadle.tensor.random.distributions.continuous import *  # noqa: F403
@@ -21,12 +22,17 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.distributions.permutations import *  # noqa: F403
     from treadle.tensor.random.distributions.positive import *  # noqa: F403
     from treadle.tensor.random.distributions.skewed import *  # noqa: F403
+    from treadle.tensor.random.generators.portable import *  # noqa: F403
+    from treadle.tensor.random.generators.portable_keys import *  # noqa: F403
+    from treadle.tensor.random.generators.sampler_table import *  # noqa: F403
     from treadle.tensor.random.generators.samplers import *  # noqa: F403
     from treadle.tensor.random.generators.seeding import *  # noqa: F403
     from treadle.tensor.random.generators.states import *  # noqa: F403
     from treadle.tensor.random.generators.stream import *  # noqa: F403
     from treadle.tensor.random.generators.types import *  # noqa: F403
+    from treadle.tensor.random.op import *  # noqa: F403
     from treadle.tensor.random.parameters import *  # noqa: F403
+    from treadle.tensor.random.scipy_variable import *  # noqa: F403
     from treadle.tensor.random.size import *  # noqa: F403
 else:
     # Documented modules, of which other distributions bring some, are found as attributes.
