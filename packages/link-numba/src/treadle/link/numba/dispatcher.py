@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.dispatcher import Dispatcher
 
 from treadle.config import config
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numba.core.dispatcher import Dispatcher
+
     from treadle.link.numba.text.unit import Unit
 
 
