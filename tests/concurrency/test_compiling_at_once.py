@@ -71,9 +71,9 @@ def test_each_thread_builds_differentiates_and_compiles_its_own_graph(backend: s
             y = tt.sin(y) * (thread + 1)
         return function([x], tt.grad(y.sum(), x), mode=backend)(np.linspace(0, 1, 3))
 
-    for thread, found in enumerate(_all_at_once(work)[:count]):
+    for thread, result in enumerate(_all_at_once(work)[:count]):
         value, slope = np.linspace(0, 1, 3), np.ones(3)
         for _ in range(thread % 5 + 1):
             slope = slope * np.cos(value) * (thread + 1)
             value = np.sin(value) * (thread + 1)
-        np.testing.assert_allclose(found, slope, rtol=1e-9)
+        np.testing.assert_allclose(result, slope, rtol=1e-9)

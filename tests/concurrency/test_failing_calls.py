@@ -21,11 +21,11 @@ on_every_backend = pytest.mark.parametrize("backend", [name.upper() for name in 
 
 
 class FaultError(Exception):
-    """What a planted fault raises."""
+    """The error of a planted fault."""
 
 
 class Fault(Op):
-    """Give back the input, or raise when told to."""
+    """Return the input, or raise when told to."""
 
     armed: Fault | None = None
 
@@ -61,13 +61,13 @@ def test_a_fault_after_any_op_leaves_state_and_defaults(backend: str) -> None:
         [x, In(count, value=5.0, update=new_count)], [c, b], updates=[(state, new_state), (total, new_total)],
         mode=backend,
     )  # fmt: skip
-    given = np.array([1.0, 2.0, 3.0])
+    start = np.array([1.0, 2.0, 3.0])
 
     def snapshot() -> list[Any]:
         return [state.get_value(), total.get_value(), np.array(f.value["count"])]
 
     for fault in faults:
-        before, argument = snapshot(), given.copy()
+        before, argument = snapshot(), start.copy()
         Fault.armed = fault
         try:
             with pytest.raises(NodeError, match=f"planted at {fault.position}"):
@@ -76,8 +76,8 @@ def test_a_fault_after_any_op_leaves_state_and_defaults(backend: str) -> None:
             Fault.armed = None
         for old, now in zip(before, snapshot(), strict=True):
             np.testing.assert_array_equal(old, now)
-        np.testing.assert_array_equal(argument, given)
-        a_ = np.exp(given * 0.1)
+        np.testing.assert_array_equal(argument, start)
+        a_ = np.exp(start * 0.1)
         b_ = a_[::-1] + before[0]
         c_ = b_ @ a_ + before[2]
         results = f(argument)

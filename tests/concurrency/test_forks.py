@@ -43,7 +43,7 @@ def forked(work: Callable[[], None]) -> None:
     if child == 0:
         code = 1
         try:
-            # What still waited for a lock after this time would wait for ever.
+            # A child that still waits for a lock after this time would wait for ever.
             threading.Timer(60, os._exit, [2]).start()
             work()
             code = 7
@@ -60,20 +60,20 @@ def forked(work: Callable[[], None]) -> None:
 def test_a_child_works_whatever_locks_were_held_when_it_was_forked(mode: str, tmp_path: Path) -> None:
     x, state = tt.dvector("x"), shared(np.zeros(2))
 
-    def made(scale: float) -> Any:
+    def compiled(scale: float) -> Any:
         return function([x], (x * scale).sum(), updates={state: state + x}, mode=mode)
 
     with config.change_flags(compiledir=str(tmp_path)):
-        before = made(2.0)
+        before = compiled(2.0)
         before(np.ones(2))
 
         def work() -> None:
             assert config.floatX == "float64"
             assert before(np.ones(2)) == 4
-            after = made(3.0)
+            after = compiled(3.0)
             assert after(np.ones(2)) == 6
             np.testing.assert_array_equal(state.get_value(), [3, 3])
-            assert made(3.0)(np.ones(2)) == 6
+            assert compiled(3.0)(np.ones(2)) == 6
 
         forked(work)
         entries = {p for p in tmp_path.rglob("*") if p.is_file()}

@@ -35,7 +35,7 @@ loops = {{
     "nested": rows(inner, x),
     "draws": rows(lambda a: a + stream.normal(), x),
 }}
-made = {{
+functions = {{
     name: function([n, x, v], out, updates={{calls: calls + 1}}, mode={mode!r}, on_unused_input="ignore")
     for name, out in loops.items()
 }}
@@ -54,10 +54,10 @@ def told(f, raised, send):
 
 # A process that was started in the background of a shell ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-for name, f in made.items():
+for name, f in functions.items():
     told(f, KeyboardInterrupt, lambda: os.kill(os.getpid(), signal.SIGINT))
     assert calls.get_value() == 0, name
-assert made["scalars"](3, 0.5, np.ones(2)) == made["scalars"](3, 0.5, np.ones(2))
+assert functions["scalars"](3, 0.5, np.ones(2)) == functions["scalars"](3, 0.5, np.ones(2))
 assert calls.get_value() == 2
 
 
@@ -71,15 +71,15 @@ def raising(number, frame):
 
 seen = []
 signal.signal(signal.SIGALRM, raising)
-told(made["while"], Late, lambda: os.kill(os.getpid(), signal.SIGALRM))
-# A handler that raises nothing ends nothing.
+told(functions["while"], Late, lambda: os.kill(os.getpid(), signal.SIGALRM))
+# A handler that raises nothing does not end the loop.
 signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
 threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
-long = made["scalars"](30_000_000, 0.5, np.ones(2))
+long = functions["scalars"](30_000_000, 0.5, np.ones(2))
 assert np.isfinite(long) and calls.get_value() == 3
-# Another thread's call is its own affair.
+# A call in another thread is not interrupted.
 results = []
-other = threading.Thread(target=lambda: results.append(made["scalars"](30_000_000, 0.5, np.ones(2))))
+other = threading.Thread(target=lambda: results.append(functions["scalars"](30_000_000, 0.5, np.ones(2))))
 other.start()
 try:
     os.kill(os.getpid(), signal.SIGINT)

@@ -40,7 +40,7 @@ class Interrupter:
 
 
 def interrupted(work: Callable[[], Any], at: int) -> bool:
-    """Run something, interrupted at an instruction; return whether it was so long."""
+    """Run something, interrupted at an instruction; return whether it ran that far."""
     before = sys.gettrace()
     sys.settrace(Interrupter(at))
     try:
@@ -120,7 +120,7 @@ def test_an_interrupt_at_any_instruction_of_reading_and_setting_a_value_leaves_n
 
 
 class _Nested(Op):
-    """Give back the input, after a call of another function."""
+    """Return the input, after a call of another function."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.work = work

@@ -90,7 +90,7 @@ WORK = """
 """
 
 
-# A fork server does nothing for PyTorch that a spawned process does not.
+# A fork server gains PyTorch nothing over a spawned process.
 TRAVELS = [
     pytest.param(name.upper(), method, marks=[pytest.mark.slow] if name == "pytorch" else [])
     for name in BACKENDS

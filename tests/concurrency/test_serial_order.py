@@ -1,4 +1,4 @@
-"""One function, called and changed from sixteen threads: what is seen is what some serial order would give."""
+"""One function, called and changed from sixteen threads: the observed values fit some serial order."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_defaults_that_are_updated_lose_no_increment(backend: str) -> None:
     assert sorted(n for own in seen for n in own) == list(range(1, 300 * THREADS + 1))
 
 
-def test_the_check_tells_an_order_that_is_not_serial() -> None:
+def test_the_check_detects_an_order_that_is_not_serial() -> None:
     serial: list[list[Any]] = [[Event(1, 0), Event(3, 2)], [Event(2, 1)], *([] for _ in range(THREADS - 2))]
     _check_serial(serial, 3)
     lost: list[list[Any]] = [[Event(1, 0)], [Event(2, 0)], *([] for _ in range(THREADS - 2))]

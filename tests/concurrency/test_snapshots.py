@@ -53,18 +53,18 @@ def test_calls_between_the_cells_of_a_pickle_do_not_tear_it(
     original = Container.__reduce__
 
     def reduce(cell: Container) -> tuple[Any, ...]:
-        found = original(cell)
+        reduced = original(cell)
         thread = threading.Thread(target=f)
         thread.start()
         thread.join()
-        return found
+        return reduced
 
     monkeypatch.setattr(Container, "__reduce__", reduce)
-    made = WAYS[way](f)
+    copied = WAYS[way](f)
     monkeypatch.undo()
     assert state(f)[0] > 1
-    assert state(made) == [1, 1]
-    assert defaults(made) == [1, 1]
+    assert state(copied) == [1, 1]
+    assert defaults(copied) == [1, 1]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -87,10 +87,10 @@ def test_copies_made_while_eight_threads_call_are_of_one_moment(way: str, mode: 
             thread.start()
         barrier.wait()
         for _ in range(COUNT):
-            made = WAYS[way](f)
-            assert len(set(defaults(made))) == 1
+            copied = WAYS[way](f)
+            assert len(set(defaults(copied))) == 1
             if way in {"pickle", "deepcopy"}:
-                assert len({*state(made), *defaults(made)}) == 1
+                assert len({*state(copied), *defaults(copied)}) == 1
     finally:
         stop.set()
         for thread in threads:

@@ -1,4 +1,4 @@
-"""Any sequence of calls, copies, pickles and borrowed values leaves what plain NumPy says, and nothing else changed."""
+"""Any sequence of calls, copies, pickles and borrowed values agrees with plain NumPy, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AT, YES = st.integers(0, 5), st.booleans()
 
 
 class Fails(Op):
-    """Give back the input, unless it is negative."""
+    """Return the input, unless it is negative."""
 
     __props__ = ()
 
@@ -60,7 +60,7 @@ def put(x: Any, index: Any, y: Any) -> Any:
     return new
 
 
-# Outputs and new values of two variables, of the same expressions in both worlds: a, b, positions, a row, a number.
+# Outputs and new values of two variables, from the same expressions in both worlds: a, b, positions, a row, a number.
 Step = tuple[list[Any], Any, Any]
 STEPS: dict[str, Callable[[SimpleNamespace], Step]] = {
     "whole": lambda s: ([s.a.sum()], s.a + s.y, s.b * 0.5),
@@ -88,7 +88,7 @@ def compiled(name: str, a: Any, b: Any, mode: str, fails: bool, borrow: bool) ->
 
 
 class World:
-    """Two shared variables, what they should be, and the functions on them."""
+    """Two shared variables, their expected values, and the functions on them."""
 
     cache: ClassVar[dict[Any, Any]] = {}
 
@@ -118,16 +118,16 @@ class StateMachine(RuleBasedStateMachine):
 
     def world(self) -> World:
         start = [np.arange(15.0).reshape(ROWS, COLUMNS), np.ones((ROWS, COLUMNS))]
-        # Compiled functions are copied onto fresh variables: compiling is what takes long.
+        # Compiled functions are copied onto fresh variables, because compiling takes long.
         key = (self.mode, self.fails)
         if key not in World.cache:
             a, b = shared(start[0], name="a"), shared(start[1], name="b")
-            made = {(n, o): compiled(n, a, b, self.mode, self.fails, o) for n in STEPS for o in (False, True)}
-            World.cache[key] = a, b, made
-        a0, b0, made = World.cache[key]
+            originals = {(n, o): compiled(n, a, b, self.mode, self.fails, o) for n in STEPS for o in (False, True)}
+            World.cache[key] = a, b, originals
+        a0, b0, originals = World.cache[key]
         a, b = shared(start[0], name="a"), shared(start[1], name="b")
         functions = {}
-        for at, f in made.items():
+        for at, f in originals.items():
             used = set(f.get_shared())
             functions[at] = f.copy(swap={old: new for old, new in ((a0, a), (b0, b)) if old in used})
         return World(a, b, [x.copy() for x in start], functions)
@@ -150,16 +150,16 @@ class StateMachine(RuleBasedStateMachine):
         at=AT,
         name=st.sampled_from(list(STEPS)),
         borrow=YES,
-        given=arguments,
+        arguments=arguments,
         bad=st.booleans(),
         keep=st.booleans(),
     )
-    def call(self, at: int, name: str, borrow: bool, given: Any, bad: bool, keep: bool) -> None:
+    def call(self, at: int, name: str, borrow: bool, arguments: Any, bad: bool, keep: bool) -> None:
         world = self.pick(at)
         f = world.functions[name, borrow]
-        positions, scale, k = np.array(given[0], "int64"), given[1], given[2]
+        positions, scale, k = np.array(arguments[0], "int64"), arguments[1], arguments[2]
         y = np.arange(1.0, 1 + COLUMNS) * scale
-        # What fails: a position far out of bounds, or an op in the middle.
+        # The failure: a position far out of bounds, or an op in the middle.
         far = bad and (not self.fails or bool(k % 2))
         # Where only the row is out of bounds, positions have been written before.
         values = (positions if scale % 2 else np.append(positions, 99), y, 99) if far else (positions, y, k)
@@ -211,12 +211,12 @@ class StateMachine(RuleBasedStateMachine):
     def duplicate(self, at: int, way: str) -> None:
         world = self.pick(at)
         names = [("several", False), ("inc rows of both", True)]
-        given = ([world.functions[n] for n in names], world.variables)
-        functions, (a, b) = pickle.loads(pickle.dumps(given)) if way == "pickle" else copy.deepcopy(given)
+        world_parts = ([world.functions[n] for n in names], world.variables)
+        functions, (a, b) = pickle.loads(pickle.dumps(world_parts)) if way == "pickle" else copy.deepcopy(world_parts)
         rest = {n: functions[0] if n[0] == "several" else functions[1] for n in names}
         rest = {n: rest.get(n) or _swapped(f, world.variables, (a, b)) for n, f in world.functions.items()}
-        made = World(a, b, [x.copy() for x in world.expected], rest)
-        self.worlds = [*self.worlds[-2:], made]
+        copied = World(a, b, [x.copy() for x in world.expected], rest)
+        self.worlds = [*self.worlds[-2:], copied]
 
     @rule(at=AT, name=st.sampled_from(["inc rows", "inc rows of both", "set slice"]), borrow=YES)
     def call_from_threads(self, at: int, name: str, borrow: bool) -> None:
@@ -282,11 +282,11 @@ def test_state_is_as_in_numpy_after_any_sequence_on_slow_compilers(mode: str) ->
 def test_a_mutable_argument_behaves_as_an_array_of_numpy() -> None:
     m, i, y = tt.dmatrix("m"), tt.lvector("i"), tt.dvector("y")
     f = function([In(m, mutable=True), i, y], Out(m[i].inc(y), borrow=True), mode="C")
-    given = np.zeros((ROWS, COLUMNS))
-    expected = given.copy()
+    array = np.zeros((ROWS, COLUMNS))
+    expected = array.copy()
     generator = np.random.default_rng(7)
     for _ in range(50):
         positions, row = generator.integers(-ROWS, ROWS, 3), generator.normal(size=COLUMNS)
-        assert f(given, positions, row) is given
+        assert f(array, positions, row) is array
         np.add.at(expected, positions, row)
-        np.testing.assert_allclose(given, expected)
+        np.testing.assert_allclose(array, expected)

@@ -8,7 +8,7 @@ def _works(name: str) -> bool:
     try:
         return find_backend(name).unavailable() is None
     except EntryPointLoadError:
-        # It is broken, not absent: its tests shall say so.
+        # The backend is broken, not absent: its tests must fail.
         return True
 
 

@@ -10,7 +10,7 @@ from treadle.config import config
 
 @pytest.fixture(autouse=True)
 def eager_pytorch() -> Iterator[None]:
-    """Run PyTorch without its compiler, which takes seconds for a function: what needs it turns it on."""
+    """Run PyTorch without its compiler, which takes seconds for a function: tests that need it turn it on."""
     if "pytorch" not in BACKENDS:
         yield
         return

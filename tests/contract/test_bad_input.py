@@ -1,4 +1,4 @@
-"""What is wrong is said: which argument or op, what was given, and the user's line; on every backend."""
+"""Errors name the argument or op, what was passed, and the user's line; on every backend."""
 
 import inspect
 from collections.abc import Callable
@@ -32,7 +32,7 @@ GOOD = np.ones((2, 3))
 
 @on_every_backend
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((np.ones(3), GOOD), r"weigh: argument 0, x: .*rank.*shape \(3,\)"),
         ((GOOD + 1j, GOOD), r"weigh: argument 0, x: .*float64.*complex128"),
@@ -44,8 +44,8 @@ GOOD = np.ones((2, 3))
     ],
     ids=["rank", "dtype", "text", "none", "shape", "missing", "too-many"],
 )
-def test_wrong_argument_is_named(backend: str, arguments: tuple[Any, ...], said: str) -> None:
-    with pytest.raises(CallError, match=said):
+def test_wrong_argument_is_named(backend: str, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(CallError, match=message):
         matrix_function(backend)(*arguments)
 
 
@@ -81,7 +81,7 @@ def test_unused_input_warns_if_asked_to(backend: str) -> None:
 
 
 @on_every_backend
-def test_input_that_is_no_variable_is_refused(backend: str) -> None:
+def test_input_that_is_not_a_variable_is_refused(backend: str) -> None:
     x = tt.dscalar("x")
     with pytest.raises(FunctionTypeError, match=r"must be a variable or In, got 3\.0"):
         function([x, 3.0], x, mode=backend)

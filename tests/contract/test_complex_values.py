@@ -1,4 +1,4 @@
-"""Every function of complex numbers, at zeros, infinities, NaN and beyond: compiled code gives what NumPy gives."""
+"""Every function of complex numbers at zeros, infinities, NaN and out of range: compiled code gives NumPy's values."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TWO = {
 }  # fmt: skip
 
 
-def _same(found: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
+def _same(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
     """Whether numbers agree: each part relative to the absolute value, zeros in their signs where they are exact."""
     if expected.dtype.kind == "b":
-        return bool((found == expected).all())
+        return bool((actual == expected).all())
     size = np.where(np.isfinite(abs(expected)), abs(expected), 0)
-    parts = [(found.real, expected.real)]
+    parts = [(actual.real, expected.real)]
     if expected.dtype.kind == "c":
-        parts.append((found.imag, expected.imag))
+        parts.append((actual.imag, expected.imag))
     near = [np.abs(a - b) <= tolerance * size for a, b in parts]
     equal = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in parts]
     signs = [(np.signbit(a) == np.signbit(b)) | np.isnan(b) | (np.abs(b) < tolerance * size) for a, b in parts]
@@ -52,8 +52,8 @@ def test_complex_functions_give_what_numpy_gives_at_special_values(mode: str, dt
     with np.errstate(all="ignore"):
         different = [
             name
-            for name, found, wanted in zip(built, results, expected, strict=True)
-            if found.dtype != wanted.dtype or not _same(found, wanted, tolerance)
+            for name, actual, wanted in zip(built, results, expected, strict=True)
+            if actual.dtype != wanted.dtype or not _same(actual, wanted, tolerance)
         ]
     # NumPy multiplies and adds at once where the sum overflows; Numba computes powers of complex64 in complex128.
     assert set(different) <= {"sqr", "mul", *(["pow"] if mode == "NUMBA" and dtype == "complex64" else [])}

@@ -39,12 +39,12 @@ LINALG = {
 def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
-    found = chosen.get(check.kind, chosen.get("other"))
+    dtypes = chosen.get(check.kind, chosen.get("other"))
     if check.family in LINALG and backend in TRACING:
-        return {"float64"} if found is None else found & {"float64"}
+        return {"float64"} if dtypes is None else dtypes & {"float64"}
     if backend == "jax" and check.kind == "first" and check.family.startswith("composed."):
         return NONE
-    return found
+    return dtypes
 
 
 def _marked(parameter: Any, suffix: str, *marks: pytest.MarkDecorator, **changes: Any) -> Any:
@@ -55,7 +55,7 @@ def _marked(parameter: Any, suffix: str, *marks: pytest.MarkDecorator, **changes
 
 
 def _costly_apart(parameter: Any) -> list[Any]:
-    """Return what checks the samples that are quick on a backend, and with -m slow what checks those that are not."""
+    """Return the check of the samples that are quick on a backend, and with -m slow that of the others."""
     backend, check, _ = parameter.values
     samples = check.samples()
     costly = tuple(s.name for s in samples if s.is_costly(backend, check.kind))

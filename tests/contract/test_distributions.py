@@ -15,12 +15,12 @@ FAMILIES = families()
 RECORDS = [record for records in FAMILIES.values() for record in records]
 EXACT = [name for name in BACKENDS if name in {"vm", "c", "numba"}]
 QUICK = [name for name in BACKENDS if name in {"vm", "c"}]
-# NumPy's generators, drawn from by these backends with keys of their own, are told of.
+# These backends warn that they draw with keys of their own from NumPy's generators.
 COMPILED = [name for name in BACKENDS if name not in {"vm", "cvm"}]
 
 
 def _portable(backend: str, family: str) -> Iterator[Any]:
-    """Yield the checks of a family's portable draws: what takes a compiler long apart, with -m slow."""
+    """Yield the checks of a family's portable draws: those that compile slowly apart, with -m slow."""
     for costly in (False, True):
         records = [record for record in FAMILIES[family] if (backend in record.costly) is costly]
         marks, suffix = ([pytest.mark.slow], "-costly") if costly else ([], "")

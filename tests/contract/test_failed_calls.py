@@ -1,4 +1,4 @@
-"""A call that fails keeps nothing."""
+"""A call that fails keeps no values alive."""
 
 import gc
 
@@ -11,7 +11,7 @@ from treadle.compile import function
 from treadle.graph import NodeValueError
 
 
-# PyTorch's compiler keeps a cycle of its own for each shape that it cannot compile for.
+# PyTorch's compiler keeps a reference cycle for each shape that it cannot compile for.
 @pytest.mark.parametrize("backend", [name.upper() for name in BACKENDS if name != "pytorch"])
 def test_values_of_a_failed_call_go_with_its_error(backend: str) -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
@@ -29,8 +29,8 @@ def test_values_of_a_failed_call_go_with_its_error(backend: str) -> None:
     try:
         fail()
         gc.collect()
-        # Arrays are no containers and do not stand here themselves.
-        kept = [found for found in gc.garbage if type(found).__name__ == "frame"]
+        # Arrays are not containers and do not appear here themselves.
+        kept = [item for item in gc.garbage if type(item).__name__ == "frame"]
     finally:
         gc.set_debug(0)
         gc.garbage.clear()

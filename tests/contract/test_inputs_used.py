@@ -1,4 +1,4 @@
-"""For every record: what an expression was written with, a function of it and one of its gradient take as inputs."""
+"""For every record: inputs of an expression, of a function of it and of its gradient are the same."""
 
 from __future__ import annotations
 

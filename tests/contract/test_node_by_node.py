@@ -34,18 +34,18 @@ def test_every_node_runs_once_in_order_with_its_values(backend: str) -> None:
     seen: list[tuple[str, float]] = []
 
     def wrap(node: Apply, run: Callable[..., Any]) -> Callable[..., Any]:
-        def told(*values: Any) -> Any:
+        def recorded(*values: Any) -> Any:
             result = run(*values)
             assert isinstance(result, np.ndarray)
             seen.append((str(node.op), float(result.sum())))
             return result
 
-        return told
+        return recorded
 
     program = link_node_by_node(FunctionGraph([x], [z]), find_backend(backend).linker(), wrap)
-    (found,) = program(np.array([0.5, 1.0]))
-    np.testing.assert_allclose(found, np.exp([0.5, 1.0]) ** 2 + 1)
-    totals = [np.exp([0.5, 1.0]).sum(), (np.exp([0.5, 1.0]) ** 2).sum(), found.sum()]
+    (result,) = program(np.array([0.5, 1.0]))
+    np.testing.assert_allclose(result, np.exp([0.5, 1.0]) ** 2 + 1)
+    totals = [np.exp([0.5, 1.0]).sum(), (np.exp([0.5, 1.0]) ** 2).sum(), result.sum()]
     np.testing.assert_allclose([total for name, total in seen if not name.startswith("DimShuffle")], totals)
 
 

@@ -1,4 +1,4 @@
-"""Random graphs give the same on every backend, with rewriting and without."""
+"""Random graphs give the same values on every backend, with rewriting and without."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
@@ -15,14 +15,14 @@ MANY = settings(max_examples=200, deadline=None, database=None, suppress_health_
 @pytest.mark.parametrize("backend", BACKENDS)
 @FEW
 @given(groups)
-def test_backends_agree_about_random_graphs(backend: str, made: list[Recipe]) -> None:
-    compare(made, backend)
+def test_backends_agree_about_random_graphs(backend: str, recipes: list[Recipe]) -> None:
+    compare(recipes, backend)
 
 
 @settings(FEW, max_examples=60)
 @given(groups, strategies.integers(0, 99))
-def test_rewriting_keeps_the_results_of_random_graphs(made: list[Recipe], seed: int) -> None:
-    compare(made, "vm", seed=seed)
+def test_rewriting_keeps_the_results_of_random_graphs(recipes: list[Recipe], seed: int) -> None:
+    compare(recipes, "vm", seed=seed)
 
 
 @pytest.mark.slow
@@ -30,5 +30,7 @@ def test_rewriting_keeps_the_results_of_random_graphs(made: list[Recipe], seed: 
 @pytest.mark.parametrize("backend", BACKENDS)
 @MANY
 @given(groups, strategies.integers(0, 99))
-def test_backends_agree_about_many_random_graphs(backend: str, rewritten: bool, made: list[Recipe], seed: int) -> None:
-    compare(made, backend, rewritten, seed)
+def test_backends_agree_about_many_random_graphs(
+    backend: str, rewritten: bool, recipes: list[Recipe], seed: int
+) -> None:
+    compare(recipes, backend, rewritten, seed)

@@ -22,16 +22,16 @@ from treadle.testing.sample import OPTIONAL_DTYPES, REALS
 
 
 def op_classes() -> set[type[Op]]:
-    """Return the classes of all ops of the package, except bases, graphs as ops, and what draws."""
-    found: set[type[Op]] = set()
+    """Return the classes of all ops of the package, except bases, graphs as ops, and draws."""
+    kinds: set[type[Op]] = set()
     pending: list[type[Any]] = [Op]
     while pending:
         more = pending.pop().__subclasses__()
         pending += [kind for kind in more if kind is not tt.OpFromGraph]
-        found.update(more)
+        kinds.update(more)
     ours = {
         kind
-        for kind in found
+        for kind in kinds
         if kind.__module__.startswith(("treadle.tensor.", "treadle.surface.")) and not isabstract(kind)
     }
     drawing = {kind for kind in ours if kind.__module__.startswith("treadle.tensor.random.")}
@@ -79,9 +79,9 @@ DIFFERENTIABLE = [s for s in SAMPLES if s.wrt and "first" in s.kinds]
 
 @pytest.mark.parametrize(("sample", "dtype"), REFUSED, ids=str)
 def test_a_dtype_that_a_record_leaves_out_is_refused(sample: Sample, dtype: str) -> None:
-    given = variables(sample, dtype, known=False)
+    inputs = variables(sample, dtype, known=False)
     with pytest.raises(tt.DtypeError):
-        sample.build(*given)
+        sample.build(*inputs)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
@@ -92,12 +92,16 @@ def test_derivatives_have_the_dtypes_of_what_they_belong_to(dtype: str) -> None:
             continue
         inputs = variables(sample, dtype, known=False)
         wrt = [inputs[i] for i in sample.wrt]
-        made = [y for y in as_tuple(sample.build(*inputs)) if y.type.numpy_dtype.kind in "fc"]
-        ones: Any = [tt.ones_like(y) for y in made]
-        pairs = list(zip(tt.pullback(made, wrt, ones, disconnected_inputs="ignore"), wrt, strict=True)) if made else []
+        outputs = [y for y in as_tuple(sample.build(*inputs)) if y.type.numpy_dtype.kind in "fc"]
+        ones: Any = [tt.ones_like(y) for y in outputs]
+        pairs = (
+            list(zip(tt.pullback(outputs, wrt, ones, disconnected_inputs="ignore"), wrt, strict=True))
+            if outputs
+            else []
+        )
         moves = [tt.ones_like(x) for x in wrt]
-        pairs += zip(tt.pushforward(made, wrt, moves, disconnected_outputs="ignore"), made, strict=True)
-        if any(found.dtype != like.dtype for found, like in pairs):
+        pairs += zip(tt.pushforward(outputs, wrt, moves, disconnected_outputs="ignore"), outputs, strict=True)
+        if any(derivative.dtype != like.dtype for derivative, like in pairs):
             wrong.append(f"{sample.family} {sample.name}")
     assert wrong == []
 
@@ -127,10 +131,10 @@ def test_layouts_hold_the_plain_values() -> None:
 
 
 def test_gap_is_checked_alone_and_expected_to_fail() -> None:
-    found = contract("vm", kinds=("values",), gaps={"arithmetic-int8-*/add": "because"})
-    alone = [p for p in found if str(p.values[1]) == "arithmetic-int8-values/add"]
+    params = contract("vm", kinds=("values",), gaps={"arithmetic-int8-*/add": "because"})
+    alone = [p for p in params if str(p.values[1]) == "arithmetic-int8-values/add"]
     assert [mark.name for mark in alone[0].marks] == ["xfail"]
-    group = next(p.values[1] for p in found if str(p.values[1]) == "arithmetic-int8-values")
+    group = next(p.values[1] for p in params if str(p.values[1]) == "arithmetic-int8-values")
     assert "add" not in [sample.name for sample in group.samples()]
 
 
@@ -148,7 +152,7 @@ def test_unknown_backend_is_an_error_with_names() -> None:
 
 @contextmanager
 def broken(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> Iterator[None]:
-    """Let the linked programs' results go through a function of (values, results)."""
+    """Pass the linked programs' results through a function of (values, results)."""
     module = __import__("treadle.testing.contract", fromlist=["linked"])
     original = module.linked
 
@@ -167,7 +171,7 @@ def first_changed(change: Any) -> Any:
 
 
 class Repeating:
-    """Gives back the memory of its first results for ever."""
+    """Returns the memory of its first results again and again."""
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
@@ -188,7 +192,7 @@ def write_input(values: Any, results: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (first_changed(lambda x: x + 1e-6), "elements differ"),
         (first_changed(lambda x: x.astype("float32")), "dtype float32, expected float64"),
@@ -201,8 +205,8 @@ def write_input(values: Any, results: list[Any]) -> list[Any]:
         (write_input, "an input was changed"),
     ],
 )
-def test_broken_backend_is_caught(monkeypatch: pytest.MonkeyPatch, spoil: Any, said: str) -> None:
-    with broken(monkeypatch, spoil), pytest.raises(ContractError, match=said):
+def test_broken_backend_is_caught(monkeypatch: pytest.MonkeyPatch, spoil: Any, message: str) -> None:
+    with broken(monkeypatch, spoil), pytest.raises(ContractError, match=message):
         run_check("vm", Check("dimshuffle", "float64", "values", without=("constant_as_output",)))
 
 

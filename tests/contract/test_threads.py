@@ -47,7 +47,7 @@ def test_updates_from_eight_threads_are_all_kept(backend: str) -> None:
 
 
 class Meet(Op):
-    """Gives back its input, after two threads have met inside."""
+    """Returns its input, after two threads have met inside."""
 
     barrier = threading.Barrier(2)
 
