@@ -1,4 +1,4 @@
-"""JAX programs on a GPU give what NumPy gives."""
+"""JAX programs on a GPU give NumPy's values."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_position_out_of_bounds_is_an_index_error() -> None:
 def test_portable_draws_are_those_of_the_python_vm() -> None:
     samples = portable_samples()
     graph = FunctionGraph(samples.inputs, samples.outputs)
-    found = BACKEND.linker().link(graph)(*samples.values)
+    draws = BACKEND.linker().link(graph)(*samples.values)
     assert_same_draws(
-        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
+        samples, [np.asarray(x) for x in draws], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
     )

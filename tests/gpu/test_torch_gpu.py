@@ -1,4 +1,4 @@
-"""The PyTorch backend on a GPU; collected everywhere, run where CUDA is there."""
+"""The PyTorch backend on a GPU; collected everywhere, run where CUDA is available."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def _graph() -> tuple[list[Any], list[Any], list[Any]]:
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_small_model_agrees_with_the_python_vm(compiled: bool) -> None:
     inputs, outputs, values = _graph()
-    found = TorchLinker(compiled).link(FunctionGraph(inputs, outputs))(*values)
+    results = TorchLinker(compiled).link(FunctionGraph(inputs, outputs))(*values)
     expected = PythonLinker().link(FunctionGraph(inputs, outputs))(*values)
-    for got, want in zip(found, expected, strict=True):
+    for got, want in zip(results, expected, strict=True):
         assert isinstance(got, np.ndarray)
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, 1e-4, 1e-4)
@@ -68,7 +68,7 @@ def test_a_position_out_of_bounds_is_an_index_error_and_the_device_survives(comp
 def test_portable_draws_are_those_of_the_python_vm(compiled: bool) -> None:
     samples = portable_samples()
     graph = FunctionGraph(samples.inputs, samples.outputs)
-    found = TorchLinker(compiled).link(graph)(*samples.values)
+    draws = TorchLinker(compiled).link(graph)(*samples.values)
     assert_same_draws(
-        samples, [np.asarray(x) for x in found], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
+        samples, [np.asarray(x) for x in draws], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
     )

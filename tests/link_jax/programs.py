@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def link(inputs: Sequence[Any], outputs: Sequence[Any], native: Iterable[int] = ()) -> JaxProgram:
-    made: Any = JAXLinker().link(FunctionGraph(list(inputs), list(outputs)), frozenset(native))
-    return made  # type: ignore[no-any-return]  # a JaxProgram, as no node runs in Python
+    program: Any = JAXLinker().link(FunctionGraph(list(inputs), list(outputs)), frozenset(native))
+    return program  # type: ignore[no-any-return]  # a JaxProgram, as no node runs in Python
 
 
 def assert_like_vm(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) -> None:

@@ -1,4 +1,4 @@
-"""Loops on JAX: which of XLA's loops they become, what is compiled anew, and what is refused."""
+"""Loops on JAX: which of XLA's loops they become, what is compiled again, and what is refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_rows_carries_and_results_are_those_of_the_vm() -> None:
     assert_like_vm([x, c], [*last, *stacked, backwards, slope], X, np.float32(0.5))
 
 
-def test_steps_without_results_are_a_value_for_which_nothing_is_compiled_anew() -> None:
+def test_number_of_steps_without_results_is_a_value_for_which_nothing_is_compiled_again() -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")
     total, _ = tt.scan_with_carry(lambda c, row: (c + row, None), 0.0, x)
     grown = tt.fori_loop(0, n, lambda i, c: c * 1.5 + i, x)
@@ -53,13 +53,13 @@ def test_steps_without_results_are_a_value_for_which_nothing_is_compiled_anew() 
     assert program(X, np.array(50))[1].sum() == 80.0
 
 
-def test_a_number_of_steps_that_decides_a_length_is_told_of() -> None:
+def test_a_number_of_steps_that_decides_a_length_is_reported() -> None:
     x, n = tt.dscalar("x"), tt.lscalar("n")
     _, powers = tt.scan_with_carry(lambda c, _: (c * x, c), 1.0, length=n)
     program = link([x, n], [powers])
     with pytest.warns(RecompilationWarning, match="depends on the value of n"):
-        found = [program(np.array(2.0), np.array(k))[0].tolist() for k in (0, 1, 3)]
-    assert found == [[], [1.0], [1.0, 2.0, 4.0]]
+        rows = [program(np.array(2.0), np.array(k))[0].tolist() for k in (0, 1, 3)]
+    assert rows == [[], [1.0], [1.0, 2.0, 4.0]]
 
 
 def test_wrong_numbers_of_steps_are_refused() -> None:
@@ -134,9 +134,9 @@ def _search(steps: Any, x: Any) -> Any:
 @pytest.mark.filterwarnings("ignore::treadle.link.jax.RecompilationWarning")
 def test_a_condition_may_decide_a_length() -> None:
     x, n = tt.dscalar("x"), tt.lscalar("n")
-    found = _search(n, x)
-    total = found.stacked[0].sum() + found.carries[0]
-    graph = FunctionGraph([x, n], [*found.carries, *found.stacked, found.steps, total, tt.grad(total, x)])
+    search = _search(n, x)
+    total = search.stacked[0].sum() + search.carries[0]
+    graph = FunctionGraph([x, n], [*search.carries, *search.stacked, search.steps, total, tt.grad(total, x)])
     programs = JAXLinker().link(graph), PythonLinker().link(graph)
     for value, most in (1.0, 10), (7.0, 10), (1.0, 2), (1.0, 0):
         for got, wanted in zip(*(run(np.array(value), np.array(most)) for run in programs), strict=True):
@@ -180,13 +180,13 @@ def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:
 
 def test_portable_draws_in_a_loop_are_those_of_the_vm() -> None:
     x = tt.dvector("x")
-    found = []
+    draws = []
     for mode in ("FAST_COMPILE", "JAX"):
         rng = shared_rng(PortableGenerator(1))
         after, results = _drawn(rng, x)
         draw = function([x], results, updates={rng: after}, mode=mode)
-        found.append([np.concatenate([y.ravel() for y in draw(X)]) for _ in range(2)])
-    assert np.allclose(found[0], found[1])
+        draws.append([np.concatenate([y.ravel() for y in draw(X)]) for _ in range(2)])
+    assert np.allclose(draws[0], draws[1])
 
 
 def test_draws_from_a_generator_of_numpys_take_one_key_before_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The tables, refusals, and what is handed to JAX."""
+"""The tables, refusals, and the code that JAX gets."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def halve(op: HalveKnown, node: Apply) -> Callable[..., Any]:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Register the rule for one test: the tables are the process's."""
+    """Register the rule for one test only: the tables belong to the process."""
     JAX.load()
     monkeypatch.setitem(JAX._rules, HalveKnown, halve)
 
@@ -141,7 +141,7 @@ def test_constants_are_arguments_of_the_compiled_code() -> None:
     assert "2.5" not in str(jaxpr)
 
 
-def test_constants_that_decide_shapes_are_no_arguments() -> None:
+def test_constants_that_decide_shapes_are_not_arguments() -> None:
     x = tt.dvector("x")
     assert len(link([x], [x.reshape((2, -1)), x[1:3]]).jaxpr(np.ones(4)).in_avals) == 1
 

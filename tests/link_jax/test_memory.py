@@ -1,4 +1,4 @@
-"""Who owns what: results are the caller's, values may stay on the device."""
+"""Ownership: results belong to the caller, values may stay on the device."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_input_may_be_changed_as_soon_as_the_call_returns() -> None:
 
 
 class Foreign:
-    """An array of some other library."""
+    """An array of another library."""
 
     def __init__(self, data: np.ndarray) -> None:
         self.data = data

@@ -24,7 +24,7 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-# Each thread has a length of its own: one that comes after another has compiled is told so.
+# Each thread uses a length of its own: one that comes after another has compiled is told so.
 @pytest.mark.filterwarnings("ignore::treadle.link.jax.RecompilationWarning")
 def test_eight_threads_compute_in_64_bits_at_once() -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")

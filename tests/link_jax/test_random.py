@@ -28,22 +28,22 @@ def keyed(rng: np.random.Generator) -> tr.PortableGenerator:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the notice have been given."""
+    """Mark the notice as given."""
     monkeypatch.setattr(portable_keys.NOTICE, "given", True)
 
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> list[FunctionGraph]:
     """Return a list of the graphs that are compiled from now on."""
-    made: list[FunctionGraph] = []
+    graphs: list[FunctionGraph] = []
     link_whole = JAXLinker.link_whole
 
     def noted(self: JAXLinker, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        made.append(fgraph)
+        graphs.append(fgraph)
         return link_whole(self, fgraph, native_outputs)
 
     monkeypatch.setattr(JAXLinker, "link_whole", noted)
-    return made
+    return graphs
 
 
 @pytest.mark.filterwarnings("ignore:jax. a shape in PortableDraws:Warning")
@@ -89,9 +89,9 @@ def test_generators_are_inputs_and_outputs_and_chosen_by_conditions() -> None:
     generators = [np.random.default_rng(2), np.random.Generator(np.random.SFC64(3))]
     before = copy.deepcopy(generators)
     for taken, value in enumerate([1, 0]):
-        found, left = compute(value, *generators)
+        draws, left = compute(value, *generators)
         own = copy.deepcopy(generators[taken])
-        np.testing.assert_array_equal(found, keyed(own).random(3))
+        np.testing.assert_array_equal(draws, keyed(own).random(3))
         assert repr(left.bit_generator.state) == repr(own.bit_generator.state)
     assert [repr(g.bit_generator.state) for g in generators] == [repr(g.bit_generator.state) for g in before]
 
@@ -112,7 +112,7 @@ def test_calls_compile_once_whatever_the_generators_state(monkeypatch: pytest.Mo
     assert len(traced) == 1
 
 
-def test_the_stream_in_use_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stream_in_use_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portable_keys.NOTICE, "given", False)
     stream = tr.RandomStream(5)
     with pytest.warns(tr.RandomStreamWarning, match=r'jax: .*RandomStream\(seed, generator="portable"\)'):

@@ -14,5 +14,5 @@ def test_numbers_of_repetitions_may_be_one_for_all_or_one_for_each() -> None:
     x, counts = tt.dvector("x"), tt.lvector("counts")
     run = function([x, counts], tt.repeat(x, counts), mode="JAX")
     value = np.arange(3.0)
-    for given in ([2], [2, 0, 1], [1]):
-        np.testing.assert_array_equal(run(value, np.array(given)), np.repeat(value, given))
+    for repetitions in ([2], [2, 0, 1], [1]):
+        np.testing.assert_array_equal(run(value, np.array(repetitions)), np.repeat(value, repetitions))

@@ -139,9 +139,9 @@ def test_slices_whose_length_changes_are_right_for_every_value(step: int | None,
         warnings.simplefilter("ignore", RecompilationWarning)
         for a, b in values:
             end = np.array(abs(b), "uint64") if step == 2 else np.array(b)
-            given = (np.arange(10.0).reshape(5, 2), np.array(3.0), np.array(a), end)
-            for found, wanted in zip(program(*given), vm(*given), strict=True):
-                np.testing.assert_array_equal(found, wanted, strict=True)
+            arguments = (np.arange(10.0).reshape(5, 2), np.array(3.0), np.array(a), end)
+            for result, wanted in zip(program(*arguments), vm(*arguments), strict=True):
+                np.testing.assert_array_equal(result, wanted, strict=True)
 
 
 def test_a_value_that_forces_compiling_is_named_once_with_its_line() -> None:

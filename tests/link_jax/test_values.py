@@ -1,4 +1,4 @@
-"""What JAX programs compute is what NumPy computes."""
+"""JAX programs compute the values that NumPy computes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X = np.arange(12.0).reshape(3, 4)
 def samples(dtype: str, name: str) -> Any:
     kind = np.dtype(dtype).kind
     if kind == "f":
-        # What a float that does not fit becomes as an integer is not defined.
+        # Casting a float to an integer dtype that does not hold it is undefined.
         values = FLOATS[:-3] if name.startswith("cast_") else FLOATS
         return np.abs(values).astype(dtype) if name.startswith("cast_u") else np.array(values, dtype)
     if kind == "b":
@@ -35,8 +35,8 @@ def samples(dtype: str, name: str) -> Any:
 def test_every_elementwise_function_agrees_with_numpy(dtype: str) -> None:
     inputs, outputs, values = [], [], []
     modules = [import_module(f"treadle.tensor.{ROOMS[family]}.{family}") for family in FAMILIES]
-    found = {op.name for module in modules for op in vars(module).values() if isinstance(op, tt.Elemwise)}
-    for name in sorted(found | {op.name for op in tt.CASTS.values()}):
+    names = {op.name for module in modules for op in vars(module).values() if isinstance(op, tt.Elemwise)}
+    for name in sorted(names | {op.name for op in tt.CASTS.values()}):
         scalar_op = tt.SCALAR_OPS[name]
         operands = [tt.tensor(dtype=dtype, shape=(None,) * scalar_op.nin) for _ in range(scalar_op.nin)]
         try:
@@ -46,7 +46,7 @@ def test_every_elementwise_function_agrees_with_numpy(dtype: str) -> None:
         sample = samples(dtype, name)
         inputs += operands
         outputs.append(out)
-        # Every value meets every other: each operand runs along a dimension of its own.
+        # Every value is paired with every other: each operand runs along a dimension of its own.
         values += [
             sample.reshape([-1 if d == at else 1 for d in range(scalar_op.nin)]) for at in range(scalar_op.nin)
         ]  # fmt: skip

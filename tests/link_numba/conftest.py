@@ -30,7 +30,7 @@ def link() -> Link:
     """Return a function from inputs and outputs to a program."""
 
     def make(inputs: Sequence[Any], outputs: Sequence[Any]) -> NumbaProgram:
-        made: Any = NumbaLinker().link(FunctionGraph(list(inputs), list(outputs)))
-        return made  # type: ignore[no-any-return]  # a NumbaProgram, as no node runs in Python
+        program: Any = NumbaLinker().link(FunctionGraph(list(inputs), list(outputs)))
+        return program  # type: ignore[no-any-return]  # a NumbaProgram, as no node runs in Python
 
     return make

@@ -50,8 +50,8 @@ PARAMS = [("a", "i8"), ("b", "i8")]
     ],
 )
 def test_statements_mean_what_they_mean_in_python(body: list[str], wanted: int) -> None:
-    found, analysed = called(PARAMS, body, 17, 5)
-    assert found == wanted
+    result, analysed = called(PARAMS, body, 17, 5)
+    assert result == wanted
     assert analysed == 0
 
 
@@ -71,8 +71,8 @@ def test_several_results_and_calls_of_the_library() -> None:
 def test_other_text_is_left_to_numba(body: list[str]) -> None:
     scope: dict[str, Any] = {"i8": int}
     exec("def f(a, b):\n" + "".join(f"    {line}\n" for line in body), scope)
-    found, analysed = called(PARAMS, body, 17, 5)
-    assert (found, analysed) == (scope["f"](17, 5), 1)
+    result, analysed = called(PARAMS, body, 17, 5)
+    assert (result, analysed) == (scope["f"](17, 5), 1)
 
 
 def test_a_caller_of_what_is_left_to_numba_is_left_to_it_too() -> None:

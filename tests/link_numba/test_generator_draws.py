@@ -48,7 +48,7 @@ def test_draws_of_every_sampler_are_those_of_numpys_methods(link: Link) -> None:
 
 @pytest.mark.parametrize(
     ("name", "parameters", "text"),
-    [pytest.param(*given, marks=[pytest.mark.slow] if at % 5 else []) for at, given in enumerate(REFUSED)],
+    [pytest.param(*case, marks=[pytest.mark.slow] if at % 5 else []) for at, case in enumerate(REFUSED)],
 )
 def test_parameters_that_numpy_refuses_are_refused_with_its_words(
     name: str, parameters: tuple[Any, ...], text: str, link: Link
@@ -77,5 +77,5 @@ print(FUNCTIONS.counts.loaded)
 def test_another_process_finds_the_samplers_without_compiling(tmp_path: Path) -> None:
     env = {**os.environ, "TREADLE_FLAGS": f"base_compiledir={tmp_path}"}
     command = [sys.executable, "-c", _WARM]
-    said = [subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert [int(text) for text in said] == [0, 1]
+    printed = [subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert [int(text) for text in printed] == [0, 1]

@@ -42,8 +42,8 @@ def run_child(folder: Path) -> list[object]:
     environment = {**os.environ, "TREADLE_FLAGS": f"compiledir={folder}"}
     done = subprocess.run([sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: list[object] = json.loads(done.stdout)
-    return found
+    answer: list[object] = json.loads(done.stdout)
+    return answer
 
 
 def test_second_process_compiles_nothing(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_second_process_compiles_nothing(tmp_path: Path) -> None:
     assert warm == [[], cold[1], 0, 1]
 
 
-def test_damaged_entry_is_compiled_anew(tmp_path: Path) -> None:
+def test_damaged_entry_is_compiled_again(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     cold = run_child(folder)
     for file in folder.rglob("*.entry"):
@@ -136,8 +136,8 @@ class Cube(Op):
 def _lower_cube(op: Cube, node: Apply, writer: GraphWriter) -> None:
     del op
     x = writer.array(node.inputs[0])
-    made = writer.new_output(node.outputs[0], x.dims)
-    writer.run_elementwise("cube", [("x", x)], [("o", made)], ["o_x = x_x * x_x * x_x"])
+    output = writer.new_output(node.outputs[0], x.dims)
+    writer.run_elementwise("cube", [("x", x)], [("o", output)], ["o_x = x_x * x_x * x_x"])
 
 
 def test_a_rule_of_another_writes_its_text(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,14 +147,14 @@ def test_a_rule_of_another_writes_its_text(link: Link, monkeypatch: pytest.Monke
     np.testing.assert_array_equal(link([x], [Cube()(x * 2) + 1])(np.array([1.0, 2.0]))[0], [9.0, 65.0])
 
 
-@pytest.mark.parametrize(("returned", "said"), [(np.cbrt, "returned <ufunc 'cbrt'>"), (None, "bound no value")])
-def test_a_rule_that_writes_nothing_is_told_what_rules_do(
-    link: Link, monkeypatch: pytest.MonkeyPatch, returned: Any, said: str
+@pytest.mark.parametrize(("returned", "message"), [(np.cbrt, "returned <ufunc 'cbrt'>"), (None, "bound no value")])
+def test_a_rule_that_writes_nothing_gets_an_error_that_says_what_rules_do(
+    link: Link, monkeypatch: pytest.MonkeyPatch, returned: Any, message: str
 ) -> None:
     TABLE.load()
     monkeypatch.setitem(TABLE._rules, Cube, lambda op, node, writer: returned)  # noqa: ARG005
     x = tt.dvector("x")
-    with pytest.raises(LoweringError, match=rf"(?s){said}.*test_link\.py.*Add a lowering"):
+    with pytest.raises(LoweringError, match=rf"(?s){message}.*test_link\.py.*Add a lowering"):
         link([x], [Cube()(x)])
 
 

@@ -1,4 +1,4 @@
-"""Programs that an earlier process compiled: what loading them imports."""
+"""Programs that an earlier process compiled, and the imports that loading them needs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Loops: where carries and results lie, dtypes, conditions, loops in loops, errors, and what the compiler is given."""
+"""Loops: memory of carries and results, dtypes, conditions, nested loops, errors, and what the compiler gets."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def check(inputs: Sequence[Any], outputs: Sequence[Any], *calls: Sequence[Any], 
     for values in calls:
         arrays = [np.asarray(v, x.dtype) for v, x in zip(values, inputs, strict=True)]
         kept = [a.copy() for a in arrays]
-        for found, wanted in zip(program(*arrays), reference(*kept), strict=True):
-            assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-            np.testing.assert_allclose(found, wanted, rtol, rtol)
-            assert not any(np.shares_memory(found, a) for a in arrays)
+        for result, wanted in zip(program(*arrays), reference(*kept), strict=True):
+            assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+            np.testing.assert_allclose(result, wanted, rtol, rtol)
+            assert not any(np.shares_memory(result, a) for a in arrays)
         for a, b in zip(arrays, kept, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -114,8 +114,8 @@ def test_a_carry_may_grow_and_rows_may_have_lengths_that_steps_find() -> None:
     a, n, x = tt.dvector("a"), tt.lscalar("n"), tt.dmatrix("x")
     grown = tt.fori_loop(0, n, lambda i, c: tt.concatenate([c, c[:1] + i]), a)
     check([a, n], [grown], *[(rows(2), k) for k in (0, 1, 20)])
-    _, found = tt.scan_with_carry(lambda c, row: (c, tt.nonzero(row > 0)[0]), 0.0, x)
-    check([x], [found], [np.ones((3, 4))], [np.ones((0, 4))])
+    _, positions = tt.scan_with_carry(lambda c, row: (c, tt.nonzero(row > 0)[0]), 0.0, x)
+    check([x], [positions], [np.ones((3, 4))], [np.ones((0, 4))])
 
 
 def test_a_loop_that_a_condition_ends_makes_room_for_its_rows_as_it_goes() -> None:
@@ -187,13 +187,13 @@ def test_draws_in_loops_are_those_of_the_vm(generator: Callable[[int], Any]) -> 
         rng, uniform = rng.uniform(0, 1, size=(3,))
         return (rng, total), (drawn, uniform)
 
-    found = []
+    draws = []
     for linker in (PythonLinker(), NumbaLinker()):
         rng = shared_rng(generator(1))
         (after, total), drawn = tt.scan_with_carry(outer, (rng, 0.0), x)
         program = linker.link(FunctionGraph([rng, x], [after, total, *drawn]))
-        found.append(program(rng.get_value(), np.arange(4.0))[1:])
-    for one, other in zip(*found, strict=True):
+        draws.append(program(rng.get_value(), np.arange(4.0))[1:])
+    for one, other in zip(*draws, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
@@ -227,11 +227,11 @@ def test_sequences_that_are_too_short_are_refused() -> None:
 
 def test_results_larger_than_any_memory_are_refused(link: Link) -> None:
     n, x = tt.lscalar("n"), tt.dvector("x")
-    for made in (
+    for outputs in (
         tt.scan_with_carry(lambda c, _: (c + 1.0, x * c), 0.0, length=n),
         tt.scan_with_carry(lambda c, _: (c + 1.0, x[0] * c), 0.0, length=n),
     ):
-        program = link([n, x], [made[1]])
+        program = link([n, x], [outputs[1]])
         assert len(program(np.array(3), np.ones(2))[0]) == 3
         with pytest.raises((MemoryError, ValueError)):
             program(np.array(2**61), np.ones(2))

@@ -1,4 +1,4 @@
-"""Stacks of matrices in compiled code: how they lie in memory, failures, sizes, threads."""
+"""Stacks of matrices in compiled code: memory layouts, failures, sizes, threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -40,10 +40,10 @@ def test_loops_and_lapack_agree_with_numpy_however_matrices_lie_in_memory(solve:
     a, b = positive_definite(3, n, n), RNG.normal(size=(3, n, 2))
     wide = np.zeros((3, 2 * n, 3 * n))
     wide[:, ::2, ::3] = a
-    for given in (a, a.swapaxes(1, 2), np.asfortranarray(a), a[::-1, ::-1, ::-1], wide[:, ::2, ::3]):
+    for left in (a, a.swapaxes(1, 2), np.asfortranarray(a), a[::-1, ::-1, ::-1], wide[:, ::2, ::3]):
         for right in (b, b[:1], np.asfortranarray(b)):
-            for made, wanted in zip(solve(given, right), expected(given, right), strict=True):
-                np.testing.assert_allclose(made, wanted, rtol=1e-9, atol=1e-12)
+            for result, wanted in zip(solve(left, right), expected(left, right), strict=True):
+                np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_empty_matrices_and_stacks_have_empty_results(solve: Any) -> None:
@@ -59,9 +59,9 @@ def test_a_matrix_without_a_result_becomes_nan_and_the_others_are_right(solve: A
     wanted = expected(a, b)
     for bad in (np.zeros((n, n)), np.full((n, n), np.nan), np.full((n, n), np.inf)):
         a[1] = bad
-        for made, right in zip(solve(a, b), wanted, strict=True):
-            assert np.isnan(made[1]).all()
-            np.testing.assert_allclose(made[[0, 2]], right[[0, 2]], rtol=1e-9)
+        for result, right in zip(solve(a, b), wanted, strict=True):
+            assert np.isnan(result[1]).all()
+            np.testing.assert_allclose(result[[0, 2]], right[[0, 2]], rtol=1e-9)
 
 
 def test_an_error_names_the_op_and_the_place_in_the_batch(link: Link) -> None:
@@ -86,20 +86,20 @@ def test_determinants_beyond_the_range_of_a_part_of_the_product(link: Link) -> N
 
 
 def test_threads_share_a_program(solve: Any) -> None:
-    given = [(positive_definite(20, n, n), RNG.normal(size=(20, n, 1))) for n in (2, 5, 18, 30)]
+    systems = [(positive_definite(20, n, n), RNG.normal(size=(20, n, 1))) for n in (2, 5, 18, 30)]
 
     def right(pair: tuple[Any, Any]) -> bool:
         return all(np.allclose(x, y) for x, y in zip(solve(*pair), expected(*pair), strict=True))
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(right, given * 5))
+        assert all(pool.map(right, systems * 5))
 
 
 def test_no_kernel_is_left_to_numbas_frontend(link: Link) -> None:
     before = COMPILER.counts.analysed
     a, b = stacks(2, 0, "complex128")
-    made = link([a, b], [*tt.LUFactor()(a), *tt.QR("full", pivoting=True)(a), tt.Expm()(a), tt.Sylvester()(a, a, b)])
+    program = link([a, b], [*tt.LUFactor()(a), *tt.QR("full", pivoting=True)(a), tt.Expm()(a), tt.Sylvester()(a, a, b)])
     assert COMPILER.counts.analysed == before
     x = RNG.normal(size=(3, 3)) + 1j * RNG.normal(size=(3, 3))
-    *_, solution = made(x, x)
+    *_, solution = program(x, x)
     np.testing.assert_allclose(x @ solution + solution @ x, x)

@@ -1,4 +1,4 @@
-"""What a program promises its caller: ownership, layouts, threads, errors."""
+"""The promises of a program to its caller: ownership, layouts, threads, errors."""
 
 import gc
 import resource

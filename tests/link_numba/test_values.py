@@ -1,4 +1,4 @@
-"""Values that NumPy's rules make delicate."""
+"""Values at which NumPy's rules are delicate."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def expressions_for(dtype: str) -> tuple[list[Any], list[Any]]:
     undefined = {"int32", "uint8", "int8", "uint32", "int16", "uint16", "int64", "uint64"}
     for name in SCALAR_OPS.names():
         scalar_op = SCALAR_OPS[name]
-        # C leaves a NaN made an integer undefined, and NumPy raises for integers to negative powers.
+        # C leaves the cast of a NaN to an integer undefined, and NumPy raises for integers to negative powers.
         if np.dtype(dtype).kind == "f" and name.removeprefix("cast_") in undefined:
             continue
         if name == "pow" and np.dtype(dtype).kind == "i":
@@ -109,18 +109,18 @@ def test_sums_keep_infinities_and_nans(link: Link) -> None:
 def test_repeated_positions_are_added_each_time(link: Link) -> None:
     x, y, i = tt.dvector("x"), tt.dvector("y"), tt.lvector("i")
     program = link([x, y, i], [tt.inc_subtensor(x[i], y)])
-    got = program(np.zeros(3), np.array([1.0, 2.0, 4.0]), np.array([1, 1, -1]))[0]
-    np.testing.assert_array_equal(got, [0, 3, 4])
+    sums = program(np.zeros(3), np.array([1.0, 2.0, 4.0]), np.array([1, 1, -1]))[0]
+    np.testing.assert_array_equal(sums, [0, 3, 4])
 
 
 def test_a_buffer_is_written_over_only_where_nothing_else_reads_it(link: Link) -> None:
     x = tt.dvector("x")
-    made = tt.exp(x)
-    changed = tt.set_subtensor(made[0], -1.0)
+    exponential = tt.exp(x)
+    changed = tt.set_subtensor(exponential[0], -1.0)
     again = tt.set_subtensor(changed[1], -2.0)
-    program = link([x], [again, made + 0.0])
-    got, kept = program(np.zeros(3))
-    np.testing.assert_array_equal(got, [-1, -2, 1])
+    program = link([x], [again, exponential + 0.0])
+    changed_twice, kept = program(np.zeros(3))
+    np.testing.assert_array_equal(changed_twice, [-1, -2, 1])
     np.testing.assert_array_equal(kept, np.ones(3))
 
 

@@ -259,11 +259,11 @@ class Group:
             gradients += gradient
         run = link([*inputs, *along], costs)
         values = list(run(*self.values, *self.along))
-        found = list(link([*inputs, *along], gradients)(*self.values, *self.along))
+        results = list(link([*inputs, *along], gradients)(*self.values, *self.along))
         slopes = self._differences(run)
         width = len(inputs)
         for at, recipe in enumerate(self.recipes):
-            own = [values[at], *found[at * width : (at + 1) * width]]
+            own = [values[at], *results[at * width : (at + 1) * width]]
             wrong = self._problem(recipe, own, float(slopes[at]))
             if wrong is not None:
                 yield f"{recipe}: {wrong}"
@@ -276,14 +276,14 @@ class Group:
             ends.append(np.array(run(*moved, *self.along)))
         return (8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12 * h)
 
-    def _problem(self, recipe: Recipe, found: Sequence[Any], slope: float) -> str | None:
-        size = 1 + sum(float(np.abs(x).sum()) for x in found)
-        for at, (one, other) in enumerate(zip(found, self._of_pytorch(recipe), strict=True)):
+    def _problem(self, recipe: Recipe, derivatives: Sequence[Any], slope: float) -> str | None:
+        size = 1 + sum(float(np.abs(x).sum()) for x in derivatives)
+        for at, (one, other) in enumerate(zip(derivatives, self._of_pytorch(recipe), strict=True)):
             if one.shape != other.shape or one.dtype != other.dtype:
                 return f"result {at} is {one.dtype}{one.shape}, PyTorch's {other.dtype}{other.shape}"
             if not np.allclose(one, other, rtol=1e-8, atol=1e-9 * size):
                 return f"result {at} is {one}, PyTorch's {other}"
-        computed = _inner(found[1:], self.moves, np.sum)
+        computed = _inner(derivatives[1:], self.moves, np.sum)
         if not abs(computed - slope) <= 1e-6 * size:
             return f"the cost grows by {computed!r}, finite differences give {slope!r}"
         return None
@@ -301,8 +301,8 @@ class Group:
 def _slopes(cost: Any, inputs: Sequence[Any], again: bool) -> list[Any]:
     if not cost.requires_grad:
         return [torch.zeros_like(x) for x in inputs]
-    found = torch.autograd.grad(cost, inputs, create_graph=again, allow_unused=True)
-    return [torch.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+    gradients = torch.autograd.grad(cost, inputs, create_graph=again, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for g, x in zip(gradients, inputs, strict=True)]
 
 
 def _inner(gradients: Sequence[Any], directions: Sequence[Any], total: Callable[[Any], Any]) -> Any:

@@ -40,9 +40,9 @@ def check(
     names: Sequence[str] | None = None,
 ) -> None:
     """Compare a program with the Python VM: values, dtypes and shapes of all outputs."""
-    found = link(inputs, outputs, compiled)(*values)
+    results = link(inputs, outputs, compiled)(*values)
     expected = reference(inputs, outputs, values)
-    for at, (got, want) in enumerate(zip(found, expected, strict=True)):
+    for at, (got, want) in enumerate(zip(results, expected, strict=True)):
         label = f"output {at}: {names[at] if names else outputs[at].owner}"
         assert got.dtype == want.dtype, label
         if want.dtype.kind in "fc":

@@ -46,8 +46,8 @@ def test_lengths_0_and_1_broadcast_and_empty_are_right_when_compiled() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     program = link([x, y], [x * y + 1], compiled=True)
     for a, b in ((3, 3), (1, 3), (4, 1), (0, 1), (0, 0), (1, 1), (7, 7)):
-        found = program(np.full(a, 2.0), np.full(b, 3.0))[0]
-        np.testing.assert_array_equal(found, np.full(a, 2.0) * np.full(b, 3.0) + 1)
+        result = program(np.full(a, 2.0), np.full(b, 3.0))[0]
+        np.testing.assert_array_equal(result, np.full(a, 2.0) * np.full(b, 3.0) + 1)
 
 
 def _run_together(work: Callable[[int], None], threads: int = 8) -> None:
@@ -115,8 +115,8 @@ def test_a_logistic_regression_agrees_with_the_python_vm_when_compiled() -> None
 def test_a_transcendental_expression_agrees_with_numpy_when_compiled() -> None:
     x, y = tt.dvector("x"), tt.dvector("y")
     a, b = np.random.default_rng(0).normal(size=(2, 100_000))
-    (found,) = link([x, y], [tt.tanh(2 * x + 1) * tt.exp(-x * x) + tt.sin(y)], compiled=True)(a, b)
-    np.testing.assert_allclose(found, np.tanh(2 * a + 1) * np.exp(-a * a) + np.sin(b), 1e-12, 1e-14)
+    (result,) = link([x, y], [tt.tanh(2 * x + 1) * tt.exp(-x * x) + tt.sin(y)], compiled=True)(a, b)
+    np.testing.assert_allclose(result, np.tanh(2 * a + 1) * np.exp(-a * a) + np.sin(b), 1e-12, 1e-14)
 
 
 def test_the_option_turns_compiling_off() -> None:
@@ -148,8 +148,8 @@ def test_beyond_the_limit_of_recompilations_programs_run_uncompiled(monkeypatch:
     program = link([x], [x + 1], compiled=True)
     program(np.zeros(3))
     with pytest.warns(PyTorchWarning, match="compiled 1 times"):
-        found = program(np.zeros(1))
-    assert found[0].tolist() == [1.0]
+        results = program(np.zeros(1))
+    assert results[0].tolist() == [1.0]
 
 
 def test_a_device_that_is_not_there_is_an_option_error() -> None:
@@ -165,10 +165,10 @@ def test_the_callers_default_dtype_device_and_gradient_mode_do_not_matter() -> N
     torch.set_default_dtype(torch.float64)
     try:
         with torch.enable_grad():
-            found = link([x, i], outputs)(*values)
+            results = link([x, i], outputs)(*values)
     finally:
         torch.set_default_dtype(torch.float32)
-    for got, want in zip(found, reference([x, i], outputs, values), strict=True):
+    for got, want in zip(results, reference([x, i], outputs, values), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, 1e-6)
 
@@ -178,8 +178,8 @@ def test_finding_the_backend_imports_no_pytorch() -> None:
         "import sys; from treadle.link.torch import BACKEND; BACKEND.version(); BACKEND.unavailable(); "
         "print('torch' in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "False"
 
 
 def test_the_backend_says_how_to_install_pytorch_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

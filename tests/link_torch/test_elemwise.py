@@ -50,14 +50,14 @@ def expression(name: str, x: Any, y: Any, dtype: str) -> Any | None:
 def expressions(dtype: str, names: list[str]) -> tuple[list[Any], list[Any], list[str]]:
     """Return inputs, outputs and names of the scalar ops that take a dtype."""
     x, y = tt.TensorType(dtype, (None, 1))("x"), tt.TensorType(dtype, (1, None))("y")
-    made = {name: expression(name, x, y, dtype) for name in names}
-    kept = [name for name in names if made[name] is not None]
-    return [x, y], [made[name] for name in kept], kept
+    by_name = {name: expression(name, x, y, dtype) for name in names}
+    kept = [name for name in names if by_name[name] is not None]
+    return [x, y], [by_name[name] for name in kept], kept
 
 
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_scalar_op_agrees_with_numpy_on_every_dtype(dtype: str) -> None:
-    # Special functions are left to their records: SciPy and PyTorch differ at poles.
+    # Special functions are checked by their records: SciPy and PyTorch differ at poles.
     names = [
         name
         for name in tt.SCALAR_OPS.names()
@@ -113,8 +113,8 @@ def test_int64_and_uint64_are_compared_by_value() -> None:
 def test_rounding_float64_to_float16_happens_once() -> None:
     x = tt.dvector("x")
     values = np.random.default_rng(0).normal(size=100_000) * 100
-    (found,) = link([x], [tt.cast(x, "float16")])(values)
-    np.testing.assert_array_equal(found, values.astype("float16"))
+    (rounded,) = link([x], [tt.cast(x, "float16")])(values)
+    np.testing.assert_array_equal(rounded, values.astype("float16"))
 
 
 def test_a_negative_integer_exponent_is_an_error_that_names_the_line() -> None:

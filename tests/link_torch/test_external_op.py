@@ -12,8 +12,8 @@ VALUES = {Z: np.array([1 + 2j, 0.3 - 0.5j]), D: np.array([0.4, -1.0])}
 
 
 def test_results_that_are_only_marked_as_conjugates_are_taken() -> None:
-    found = wrap_torch(lambda z: (torch.conj(z), torch.conj(z).imag))(Z)
-    for one, expected in zip(found, (VALUES[Z].conj(), -VALUES[Z].imag), strict=True):
+    results = wrap_torch(lambda z: (torch.conj(z), torch.conj(z).imag))(Z)
+    for one, expected in zip(results, (VALUES[Z].conj(), -VALUES[Z].imag), strict=True):
         np.testing.assert_array_equal(one.eval({Z: VALUES[Z]}), expected)
 
 
@@ -28,9 +28,9 @@ def test_batches_and_their_gradients_are_the_librarys_own() -> None:
     x, w, wide = tt.dvector("x"), tt.dmatrix("w"), tt.dmatrix("wide")
     out = vectorize_graph(wrap_torch(lambda a, b: torch.sin(b @ a))(x, w), {x: wide})
     values = {wide: np.arange(6.0).reshape(2, 3), w: np.ones((4, 3))}
-    found = []
+    results = []
     for whole in (out, tt.sin(wide @ w.T)):
         first = tt.grad(whole.sum(), [wide, w])
-        found.append([part.eval(values) for part in (whole, *first, tt.grad(first[0].sum(), w))])
-    for one, other in zip(*found, strict=True):
+        results.append([part.eval(values) for part in (whole, *first, tt.grad(first[0].sum(), w))])
+    for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)

@@ -101,8 +101,8 @@ def test_errors_name_the_step_and_the_line(
     build: Callable[[Any, Any], Any], values: tuple[int, int], message: str
 ) -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")
-    found = build(x, n)
-    outputs = [found] if not isinstance(found, tuple) else [*found]
+    built = build(x, n)
+    outputs = [built] if not isinstance(built, tuple) else [*built]
     with pytest.raises(ValueError if "step" not in message else IndexError, match=message) as caught:
         link([x, n], outputs)(np.ones(values[0]), np.array(values[1]))
     assert "test_loops.py" in str(caught.value)
@@ -113,9 +113,9 @@ def test_results_share_memory_with_nothing() -> None:
     last, (rows, same) = tt.scan_with_carry(lambda c, r: (r, (c, r)), x[0], x)
     value = np.arange(3.0)
     program = link([x], [last, rows, same, x], native=[0, 1])
-    found = [np.asarray(a) for a in program(value)]
+    arrays = [np.asarray(a) for a in program(value)]
     assert isinstance(program(value)[0], torch.Tensor)
-    for array in found:
+    for array in arrays:
         assert not np.shares_memory(array, value)
         array[...] = -1
     assert value.tolist() == [0.0, 1.0, 2.0]
@@ -143,10 +143,10 @@ def test_a_compiled_loop_agrees_with_the_vm_for_any_number_of_steps() -> None:
 @pytest.mark.usefixtures("_four_at_once")
 def test_a_compiled_while_loop_ends_at_its_step_and_not_later() -> None:
     x = tt.dscalar("x")
-    found = tt.while_loop(lambda c: c[0] < x, lambda c: (c[0] + 1, c[1] * 0.5 + c[0]), (0.0, 1.0))
-    program = link([x], found, compiled=True)
+    carries = tt.while_loop(lambda c: c[0] < x, lambda c: (c[0] + 1, c[1] * 0.5 + c[0]), (0.0, 1.0))
+    program = link([x], carries, compiled=True)
     for count in (3.0, 64.0, 81.0, 200.0):
-        np.testing.assert_allclose(program(np.array(count)), reference([x], found, [np.array(count)]), 1e-14)
+        np.testing.assert_allclose(program(np.array(count)), reference([x], carries, [np.array(count)]), 1e-14)
 
 
 def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:
@@ -168,14 +168,14 @@ def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:
 
 def test_portable_draws_in_a_loop_are_those_of_the_vm() -> None:
     x = tt.dvector("x")
-    found = []
+    draws = []
     for mode in ("FAST_COMPILE", "PYTORCH"):
         rng = shared_rng(PortableGenerator(1))
         after, results = _drawn(rng, x)
         with config.change_flags(torch__compile=False):
             draw = function([x], results, updates={rng: after}, mode=mode)
-        found.append([np.concatenate([y.ravel() for y in draw(np.ones(4))]) for _ in range(2)])
-    assert np.allclose(found[0], found[1])
+        draws.append([np.concatenate([y.ravel() for y in draw(np.ones(4))]) for _ in range(2)])
+    assert np.allclose(draws[0], draws[1])
 
 
 def test_draws_from_a_generator_of_numpys_take_one_key_before_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:

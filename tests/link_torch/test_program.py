@@ -71,8 +71,8 @@ def test_inputs_may_be_read_only_reversed_strided_or_of_rank_0() -> None:
 
 def test_a_tensor_that_records_gradients_is_taken_by_value() -> None:
     x = tt.dvector("x")
-    (found,) = link([x], [x * 2])(torch.ones(3, dtype=torch.float64, requires_grad=True))
-    assert found.tolist() == [2.0, 2.0, 2.0]
+    (result,) = link([x], [x * 2])(torch.ones(3, dtype=torch.float64, requires_grad=True))
+    assert result.tolist() == [2.0, 2.0, 2.0]
 
 
 def test_a_value_that_is_unused_is_not_converted() -> None:

@@ -28,8 +28,8 @@ def test_every_sampler_draws_what_the_definition_says() -> None:
 
 def test_a_compiled_loop_of_attempts_draws_the_same() -> None:
     samples = portable_samples(["integers"])
-    found = link(samples.inputs, samples.outputs, compiled=True)(*samples.values)
-    assert_same_draws(samples, found, reference(samples.inputs, samples.outputs, samples.values))
+    drawn = link(samples.inputs, samples.outputs, compiled=True)(*samples.values)
+    assert_same_draws(samples, drawn, reference(samples.inputs, samples.outputs, samples.values))
 
 
 def test_numpys_generators_give_keys_and_move_on(monkeypatch: pytest.MonkeyPatch) -> None:

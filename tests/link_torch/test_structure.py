@@ -20,11 +20,11 @@ AXES: tuple[Any, ...] = (None, 0, (0, 2), (1,))
 def reductions(x: Any) -> list[Any]:
     """Return all reductions of a tensor."""
     functions: list[Callable[..., Any]] = [tt.sum, tt.prod, tt.max, tt.min, tt.all, tt.any, tt.argmax, tt.argmin]
-    made = [f(x, axis=axes) for f in functions for axes in AXES]
-    made += [tt.sum(x, axis=axes, acc_dtype="uint32", dtype="uint16") for axes in AXES if x.dtype[0] in "iub"]
+    reduced = [f(x, axis=axes) for f in functions for axes in AXES]
+    reduced += [tt.sum(x, axis=axes, acc_dtype="uint32", dtype="uint16") for axes in AXES if x.dtype[0] in "iub"]
     if x.type.numpy_dtype.kind == "f":
-        made += [f(x, axis=axes) for f in (tt.softmax, tt.log_softmax, tt.logsumexp) for axes in AXES]
-    return made
+        reduced += [f(x, axis=axes) for f in (tt.softmax, tt.log_softmax, tt.logsumexp) for axes in AXES]
+    return reduced
 
 
 def indices(x: Any, n: Any, k: Any, ix: Any, im: Any) -> list[Any]:

@@ -51,7 +51,7 @@ class Foreign(Op):
         return types
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Do nothing of use."""
+        """Do nothing."""
         del node
         output_storage[0][0] = inputs[0]
 
