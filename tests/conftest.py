@@ -1,4 +1,4 @@
-"""A compile directory of each run's own, no limits of time, and large graphs under a low recursion limit."""
+"""A compile directory for each run, no time limits, and large graphs under a low recursion limit."""
 
 import os
 import shutil
@@ -18,13 +18,13 @@ def _fresh_compile_directory() -> str | None:
 
     Runs neither read nor fill the user's, and nothing that an earlier run compiled can make a test pass.
     """
-    given = os.environ.get(_FLAGS, "")
-    if "compiledir" in given:
+    flags = os.environ.get(_FLAGS, "")
+    if "compiledir" in flags:
         return None
     parent = Path(__file__).parent.parent / ".cache"
     parent.mkdir(exist_ok=True)
     folder = tempfile.mkdtemp(prefix="tests-", dir=parent)
-    os.environ[_FLAGS] = f"{given},base_compiledir={folder}".lstrip(",")
+    os.environ[_FLAGS] = f"{flags},base_compiledir={folder}".lstrip(",")
     return folder
 
 
@@ -37,7 +37,7 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(_OWN_FOLDER, ignore_errors=True)
 
 
-# How long a test takes says more about what else the machine does than about the test.
+# The time that a test takes depends more on the load of the machine than on the test.
 settings.register_profile("treadle", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("treadle")
 
@@ -55,7 +55,7 @@ def _depth() -> int:
 
 @pytest.fixture(params=["thousands", pytest.param("hundred_thousand", marks=pytest.mark.slow)])
 def huge(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Lower the recursion limit, so that what recurses over 5,000 nodes fails; return whether to take 100,000."""
+    """Lower the recursion limit, so that recursion over 5,000 nodes fails; return whether to take 100,000."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(_depth() + FRAMES)
     yield request.param == "hundred_thousand"

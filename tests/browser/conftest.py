@@ -26,7 +26,7 @@ def window() -> Iterator[Browser]:
 
 @pytest.fixture
 def show(window: Browser, tmp_path: Path) -> Iterator[Callable[[str], Browser]]:
-    """Open a page and wait until it is drawn; in the end, check that it asked for nothing and complained of nothing."""
+    """Open a page and wait until it is drawn; at the end, check that it requested nothing and reported no error."""
 
     def opened(page: str) -> Browser:
         path = tmp_path / "page.html"

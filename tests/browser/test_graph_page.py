@@ -25,7 +25,7 @@ IDLE = "document.documentElement.dataset.state === 'ready'"
 
 
 def pane(browser: Browser, name: str, number: int = 0) -> Any:
-    """Return what a pane says of itself, once it is drawn."""
+    """Return what a pane reports about itself, once it is drawn."""
     browser.wait(IDLE)
     return browser.run(f"document.getElementById('pane-{number}').dataset[{name!r}]")
 
@@ -52,7 +52,7 @@ def details(browser: Browser) -> str:
 
 
 def model() -> Variable:
-    """Return a graph with name scopes: 2 in `first`, 2 in `second`, one of which in `second/deep`, 1 outside."""
+    """Return a graph with name scopes: 2 nodes in `first`, 2 in `second`, one of them in `second/deep`, 1 outside."""
     x = number("x")
     with name_scope("first"):
         a = mul(add(x, 1.0), x)
@@ -68,15 +68,15 @@ def model() -> Variable:
 def layered(nodes: int, scoped: bool) -> Variable:
     """Return a graph of many nodes, each on two of the 40 before it."""
     choose = random.Random(5)
-    made: list[Variable] = [number("x")]
+    variables: list[Variable] = [number("x")]
     for i in range(nodes):
-        operands = choose.choice(made[-40:]), made[-1]
+        operands = choose.choice(variables[-40:]), variables[-1]
         if scoped:
             with name_scope(f"part{i // 200}"):
-                made.append(add(*operands))
+                variables.append(add(*operands))
         else:
-            made.append(add(*operands))
-    return made[-1]
+            variables.append(add(*operands))
+    return variables[-1]
 
 
 def test_every_node_of_a_small_graph_is_drawn(show: Show) -> None:
@@ -113,7 +113,7 @@ def test_groups_hold_their_boxes_and_no_others(show: Show) -> None:
 
 
 def intertwined() -> Variable:
-    """Return a graph whose name scopes need each other both ways."""
+    """Return a graph with two name scopes that depend on each other."""
     x = out = number("x")
     for _ in range(3):
         with name_scope("a"):
@@ -290,7 +290,7 @@ def test_constants_become_boxes_when_asked_for(show: Show) -> None:
     assert "constant 2.5" in titles(browser)
 
 
-def test_edge_tells_its_type_under_the_pointer(show: Show) -> None:
+def test_edge_shows_its_type_under_the_pointer(show: Show) -> None:
     browser = show(html_page(number("x")))
     browser.mouse("mouseMoved", *browser.middle(".edge-paths-hit-test path"))
     browser.wait("!document.getElementById('tip').hidden")

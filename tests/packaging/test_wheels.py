@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS = {"config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "link-numba", "pytensor-surface"}
-# What numpy, scipy, opt_einsum, numba, filelock and rich are, and bring.
+# numpy, scipy, opt_einsum, numba, filelock and rich, and what these require.
 THIRD_PARTIES = {
     "filelock", "llvmlite", "markdown-it-py", "mdurl", "numba", "numpy", "opt_einsum", "pygments", "rich", "scipy",
 }  # fmt: skip
@@ -60,7 +60,7 @@ class Installed:
         self.dist = dist
         venv.create(folder / "venv", with_pip=True)
         self.python = next(path for path in folder.glob("venv/*/python*") if path.stem == "python")
-        # The index stays reachable: pip must choose ours although other projects there bear these names.
+        # The index stays reachable: pip must choose ours although other projects there have these names.
         places = ("--find-links", dist, "--find-links", ROOT / "wheelhouse", "--retries", "1", "--only-binary", ":all:")
         self.pip("install", *places, requirement)
 
@@ -91,7 +91,7 @@ def test_only_our_packages_and_known_third_parties_come_in(numba_system: Install
     assert numba_system.names() == OURS | THIRD_PARTIES
 
 
-def test_the_names_that_others_bear_too_are_ours(numba_system: Installed) -> None:
+def test_names_that_other_projects_have_too_are_ours(numba_system: Installed) -> None:
     for name in sorted(OURS):
         assert "Author: The treadle developers" in numba_system.metadata(name)
 

@@ -1,4 +1,4 @@
-"""Build and install a distribution from outside into a folder of its own, and run programs beside it."""
+"""Build and install a third party's distribution into a folder of its own, and run programs with it."""
 
 import os
 import shutil
@@ -28,6 +28,6 @@ def install(folder: Path, home: Path) -> Path:
 
 
 def run_with_plugin(installed: Path, *arguments: str | Path, cwd: Path) -> str:
-    """Run Python, warnings as errors, where what is installed in a folder is found."""
+    """Run Python, warnings as errors, with the packages that are installed in a folder."""
     paths = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
     return run(sys.executable, "-W", "error", *arguments, cwd=cwd, PYTHONPATH=paths)

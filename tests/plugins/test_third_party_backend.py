@@ -1,4 +1,4 @@
-"""A backend from outside: built, installed, found by its entry point, and held to the same contract as ours."""
+"""A third party's backend: built, installed, found by its entry point, and held to the same contract as ours."""
 
 import ast
 import os
@@ -28,8 +28,8 @@ import treadle.tensor as tt
 from treadle.compile import function, predefined_modes
 
 x = tt.dvector("x")
-made = function([x], tt.sum(tt.exp(x) * 2), mode="TAPE")
-print("TAPE" in predefined_modes, type(made.program).__name__, float(made(np.zeros(3))))
+f = function([x], tt.sum(tt.exp(x) * 2), mode="TAPE")
+print("TAPE" in predefined_modes, type(f.program).__name__, float(f(np.zeros(3))))
 """
     assert run_with_plugin(installed, "-c", program, cwd=tmp_path).split() == ["True", "TapeProgram", "6.0"]
 
@@ -42,11 +42,11 @@ def test_mode_of_the_backend_does_not_exist_here() -> None:
 
 def test_backend_keeps_the_contract(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "test_tape.py").write_text(SUITE)
-    said = run_with_plugin(
+    printed = run_with_plugin(
         installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, tmp_path,
         "-k", "float64 and values", cwd=tmp_path,
     )  # fmt: skip
-    summary = said.strip().splitlines()[-1]
+    summary = printed.strip().splitlines()[-1]
     assert " passed, " in summary, summary
     assert "failed" not in summary, summary
     assert "skipped" not in summary, summary
@@ -74,9 +74,9 @@ try:
 except LoweringError as error:
     print(error)
 """)
-    said = run_with_plugin(installed, script, cwd=tmp_path)
-    assert "tape: no lowering for" in said
-    assert "Strange of Vector(float64, shape=(?,)), built at model.py:" in said
+    printed = run_with_plugin(installed, script, cwd=tmp_path)
+    assert "tape: no lowering for" in printed
+    assert "Strange of Vector(float64, shape=(?,)), built at model.py:" in printed
 
 
 def test_ops_that_decompose_need_no_rule(installed: Path, tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ from treadle_tape.backend import TAPE
 
 x = tt.dmatrix("x")
 outputs = [tt.softmax(x, 1), tt.log_softmax(x, 0), tt.logsumexp(x, (0, 1)), tt.logsumexp(x, 0)]
-made, plain = (function([x], outputs, mode=mode) for mode in ("TAPE", "VM"))
+on_tape, on_vm = (function([x], outputs, mode=mode) for mode in ("TAPE", "VM"))
 for value in (np.array([[1.0, -2.0], [800.0, np.inf]]), np.full((2, 2), -np.inf), np.zeros((0, 3))):
-    for found, wanted in zip(made(value), plain(value), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    for result, wanted in zip(on_tape(value), on_vm(value), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-14)
 print(any(TAPE.find(op) for op in (tt.Softmax((0,)), tt.LogSoftmax((0,)), tt.LogSumExp((0,)), tt.Peak((0,)))))
 """
     assert run_with_plugin(installed, "-c", program, cwd=tmp_path).strip() == "False"
@@ -107,10 +107,10 @@ bodied = [op for op in map(tt.SCALAR_OPS.__getitem__, tt.SCALAR_OPS.names()) if 
 inputs = [tt.dvector(name) for name in "xyz"]
 outputs = [tt.Elemwise(op)(*inputs[: op.nin]) for op in bodied]
 values = [np.array([0.25, 0.5, 0.75]), np.array([0.5, 0.25, 0.125]), np.array([0.9, 0.8, 0.7])]
-made, plain = (function(inputs, outputs, mode=mode, on_unused_input="ignore") for mode in ("TAPE", "VM"))
-used = {node.op.scalar_op for node in made.program.fgraph.apply_nodes if isinstance(node.op, tt.Elemwise)}
-for found, wanted in zip(made(*values), plain(*values), strict=True):
-    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+on_tape, on_vm = (function(inputs, outputs, mode=mode, on_unused_input="ignore") for mode in ("TAPE", "VM"))
+used = {node.op.scalar_op for node in on_tape.program.fgraph.apply_nodes if isinstance(node.op, tt.Elemwise)}
+for result, wanted in zip(on_tape(*values), on_vm(*values), strict=True):
+    np.testing.assert_allclose(result, wanted, rtol=1e-13)
 print(len(bodied) > 10, len(used & set(bodied)))
 """
     assert run_with_plugin(installed, "-c", program, cwd=tmp_path).split() == ["True", "0"]

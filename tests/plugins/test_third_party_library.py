@@ -1,4 +1,4 @@
-"""A library of ops from outside: installed, found by its entry points, and held to the contract by its own records."""
+"""A third party's library of ops: installed, found by its entry points, and checked by its own records."""
 
 import os
 from pathlib import Path
@@ -29,11 +29,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_its_records_pass_on_every_backend(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "test_markov.py").write_text(SUITE)
-    said = run_with_plugin(
+    printed = run_with_plugin(
         installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, tmp_path,
         "-k", "not failure", cwd=tmp_path,
     )  # fmt: skip
-    summary = said.strip().splitlines()[-1]
+    summary = printed.strip().splitlines()[-1]
     assert " passed" in summary, summary
     assert "failed" not in summary, summary
 

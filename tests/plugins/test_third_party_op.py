@@ -1,4 +1,4 @@
-"""An op from outside, by public names alone: it brings what ours bring, and gets what ours get."""
+"""A third party's op, by public names alone: it defines what ours define, and gets what ours get."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -70,9 +70,9 @@ def test_its_shape_is_known_without_its_value() -> None:
 
 def test_it_is_applied_along_a_batch() -> None:
     x, batch = tt.dvector("x"), tt.dmatrix("batch")
-    made = vectorize_graph(Running()(x), {x: batch})
+    batched = vectorize_graph(Running()(x), {x: batch})
     value = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(function([batch], made, mode="VM")(value), np.cumsum(value, axis=1))
+    np.testing.assert_array_equal(function([batch], batched, mode="VM")(value), np.cumsum(value, axis=1))
 
 
 def test_its_gradient_is_right() -> None:
@@ -107,11 +107,11 @@ def test_derivatives_go_through_what_an_op_decomposes_into(mode: str) -> None:
     x, v = tt.dvector("x"), tt.dvector("v")
     ours = RunningRange()(x * x)
     theirs = tt.maximum.accumulate(x * x) - tt.minimum.accumulate(x * x)
-    found = []
+    derivatives = []
     for y in (ours, theirs):
         cost = (y * y).sum()
-        found.append([tt.grad(cost, x), tt.pushforward(y, x, v), tt.hessian_vector_product(cost, x, v)])
-    check = function([x, v], [*found[0], *found[1]], mode=mode)
+        derivatives.append([tt.grad(cost, x), tt.pushforward(y, x, v), tt.hessian_vector_product(cost, x, v)])
+    check = function([x, v], [*derivatives[0], *derivatives[1]], mode=mode)
     values = check([1.0, 3.0, -0.5, 4.0], [0.5, -1.0, 2.0, 1.0])
     assert np.abs(values[0]).sum() > 0
     for a, b in zip(values[:3], values[3:], strict=True):

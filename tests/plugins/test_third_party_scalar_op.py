@@ -1,4 +1,4 @@
-"""Elementwise functions from outside, by public names alone: primitives with an entry for each backend, and bodies."""
+"""A third party's elementwise functions, by public names: primitives with an entry for each backend, and bodies."""
 
 import pickle
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from treadle.tensor.rewrites import holds
 from treadle.testing import verify_grad
 
 MODES = ["VM", "C", "CVM", "NUMBA", "JAX", "PYTORCH"]
-# What each backend takes for x cubed.
+# The implementation of x cubed for each backend.
 CUBES: dict[str, Any] = {
     "c": "{0} * {0} * {0}",
     "numba": "{0} * {0} * {0}",
@@ -117,10 +117,10 @@ def test_a_body_that_is_not_elementwise_is_refused() -> None:
 @pytest.mark.parametrize("mode", [*MODES, *(Mode(linker=m.lower(), optimizer=None) for m in MODES)], ids=str)
 def test_a_body_may_return_a_number_or_an_operand(mode: Any) -> None:
     number = Elemwise(ScalarOp(name="number", nin=1, body=lambda _: 2.5))
-    given = Elemwise(ScalarOp(name="given", body=lambda x: x))
+    same = Elemwise(ScalarOp(name="given", body=lambda x: x))
     first = Elemwise(ScalarOp(name="first", body=lambda x, _: x))
     np.testing.assert_array_equal(value_of(number, mode), np.full(9, 2.5))
-    np.testing.assert_array_equal(value_of(given, mode), VALUE)
+    np.testing.assert_array_equal(value_of(same, mode), VALUE)
     x = tt.vector()
     with config.change_flags(torch__compile=False, on_python_step="raise"):
         f = function([x], first(x, np.zeros(9)), mode=mode)
@@ -135,7 +135,7 @@ def test_a_scalar_op_that_calls_itself_is_refused_where_it_is_applied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "given"),
+    ("body", "shown"),
     [
         (lambda x: [x, x], "a result of 1 dimensions"),
         (lambda x: x + np.ones(3), "a result of 1 dimensions"),
@@ -143,9 +143,9 @@ def test_a_scalar_op_that_calls_itself_is_refused_where_it_is_applied() -> None:
         (lambda x: x - tt.sum(x), "Sum"),
     ],
 )
-def test_a_body_of_anything_but_elementwise_functions_is_refused_where_it_is_applied(body: Any, given: str) -> None:
+def test_a_body_of_anything_but_elementwise_functions_is_refused_where_it_is_applied(body: Any, shown: str) -> None:
     op = Elemwise(ScalarOp(name="other", body=body))
-    with pytest.raises(tt.TensorTypeError, match=f"other: the body of a scalar op .* got {given}"):
+    with pytest.raises(tt.TensorTypeError, match=f"other: the body of a scalar op .* got {shown}"):
         op(tt.vector())
 
 
@@ -162,7 +162,7 @@ def test_a_complex_result_of_a_body_is_refused_for_a_real_function() -> None:
         op(tt.vector())
 
 
-def test_parameters_of_a_body_with_defaults_are_no_operands() -> None:
+def test_parameters_of_a_body_with_defaults_are_not_operands() -> None:
     assert ScalarOp(name="scaled", body=lambda x, factor=2: x * factor).nin == 1
     with pytest.raises(tt.TensorTypeError, match="many: the number of operands does not follow"):
         ScalarOp(name="many", body=lambda *xs: xs[0])
@@ -182,7 +182,7 @@ def test_an_unpickled_scalar_op_asks_for_the_module_that_declares_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["no_such_function", "sum"])
-def test_what_is_no_ufunc_of_numpy_is_refused(name: str) -> None:
+def test_function_that_is_not_a_ufunc_of_numpy_is_refused(name: str) -> None:
     with pytest.raises(tt.TensorTypeError, match=f"must name a ufunc of NumPy, got '{name}'"):
         ScalarOp(ufunc=name)
     assert name not in SCALAR_OPS.names()

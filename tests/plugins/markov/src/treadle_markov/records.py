@@ -1,4 +1,4 @@
-"""What the op and the distribution are checked by, on every backend."""
+"""The records of the op and the distribution, which are checked on every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about rows of probabilities, and what they follow from."""
+"""Rules about rows of probabilities, and the facts that they follow from."""
 
 from __future__ import annotations
 

@@ -54,18 +54,18 @@ class TapeProgram(Program):
 
     def _run(self, registers: list[Any]) -> None:
         for step in self.tape:
-            made = step.action(*[registers[i] for i in step.sources])
+            result = step.action(*[registers[i] for i in step.sources])
             if len(step.targets) == 1:
-                registers[step.targets[0]] = made
+                registers[step.targets[0]] = result
             else:
-                for register, value in zip(step.targets, made, strict=True):
+                for register, value in zip(step.targets, result, strict=True):
                     registers[register] = value
             for register in step.dead:
                 registers[register] = None
 
 
 def lowers(node: Apply) -> bool:
-    """Whether the tape has a rule for a node; of elementwise functions it knows those that are no formula of others."""
+    """Whether the tape has a rule for a node; among elementwise functions, for those without a body."""
     if isinstance(node.op, Elemwise):
         return all(scalar_op.body is None for scalar_op in node.op.scalar_ops)
     return TAPE.find(node.op) is not None
@@ -103,5 +103,5 @@ class TapeLinker(ProgramLinker):
         return TapeProgram(fgraph, preset, tape, out)
 
 
-# Fused kernels pay where code is generated: an interpreter has nothing from them.
+# Fused kernels pay where code is generated: an interpreter gains nothing from them.
 BACKEND = Backend(name="tape", linker=TapeLinker, exclude=("fusion",), version=lambda: "0.1.0")

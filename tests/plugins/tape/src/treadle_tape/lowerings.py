@@ -1,4 +1,4 @@
-"""What each op does to NumPy arrays. A rule takes (op, node) and returns a function of the inputs' arrays."""
+"""Each op on NumPy arrays. A rule takes (op, node) and returns a function of the inputs' arrays."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def elemwise(op: tt.Elemwise, node: Apply) -> Callable[..., Any]:
 
 
 def _several(values: list[Any], shape: tuple[int, ...]) -> Any:
-    made = tuple(np.array(np.broadcast_to(v, shape)) for v in values)
-    return made[0] if len(made) == 1 else made
+    copies = tuple(np.array(np.broadcast_to(v, shape)) for v in values)
+    return copies[0] if len(copies) == 1 else copies
 
 
 def dimshuffle(op: tt.DimShuffle, node: Apply) -> Callable[..., Any]:
@@ -53,7 +53,7 @@ def dimshuffle(op: tt.DimShuffle, node: Apply) -> Callable[..., Any]:
 
 
 def reshape(op: tt.Reshape, node: Apply) -> Callable[..., Any]:
-    """Lay the elements out anew."""
+    """Copy the elements into another layout."""
     del op, node
     return lambda x, *lengths: np.reshape(x, [int(n) for n in lengths])
 
@@ -63,12 +63,14 @@ def alloc(op: tt.Alloc, node: Apply) -> Callable[..., Any]:
     del op, node
 
     def run(x: Any, *lengths: Any) -> Any:
-        made = np.empty([int(n) for n in lengths], x.dtype)
-        made[...] = x
-        if x.ndim > made.ndim or any(n not in {1, m} for n, m in zip(x.shape[::-1], made.shape[::-1], strict=False)):
-            msg = f"shape {x.shape} cannot be broadcast to {made.shape}"
+        result = np.empty([int(n) for n in lengths], x.dtype)
+        result[...] = x
+        if x.ndim > result.ndim or any(
+            n not in {1, m} for n, m in zip(x.shape[::-1], result.shape[::-1], strict=False)
+        ):
+            msg = f"shape {x.shape} cannot be broadcast to {result.shape}"
             raise ValueError(msg)
-        return made
+        return result
 
     return run
 
@@ -148,13 +150,13 @@ def put(op: tt.IncSubtensor | tt.AdvancedIncSubtensor, node: Apply) -> Callable[
     entries, is_set = op.entries, op.set
 
     def run(x: Any, y: Any, *parts: Any) -> Any:
-        made = x.copy()
+        result = x.copy()
         index = tt.filled_index(entries, parts, x.shape)
         if is_set:
-            made[index] = y
+            result[index] = y
         else:
-            (np.logical_or if made.dtype == bool else np.add).at(made, index, y)  # type: ignore[arg-type]  # an index of several parts too
-        return made
+            (np.logical_or if result.dtype == bool else np.add).at(result, index, y)  # type: ignore[arg-type]  # an index of several parts too
+        return result
 
     return run
 
@@ -173,7 +175,7 @@ def shape_i(op: tt.ShapeI, node: Apply) -> Callable[..., Any]:
 
 
 def choice(op: IfElse, node: Apply) -> Callable[..., Any]:
-    """Pick one of two sets of values, both of which are there."""
+    """Pick from two sets of values, both of which are computed."""
     del node
     count = op.n_outs
 
@@ -190,16 +192,16 @@ def reference(op: Op, node: Apply) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         cells: list[list[Any]] = [[None] for _ in node.outputs]
         op.perform(node, list(values), cells)
-        # Slices and lists are no arrays.
+        # Slices and lists are not arrays.
         pairs = zip(cells, node.outputs, strict=True)
-        found = tuple(np.array(cell[0]) if isinstance(out.type, tt.TensorType) else cell[0] for cell, out in pairs)
-        return found if len(found) > 1 else found[0]
+        results = tuple(np.array(cell[0]) if isinstance(out.type, tt.TensorType) else cell[0] for cell, out in pairs)
+        return results if len(results) > 1 else results[0]
 
     return run
 
 
 def register(table: LoweringTable) -> None:
-    """Enter the rules into the tape's table; ops that are made of no simpler ones run as they are."""
+    """Enter the rules into the tape's table; ops that are not composed of simpler ones run as they are."""
     for rule, *ops in (
         (elemwise, tt.Elemwise), (dimshuffle, tt.DimShuffle), (reshape, tt.Reshape),
         (alloc, tt.Alloc), (sum_to, tt.SumTo), (reduction, tt.Reduction), (arg_reduction, tt.ArgReduction),
