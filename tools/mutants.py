@@ -32,8 +32,6 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "mutants.jsonl"
 PAGE = ROOT / "docs" / "mutation.md"
 TENSOR = "packages/tensor/src/treadle/tensor"
-# The modules of `treadle.tensor`, those that other distributions bring included.
-ROOMS_ANYWHERE = "packages/*/src/treadle/tensor"
 # A mutant may make a loop endless.
 LONGEST = 900
 CONTRACT = "tests/contract/test_contract.py"
@@ -71,7 +69,7 @@ def _of_rules(path: Path) -> Sequence[str]:
 def _of_derivatives(path: Path) -> Sequence[str]:
     """Return the tests of the derivatives of a family, or of all families of a room, and of gradients as a whole."""
     family = path.stem.lstrip("_")
-    room = path.parts[path.parts.index("treadle") + 2]
+    room = path.parts[path.parts.index("tensor", path.parts.index("treadle")) + 1]
     families = [family] if family in ROOMS else [name for name, home in ROOMS.items() if home == room]
     own = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests" / "tensor").rglob(f"test_*{family}*.py"))
     general = [f"tests/tensor/test_{name}.py" for name in ("derivatives", "gradient", "forward_mode", "vectorize")]
@@ -92,12 +90,12 @@ def _of_lowerings(path: Path) -> Sequence[str]:
 
 
 AREAS = {
-    "rules": Area((f"{TENSOR}/rewrites/**/*.py", f"{ROOMS_ANYWHERE}/**/rules/*.py"), "", _of_rules),
-    "derivatives": Area((f"{ROOMS_ANYWHERE}/**/*.py",), "derivatives", _of_derivatives),
+    "rules": Area((f"{TENSOR}/rewrites/**/*.py", "packages/*/src/treadle/tensor/**/rules/*.py"), "", _of_rules),
+    "derivatives": Area(("packages/*/src/treadle/tensor/**/*.py",), "derivatives", _of_derivatives),
     "lowerings": Area(
         (
             "packages/link-c/src/treadle/link/c/lower/**/*.py",
-            f"{ROOMS_ANYWHERE}/*/lower/c/*.py",
+            "packages/*/src/treadle/tensor/*/lower/c/*.py",
             f"{TENSOR}/lower_vm/*.py",
         ),
         "",

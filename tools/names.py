@@ -116,6 +116,11 @@ def _ops(path: Path) -> frozenset[str]:
     return frozenset(node.name for node in classes if "NamedTuple" not in map(ast.unparse, node.bases))
 
 
+def rooms() -> list[str]:
+    """Return the rooms that other distributions bring."""
+    return sorted({start.partition(".")[0] for homes in BROUGHT.values() for start in homes})
+
+
 def brought(table: Path, root: Path = ROOT) -> dict[str, dict[str, str]]:
     """Return what a distribution adds to `treadle.tensor` and to its own rooms: names, by package and module."""
     homes = BROUGHT[table]
