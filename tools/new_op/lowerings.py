@@ -75,12 +75,11 @@ def write(root: Path, args: Namespace) -> list[Path]:
     if not is_own:
         types = {package if module.startswith(package) else module: names for module, names in types.items()}
         if not place.exists():
-            contents = place.parent / "__init__.py"
-            title, _, rest = contents.read_text(encoding="utf-8").partition("\n\n")
-            lower = module_name(root, place.parent)
-            text = f"{title}\n\nfrom {lower} import {place.stem}\n{rest}"
-            contents.write_text(with_exports(text, [place.stem]), encoding="utf-8")
-            changed.append(contents)
+            gathered = place.parent / "__init__.py"
+            title, _, rest = gathered.read_text(encoding="utf-8").partition("\n\n")
+            text = f"{title}\n\nfrom {module_name(root, place.parent)} import {place.stem}\n{rest}"
+            gathered.write_text(with_exports(text, [place.stem]), encoding="utf-8")
+            changed.append(gathered)
     elif not place.parent.exists():
         place.parent.mkdir()
         contents = f'"""Rules of the backend {args.backend} for ops of `treadle.tensor.{place.parent.name}`."""\n'

@@ -9,15 +9,7 @@ have of it, which only entry points know of.
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
-
-# Names of `treadle.tensor` that are found here too: ops of linear algebra, and functions that are not of it only.
-TOO = (
-    "BlockDiagonal Cholesky CholeskySolve Det Eig Eigh Eigvals Eigvalsh HouseholderProduct LU LUFactor "
-    "LUFactorTridiagonal LUSolve Lstsq MatrixInverse MatrixPinv PivotToPermutations PolarFactor QR QZ "
-    "SLogDet SVD Schur Solve SolveBanded SolveHermitianBanded SolveLUFactorTridiagonal SolveTriangular "
-    "cross kron matmul matrix_dot matrix_norm matrix_transpose multi_dot norm outer tensordot vander "
-    "vecdot vector_norm"
-)
+from treadle.tensor.linalg.lazy import MODULES
 
 if TYPE_CHECKING:
     from treadle.tensor import *  # noqa: F403
@@ -44,4 +36,4 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linalg.triangular_systems import *  # noqa: F403
     from treadle.tensor.linalg.tridiagonal_systems import *  # noqa: F403
 else:
-    __getattr__ = lazy_names(__name__, {"treadle.tensor": TOO})
+    __getattr__ = lazy_names(__name__, MODULES)
