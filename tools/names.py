@@ -101,11 +101,6 @@ def text(rows: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join(parts)
 
 
-def rooms() -> list[str]:
-    """Return the rooms that other distributions bring."""
-    return sorted({start.partition(".")[0] for homes in BROUGHT.values() for start in homes})
-
-
 def _file(source: Path, module: str) -> Path:
     return source / f"{module.replace('.', '/')}.py"
 
