@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-OURS = {"config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "link-numba", "pytensor-surface"}
+OURS = {
+    *("config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "optimize"),
+    *("random", "signal", "link-numba", "pytensor-surface"),
+}
 # numpy, scipy, opt_einsum, numba, filelock and rich, and what these require.
 THIRD_PARTIES = {
     "filelock", "llvmlite", "markdown-it-py", "mdurl", "numba", "numpy", "opt_einsum", "pygments", "rich", "scipy",
