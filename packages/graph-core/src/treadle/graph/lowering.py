@@ -70,7 +70,7 @@ class LoweringTable:
         self._added: list[tuple[type, Rule]] = []
         LoweringTable.tables.add(self)
         self._rules: dict[type, Rule] = {}
-        self._checks: dict[type, Callable[[Any, Apply], object]] = {}
+        self._checks: dict[type, Callable[[Any, Any], object]] = {}
         self._published = PluginLoader(
             lambda: (load(), discover(f"treadle.lowerings.{backend}"))[1],
             lambda published: published(self) if callable(published) else None,
@@ -78,7 +78,7 @@ class LoweringTable:
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
 
-    def register(self, *op_types: type[Op], check: Callable[[Any, Apply], object] | None = None) -> Callable[[R], R]:
+    def register(self, *op_types: type[Op], check: Callable[[Any, Any], object] | None = None) -> Callable[[R], R]:
         """Return a decorator that makes a function the rule of the op types.
 
         Parameters

@@ -7,4 +7,9 @@ from treadle.config import lazy_names
 if TYPE_CHECKING:
     from treadle.link.torch.linker import *  # noqa: F403
 else:
-    __getattr__ = lazy_names(__name__, {"treadle.link.torch.linker": "PytorchLinker=TorchLinker"})
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.link.torch.linker": "PytorchLinker=TorchLinker",
+        },
+    )
