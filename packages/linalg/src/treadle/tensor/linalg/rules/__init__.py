@@ -3,6 +3,7 @@
 They stand above the ops, and import what rules share from `treadle.tensor.rewrites`; only an entry point knows of them.
 """
 
+from treadle.tensor.linalg.rules import facts
 from treadle.tensor.linalg.rules.blocks import RULES as BLOCKS
 from treadle.tensor.linalg.rules.determinants import RULES as DETERMINANTS
 from treadle.tensor.linalg.rules.factors import RULES as FACTORS
@@ -27,4 +28,4 @@ RULE_SETS = (
     LOOPS_SOLVING,
 )
 
-__all__ = ["RULE_SETS"]
+__all__ = ["RULE_SETS", "facts"]

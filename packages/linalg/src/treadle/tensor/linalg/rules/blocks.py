@@ -16,11 +16,11 @@ from treadle.tensor.linalg.rules.building import (
     may_fail_silently,
     where_nothing_is_nan,
 )
-from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.kronecker_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits

@@ -14,10 +14,10 @@ from treadle.tensor.linalg.decompositions.cholesky import Cholesky
 from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import diagonal_of, known_facts, matmul
-from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
+from treadle.tensor.rewrites.analysis.kronecker_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square

@@ -23,12 +23,12 @@ from treadle.tensor.linalg.rules.building import (
     matmul,
     selected,
 )
-from treadle.tensor.linalg.rules.facts import kronecker_factors
 from treadle.tensor.linalg.rules.systems import NOT_FINITE
 from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
+from treadle.tensor.rewrites.analysis.kronecker_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from treadle.graph import Apply, Constant, Feature, Op, Variable
 from treadle.rewrite import feature_of
 from treadle.tensor.control.assumption import FACTS
-from treadle.tensor.rewrites.analysis import bands, matrix_facts, matrix_values, symmetry
+from treadle.tensor.rewrites.analysis import bands, kronecker_facts, matrix_facts, matrix_values, symmetry
 from treadle.tensor.rewrites.analysis.fact_rules import FULL, RULES, Bands, FactRules, narrower
 from treadle.tensor.rewrites.analysis.predicates import is_nonnegative
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     _Added = TypeVar("_Added", bound=Callable[..., object])
 
-# The module whose rules are in `RULES` from here on.
-RULE_MODULE = matrix_facts
+# The modules whose rules are in `RULES` from here on.
+RULE_MODULES = (matrix_facts, kronecker_facts)
 # So many questions wait for one another at most before the deepest is answered on its own.
 _DEEPEST = 24
 
