@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools import names as tables
-from tools.new_op.sources import TENSOR, Imports, bad_name, class_name, home_of, tidy, with_exports, with_imports
+from tools.new_op.sources import Imports, bad_name, class_name, home_of, tidy, with_exports, with_imports
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-DRAWS = TENSOR / "random/distributions"
+DRAWS = Path("packages/random/src/treadle/tensor/random/distributions")
 RECORDS = Path("packages/random/src/treadle/tensor/random/records")
 DISTRIBUTION = '''
 

@@ -30,17 +30,19 @@ ROW = '    Case("{name}", _{name}, "fill in the text of what it becomes"),\n'
 
 
 def families(root: Path) -> list[str]:
-    """Return the names of the modules that declare a set of rules: rooms, or modules in the rooms' folders of rules."""
+    """Return the names of the modules that declare a set of rules: those of their rooms, and their own where unique."""
     return sorted(_modules(root))
 
 
 def _modules(root: Path) -> dict[str, Path]:
     paths = root.glob("packages/*/src/treadle/tensor/**/*.py")
     holding = [path for path in paths if "\nRULES = RuleSet(" in path.read_text(encoding="utf-8")]
-    return {
-        path.as_posix().partition("/treadle/tensor/")[2].removesuffix(".py").replace("rules/", ""): path
-        for path in holding
-    }
+    stems = [path.stem for path in holding]
+    by_name = {path.stem: path for path in holding if stems.count(path.stem) == 1 and path.stem != "rules"}
+    for path in holding:
+        inside = path.as_posix().partition("/treadle/tensor/")[2].removesuffix(".py")
+        by_name[inside.replace("rules/", "").removesuffix("/rules")] = path
+    return by_name
 
 
 def refusal(root: Path, args: Namespace) -> str:

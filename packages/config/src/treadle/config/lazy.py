@@ -175,12 +175,24 @@ def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def _added_names(package: str) -> dict[str, tuple[str, str]]:
-    """Return what installed distributions add to a package."""
+    """Return what installed distributions add to a package.
+
+    One whose own package is being imported adds its names when that is done: it may ask for others' names before.
+    """
     return {
         name: place
         for entry in discover(ADDED).values()
+        if not _is_being_imported(entry.value)
         for name, place in _homes(entry.load().get(package, _NONE)).items()
     }
+
+
+def _is_being_imported(place: str) -> bool:
+    """Whether a module, as in ``module:attribute``, does not have the attribute yet."""
+    name, _, attribute = place.partition(":")
+    module = sys.modules.get(name)
+    unfinished = module is not None and getattr(module.__spec__, "_initializing", False)
+    return unfinished and not hasattr(module, attribute)
 
 
 def versioned_names(package: str, distribution: str, modules: Mapping[str, str] = _NONE) -> Callable[[str], Any]:

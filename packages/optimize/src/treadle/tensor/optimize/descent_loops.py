@@ -13,6 +13,7 @@ from treadle.tensor.elementwise.comparison import eq, gt, isfinite, le, lt
 from treadle.tensor.elementwise.logic import invert, or_
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linalg.linear_systems import solve
 from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.optimize.search_problem import all_of, chosen, false, largest, no_steps, size_of
 from treadle.tensor.products.product import dot, outer
@@ -21,7 +22,6 @@ from treadle.tensor.reductions.reduction import all_, sum_
 from treadle.tensor.shapes.broadcasting import zeros
 from treadle.tensor.shapes.shape import lengths
 from treadle.tensor.types.conversion import constant
-from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,7 +184,7 @@ def newton_minimum(problem: Problem, options: Options) -> Solution:
         hessian = jacobian(problem.sloped(s["x"])[1], s["x"], disconnected_inputs="ignore")
         size = maximum(largest(hessian), problem.number(1))
         shift = size * (s["damping"] + problem.number(problem.eps ** (2 / 3)))
-        way = upward.function("linalg").solve(hessian + shift * eye(count, dtype=problem.dtype), -s["slope"])
+        way = solve(hessian + shift * eye(count, dtype=problem.dtype), -s["slope"])
         descent = dot(way, s["slope"])
         x = s["x"] + way
         value, slope = problem.sloped(x)

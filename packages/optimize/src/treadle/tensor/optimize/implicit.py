@@ -34,6 +34,7 @@ from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.gradients.forward_mode import jvp
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.joining import join
+from treadle.tensor.linalg.linear_systems import solve
 from treadle.tensor.loops.plain import scan_with_carry
 from treadle.tensor.reductions.reduction import all_, max_
 from treadle.tensor.shapes.batch_dims import most_batch
@@ -41,7 +42,6 @@ from treadle.tensor.shapes.dimshuffle import transpose
 from treadle.tensor.shapes.shape import lengths, reshape
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
-from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,7 +207,7 @@ def _solved(
     size = max_(abs_(matrix), initial=1.0)
     shift = cast(switch(success, 0.0, least * size), kind.name)
     matrix = matrix + shift * eye(count, dtype=kind.name)
-    solution = upward.function("linalg").solve(transpose(matrix) if turned else matrix, flat)
+    solution = solve(transpose(matrix) if turned else matrix, flat)
     return reshape(solution, shape, ndim=right_side.ndim)
 
 

@@ -11,13 +11,13 @@ from treadle.tensor.elementwise.comparison import eq, ge, gt, isfinite, le, lt, 
 from treadle.tensor.elementwise.logic import invert, or_
 from treadle.tensor.gradients.reverse_mode import grad
 from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.linalg.linear_systems import solve
 from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.optimize.search_problem import all_of, chosen, false, no_steps, size_of
 from treadle.tensor.products.product import dot
 from treadle.tensor.reductions.reduction import all_
 from treadle.tensor.shapes.shape import lengths
 from treadle.tensor.types.conversion import constant
-from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def damped_root(problem: Problem, options: Options) -> Solution:
         size = size_of(s["value"])
         shift = switch(gt(size, 0), s["damping"] * size, problem.number(1))
         turned = slope.T
-        way = upward.function("linalg").solve(
+        way = solve(
             dot(turned, slope) + shift * eye(count, dtype=problem.dtype), -dot(turned, s["value"]), assume_a="pos"
         )
         x = s["x"] + way

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Type
-    from treadle.tensor.random.generators import types
-else:
-    types = lazy_module("treadle.tensor.random.generators.types")  # it imports numpy.random
 
 
 def _type_of(value: object) -> Type:
-    return types.generator_type_of(value)
+    from treadle.tensor.random.generators.types import generator_type_of  # noqa: PLC0415 - it imports numpy.random
+
+    return generator_type_of(value)
 
 
 CONVERTERS: dict[type | str, Callable[[object], Type]] = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
-from treadle.tensor.rewrites.analysis.predicates import made_by, scalar_name
+from treadle.tensor.rewrites.analysis.predicates import applies, made_by
 from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.shapes.shape import Reshape
@@ -44,7 +45,7 @@ def kronecker_factors(x: TensorVariable, shapes: SymbolicShapes) -> tuple[Tensor
     """Return the matrices that a matrix is the Kronecker product of, as `kron` writes it, or None."""
     node = made_by(x, Reshape)
     product = None if node is None or x.ndim != 2 else made_by(node.inputs[0], Elemwise)
-    if product is None or scalar_name(product) != "mul" or len(product.inputs) != 2 or node is None:
+    if node is None or not applies(product, mul) or len(product.inputs) != 2:
         return None
     views = [made_by(factor, DimShuffle) for factor in product.inputs]
     orders = [None if view is None else view.op.order for view in views]
