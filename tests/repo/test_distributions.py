@@ -8,7 +8,14 @@ import pytest
 from tests.repo.tree import ROOT
 
 # Distributions to hide together, and names of `treadle.tensor` that they bring.
-HIDDEN = ((("pytensor-surface", "linalg", "signal"), ("linalg", "norm", "Cholesky", "fft", "signal", "convolve")),)
+HIDDEN = (
+    (
+        ("pytensor-surface", "linalg", "optimize", "random", "signal"),
+        ("linalg", "norm", "Cholesky", "fft", "signal", "convolve", "random", "PortableDraws", "optimize"),
+    ),
+    (("pytensor-surface", "signal", "optimize"), ("fft", "conv2d", "optimize", "polyfit")),
+    (("pytensor-surface", "random"), ("random", "GeneratorDraws")),
+)
 
 PROGRAM = """
 import sys

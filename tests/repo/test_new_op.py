@@ -120,14 +120,14 @@ def test_a_lowering_for_an_op_of_another_distribution_stands_with_its_room(tmp_p
         (("fresh", "--kind", "distribution"), "a distribution needs a family"),
         (("gamma", "--kind", "distribution", "--family", "positive"), "'gamma' is defined already"),
         (("fresh", "--kind", "rule", "--family", "reduced"), "a rule needs a family"),
-        (("fresh", "--kind", "rule", "--family", "scalar/cast"), "a rule is about an op"),
+        (("fresh", "--kind", "rule", "--family", "elementwise/cast"), "a rule is about an op"),
         (("Sort", "--kind", "lowering", "--backend", "cuda"), "a lowering needs a backend, got 'cuda'"),
         (("sort", "--kind", "lowering", "--backend", "c"), "a lowering is for an op of treadle.tensor"),
     ],
 )
 def test_a_name_or_family_that_does_not_fit_is_refused(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:
-    source = tmp_path / "packages/tensor/src/treadle/tensor"
-    shutil.copytree(ROOT / "packages/tensor/src/treadle/tensor", source, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (f"{package}/src/treadle/tensor" for package in PACKAGES if "link-testing" not in package):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     done = run("-m", "tools.new_op", *arguments, "--root", tmp_path, cwd=tmp_path)
     assert done.returncode == 2
     assert reason in " ".join(done.stderr.split())
