@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.link.jax.backend import BACKEND
 from treadle.link.jax.errors import ForkedProcessError, RecompilationWarning
-from treadle.link.jax.table import JAX, Assumed, Checked, TakesAssumed
+from treadle.link.jax.table import JAX, Array, Assumed, Checked, Flag, Lowered, Results, TakesAssumed
 
 if TYPE_CHECKING:
     from treadle.link.jax.casting import convert
     from treadle.link.jax.external_op import JAXOp, wrap_jax
     from treadle.link.jax.linker import JAXLinker
     from treadle.link.jax.scalars import SCALARS
-    from treadle.link.jax.table import Array as Array
-    from treadle.link.jax.table import Lowered as Lowered
-    from treadle.link.jax.table import Results as Results
 
     __version__: str
 else:
@@ -33,12 +30,16 @@ __all__ = [
     "BACKEND",
     "JAX",
     "SCALARS",
+    "Array",
     "Assumed",
     "Checked",
+    "Flag",
     "ForkedProcessError",
     "JAXLinker",
     "JAXOp",
+    "Lowered",
     "RecompilationWarning",
+    "Results",
     "TakesAssumed",
     "convert",
     "wrap_jax",

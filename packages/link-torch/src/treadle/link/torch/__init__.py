@@ -5,15 +5,12 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.link.torch.backend import BACKEND
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
-from treadle.link.torch.table import TORCH, Checked
+from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
 
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
     from treadle.link.torch.programs.storage import SIGN_BIT, STORAGE_DTYPES, converter, kind, to_output_dtype, working
     from treadle.link.torch.scalars import SCALARS
-    from treadle.link.torch.table import Flag as Flag
-    from treadle.link.torch.table import Lowered as Lowered
-    from treadle.link.torch.table import Results as Results
 
     __version__: str
 else:
@@ -34,8 +31,11 @@ __all__ = [
     "STORAGE_DTYPES",
     "TORCH",
     "Checked",
+    "Flag",
     "ForkedProcessError",
+    "Lowered",
     "PyTorchWarning",
+    "Results",
     "TorchOp",
     "converter",
     "kind",

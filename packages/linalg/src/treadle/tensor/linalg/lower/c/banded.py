@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.c import TABLE
+from treadle.link.c import TABLE, Unit
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.linear_systems import SolveBanded, SolveHermitianBanded
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.tridiagonal_systems import LUFactorTridiagonal, SolveLUFactorTridiagonal
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

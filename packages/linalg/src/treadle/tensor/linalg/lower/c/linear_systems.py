@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.c import TABLE, ctype
+from treadle.link.c import TABLE, Unit, ctype
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.substitution import EXCHANGE, ROUTINES, substituted
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.c import TABLE
+from treadle.link.c import TABLE, Unit
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, Schur
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

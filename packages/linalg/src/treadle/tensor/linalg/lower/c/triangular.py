@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.c import TABLE
+from treadle.link.c import TABLE, Unit
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.lower.c.writing import small_matrices
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.lower.c.writing.substitution import ROUTINES, substituted
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

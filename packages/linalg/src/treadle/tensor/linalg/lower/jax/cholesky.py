@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from treadle.link.jax import JAX
+from treadle.link.jax import JAX, Checked, Lowered, Results
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskySolve
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_finite, settled
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(Cholesky)

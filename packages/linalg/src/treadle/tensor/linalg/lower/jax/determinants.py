@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
-from treadle.link.jax import JAX
+from treadle.link.jax import JAX, Lowered
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.lower.jax.lu_factors import sign_and_size
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax import Lowered
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(Det)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
-from treadle.link.jax import JAX
+from treadle.link.jax import JAX, Checked, Lowered, Results
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
 from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(Eigh)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 
-from treadle.link.jax import Checked
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax import Results
+from treadle.link.jax import Checked, Results
 
 
 def settled(on_error: str, failed: jax.Array, *results: jax.Array) -> Results | Checked[Results]:

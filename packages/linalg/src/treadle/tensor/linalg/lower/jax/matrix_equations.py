@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg
 import numpy as np
 
-from treadle.link.jax import JAX, Checked
+from treadle.link.jax import JAX, Checked, Lowered
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.functions.matrix_equations import Sylvester
-
-if TYPE_CHECKING:
-    from treadle.link.jax import Lowered
-    from treadle.tensor import TensorNode
 
 # Up to how many unknowns one linear system for all of them is the quickest.
 _FEW = 144

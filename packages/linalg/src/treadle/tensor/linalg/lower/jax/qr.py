@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
-from treadle.link.jax import JAX, convert
+from treadle.link.jax import JAX, Checked, Lowered, Results, convert
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.jax import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(QR)

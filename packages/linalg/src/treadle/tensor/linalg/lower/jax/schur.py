@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import jax
 import jax.numpy as jnp
 
 from treadle.graph import Unsupported
-from treadle.link.jax import JAX
+from treadle.link.jax import JAX, Checked, Lowered, Results
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, Schur
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, finite, not_finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.jax import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
 
 _REMEDY = "compile the function with mode C, NUMBA or VM"
 

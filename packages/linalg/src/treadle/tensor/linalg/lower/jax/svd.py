@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
-from treadle.link.jax import JAX
+from treadle.link.jax import JAX, Checked, Lowered, Results
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.lower.jax.matrices import finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.jax import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(SVD)

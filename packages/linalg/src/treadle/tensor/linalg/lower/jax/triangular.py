@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from treadle.link.jax import JAX
+from treadle.link.jax import JAX, Checked, Lowered, Results
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_finite, settled
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
-
-if TYPE_CHECKING:
-    import jax
-
-    from treadle.link.jax import Checked, Lowered, Results
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(SolveTriangular)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.numba import TABLE, indented
+from treadle.link.numba import TABLE, GraphWriter, indented
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.lower.numba.linear_systems import elimination
 from treadle.tensor.linalg.lower.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

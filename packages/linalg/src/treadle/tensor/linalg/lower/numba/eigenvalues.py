@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.numba import TABLE
+from treadle.link.numba import TABLE, GraphWriter
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
 from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

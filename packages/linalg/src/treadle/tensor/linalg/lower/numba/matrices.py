@@ -8,16 +8,23 @@ from dataclasses import dataclass, field
 from string import Template
 from textwrap import dedent
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from treadle.link.numba import LIBRARY, MATRIX, MEMORY, SHAPE, STORAGES, Unit, indented, is_literal, make_kernel, nest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.link.numba import GraphWriter, Storage
-    from treadle.tensor import TensorNode
-    from treadle.tensor.linalg.matrix_op import MatrixOp
+from treadle.link.numba import (
+    LIBRARY,
+    MATRIX,
+    MEMORY,
+    SHAPE,
+    STORAGES,
+    GraphWriter,
+    Storage,
+    Unit,
+    indented,
+    is_literal,
+    make_kernel,
+    nest,
+)
+from treadle.tensor import TensorNode
+from treadle.tensor.linalg.matrix_op import MatrixOp
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

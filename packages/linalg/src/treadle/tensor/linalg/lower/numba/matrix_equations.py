@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.numba import TABLE
+from treadle.link.numba import TABLE, GraphWriter
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.functions.matrix_equations import Sylvester
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

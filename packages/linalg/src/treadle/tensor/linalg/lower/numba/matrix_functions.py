@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from treadle.link.numba import TABLE
+from treadle.link.numba import TABLE, GraphWriter
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.functions.matrix_functions import Expm
 from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.numba import SHAPE, TABLE, indented
+from treadle.link.numba import SHAPE, TABLE, GraphWriter, indented
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
 from treadle.tensor.linalg.lower.numba.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

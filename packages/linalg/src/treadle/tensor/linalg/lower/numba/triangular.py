@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.numba import TABLE, indented
+from treadle.link.numba import TABLE, GraphWriter, indented
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.lower.numba.matrices import SMALL, MatrixBody, MatrixOperand, MatrixResult, write_matrices
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

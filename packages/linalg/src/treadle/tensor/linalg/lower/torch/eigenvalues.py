@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch import TORCH
+from treadle.link.torch import TORCH, Lowered
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
 from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
-from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.torch import Lowered
-    from treadle.tensor import TensorNode
-    from treadle.tensor.linalg.lower.torch.matrices import Found
+from treadle.tensor.linalg.lower.torch.matrices import Found, finite, settled
 
 
 @TORCH.register(Eigh)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch import TORCH, Checked
+from treadle.link.torch import TORCH, Checked, Flag, Lowered, Results
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve, PivotToPermutations
 from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.torch import Flag, Lowered, Results
-    from treadle.tensor import TensorNode
 
 
 @TORCH.register(LUFactor)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import torch
 
-from treadle.link.torch import Checked
+from treadle.link.torch import Checked, Flag, Lowered, Results
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.link.torch import Flag, Lowered, Results
-
-    # For each matrix of a stack whether it has no result, and the results.
-    Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
+# For each matrix of a stack whether it has no result, and the results.
+Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
 
 
 def settled(on_error: str, run: Callable[..., Found]) -> Lowered:

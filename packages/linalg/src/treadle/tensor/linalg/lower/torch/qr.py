@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from treadle.graph import Unsupported
-from treadle.link.torch import TORCH
+from treadle.link.torch import TORCH, Lowered
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.torch import Lowered
-    from treadle.tensor import TensorNode
 
 
 @TORCH.register(QR)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from treadle.graph import Unsupported
 from treadle.link.torch import TORCH
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, Schur
-
-if TYPE_CHECKING:
-    from treadle.tensor import TensorNode
 
 
 @TORCH.register(Schur)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch import TORCH
+from treadle.link.torch import TORCH, Lowered
+from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.lower.torch.matrices import finite, settled
-
-if TYPE_CHECKING:
-    from treadle.link.torch import Lowered
-    from treadle.tensor import TensorNode
 
 
 @TORCH.register(SVD)

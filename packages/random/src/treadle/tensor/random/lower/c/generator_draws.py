@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from string import Template
-from typing import TYPE_CHECKING
 
-from treadle.link.c import HELPERS, TABLE, ctype
+from treadle.link.c import HELPERS, TABLE, Unit, ctype
+from treadle.tensor import TensorNode, TensorVariable
 from treadle.tensor.random.generators.compiled_samplers import SAMPLER_CONDITIONS
 from treadle.tensor.random.generators.generator_draws import GeneratorDraws
 from treadle.tensor.random.lower.c.generator_texts import GENERATORS
 from treadle.tensor.random.lower.c.samplers import bit_generators, with_samplers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode, TensorVariable
 
 # The expression of one draw from the parameters a, b and c, where it is not a plain call of the sampler of that name.
 _DRAWS = {

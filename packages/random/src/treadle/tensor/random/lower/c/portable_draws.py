@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from treadle.graph import Unsupported
-from treadle.link.c import HELPERS, TABLE, ctype
+from treadle.link.c import HELPERS, TABLE, Unit, ctype
+from treadle.tensor import TensorNode
 from treadle.tensor.random.generators.portable_draws import PortableDraws
 from treadle.tensor.random.lower.c.portable_texts import PLAIN_SAMPLERS, PORTABLE_DRAWS, portable_kernel
 from treadle.tensor.random.lower.c.rejection_texts import PORTABLE_REJECTION, SAMPLER_TEXTS
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode
 
 HELPERS.add(
     {**PORTABLE_DRAWS, **PORTABLE_REJECTION},

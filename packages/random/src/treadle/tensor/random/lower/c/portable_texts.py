@@ -10,10 +10,8 @@ vectors of elements, in order.
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from treadle.link.c import CType
+from treadle.link.c import CType
 
 # The number of elements in a step of a kernel.
 STEP = 1024

@@ -13,18 +13,14 @@ The first attempt is made for a batch of elements in order, and others for those
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from string import Template
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from treadle.link.c import HELPERS, TABLE
+from treadle.link.c import HELPERS, TABLE, CType
 from treadle.tensor.random.generators.sampler_table import SamplerTable
 from treadle.tensor.random.lower.c.portable_texts import STEP, polynomial
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from treadle.link.c import CType
 
 # The number of elements that are drawn together: attempts after the first fill vectors with the rejected ones.
 BATCH = 512

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from treadle.link.c import BackendUnavailableError, CPointer
+from treadle.link.c import BackendUnavailableError, CPointer, Unit
 from treadle.tensor.random.generators.compiled_samplers import (
     COMPILED_SAMPLERS,
     CompiledSamplerError,
     bit_generator_functions,
     sampler_address,
 )
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
 
 _MODULE = "numpy.random._generator"
 _NAMED = re.compile(r"&?\brandom_\w+")

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.link.jax import convert
 from treadle.tensor import DrawLanes
-from treadle.tensor.random.lower.jax.philox import Stream, pair64, unit64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import jax
-
-    from treadle.tensor.random.lower.jax.philox import Block
+from treadle.tensor.random.lower.jax.philox import Block, Stream, pair64, unit64
 
 
 class JaxLanes(DrawLanes):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from treadle.link.numba import (
     LIBRARY,
@@ -14,7 +14,9 @@ from treadle.link.numba import (
     VALUE,
     Array,
     ArrayValue,
+    GraphWriter,
     ScalarValue,
+    Value,
     indented,
     lengths,
     make_kernel,
@@ -22,15 +24,9 @@ from treadle.link.numba import (
     offset,
     product,
 )
-from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws
+from treadle.tensor import SAMPLER_CONDITIONS, GeneratorDraws, TensorNode
 from treadle.tensor.random.lower.numba.generator_texts import BLOCK, GENERATORS
 from treadle.tensor.random.lower.numba.samplers import BitGenerators
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.numba import GraphWriter, Value
-    from treadle.tensor import TensorNode
 
 # The expression of one draw from the parameters a, b and c, where it is not a plain call of the sampler of that name.
 _DRAWS = {

@@ -6,7 +6,7 @@ draws the rejected elements again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from treadle.graph import Unsupported
 from treadle.link.numba import (
@@ -15,6 +15,7 @@ from treadle.link.numba import (
     TABLE,
     Array,
     ArrayValue,
+    GraphWriter,
     ScalarValue,
     Unit,
     Value,
@@ -28,13 +29,9 @@ from treadle.link.numba import (
     product,
     still_where,
 )
-from treadle.tensor import PortableDraws
+from treadle.tensor import PortableDraws, TensorNode
 from treadle.tensor.random.generators.sampler_table import SamplerTable
 from treadle.tensor.random.lower.numba.philox_texts import PHILOX, drawn_from
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 LIBRARY.add(PHILOX)
 

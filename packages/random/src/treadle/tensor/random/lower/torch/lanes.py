@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
 from treadle.link.torch import SIGN_BIT
 from treadle.tensor import DrawLanes
-from treadle.tensor.random.lower.torch.philox import Stream, unit64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from treadle.tensor.random.lower.torch.philox import Block
+from treadle.tensor.random.lower.torch.philox import Block, Stream, unit64
 
 
 class TorchLanes(DrawLanes):

@@ -8,14 +8,10 @@ gradient by the input is such a sum for each remainder by the stride; that by th
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-from treadle.link.c import HELPERS, TABLE, ctype
+from treadle.link.c import HELPERS, TABLE, CType, Unit, ctype
+from treadle.tensor import TensorNode
 from treadle.tensor.signal.convolution import ConvND
-
-if TYPE_CHECKING:
-    from treadle.link.c import CType, Unit
-    from treadle.tensor import TensorNode
 
 CONVOLUTION = {
     "tr_conv_dim tr_conv_axis tr_floor tr_conv_read tr_conv_length": """\

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from treadle.link.c import HELPERS, TABLE, LoopPointer, ctype
+from treadle.link.c import HELPERS, TABLE, LoopPointer, Unit, ctype
+from treadle.tensor import TensorNode
 from treadle.tensor.fft.fourier import FourierTransform
 from treadle.tensor.signal.lower.pocketfft import MODULE, types_of
-
-if TYPE_CHECKING:
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

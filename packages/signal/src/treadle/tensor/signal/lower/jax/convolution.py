@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import numpy as np
 from jax import lax
 
-from treadle.link.jax import JAX, convert
+from treadle.link.jax import JAX, Lowered, convert
+from treadle.tensor import TensorNode
 from treadle.tensor.signal.convolution import ConvND
-
-if TYPE_CHECKING:
-    from treadle.link.jax import Lowered
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(ConvND)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import jax
 import jax.numpy as jnp
+import numpy as np
 
-from treadle.link.jax import JAX
-from treadle.tensor import ShapeError
+from treadle.link.jax import JAX, Lowered
+from treadle.tensor import ShapeError, TensorNode
 from treadle.tensor.fft.fourier import FourierTransform
-
-if TYPE_CHECKING:
-    import jax
-    import numpy as np
-
-    from treadle.link.jax import Lowered
-    from treadle.tensor import TensorNode
 
 
 @JAX.register(FourierTransform)

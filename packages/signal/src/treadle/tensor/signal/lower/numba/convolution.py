@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
-from treadle.link.numba import GEMM, GEMV, LIBRARY, SHAPE, STORAGES, TABLE, Storage, Unit, indented, make_kernel
+from treadle.link.numba import (
+    GEMM,
+    GEMV,
+    LIBRARY,
+    SHAPE,
+    STORAGES,
+    TABLE,
+    ArrayValue,
+    GraphWriter,
+    Storage,
+    Unit,
+    indented,
+    make_kernel,
+)
+from treadle.tensor import TensorNode, TensorVariable
 from treadle.tensor.signal.convolution import ConvND
-
-if TYPE_CHECKING:
-    from treadle.link.numba import ArrayValue, GraphWriter
-    from treadle.tensor import TensorNode, TensorVariable
 
 # The lengths of images (n), filters (k) and outputs (p), strides, dilations and padding along three dimensions.
 _AXES = tuple(f"{stem}{a}" for stem in "nkpsdl" for a in range(3))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from treadle.link.numba import LIBRARY, SHAPE, TABLE, LoopPointer, Unit, make_kernel, nest
+from treadle.link.numba import LIBRARY, SHAPE, TABLE, GraphWriter, LoopPointer, Unit, make_kernel, nest
+from treadle.tensor import TensorNode
 from treadle.tensor.fft.fourier import FourierTransform
 from treadle.tensor.signal.lower.pocketfft import MODULE, types_of
-
-if TYPE_CHECKING:
-    from treadle.link.numba import GraphWriter
-    from treadle.tensor import TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True

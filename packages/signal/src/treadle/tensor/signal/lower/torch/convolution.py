@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch import TORCH, converter, kind, to_output_dtype, working
+from treadle.link.torch import TORCH, Lowered, converter, kind, to_output_dtype, working
+from treadle.tensor import TensorNode
 from treadle.tensor.signal.convolution import ConvND
-
-if TYPE_CHECKING:
-    from treadle.link.torch import Lowered
-    from treadle.tensor import TensorNode
 
 
 @TORCH.register(ConvND)

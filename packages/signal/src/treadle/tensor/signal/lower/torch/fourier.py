@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from treadle.link.torch import TORCH
+from treadle.link.torch import TORCH, Lowered
+from treadle.tensor import TensorNode
 from treadle.tensor.fft.fourier import FourierTransform
-
-if TYPE_CHECKING:
-    from treadle.link.torch import Lowered
-    from treadle.tensor import TensorNode
 
 
 @TORCH.register(FourierTransform)

@@ -6,17 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Template
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from treadle.link.c import ctype
+from treadle.link.c import Unit, ctype
+from treadle.tensor import TensorNode, TensorVariable
 from treadle.tensor.linalg.lower.c.writing.lapack import c_type, routine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from treadle.link.c import Unit
-    from treadle.tensor import TensorNode, TensorVariable
-    from treadle.tensor.linalg.matrix_op import MatrixOp
+from treadle.tensor.linalg.matrix_op import MatrixOp
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
