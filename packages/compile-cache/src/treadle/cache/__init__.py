@@ -11,19 +11,9 @@ from treadle.cache.statistics import Statistics
 from treadle.config import versioned_names
 
 __all__ = [
-    "LIBRARIES",
-    "SOURCES",
-    "Cache",
-    "CacheFormatError",
-    "CacheKeyError",
-    "CacheWarning",
-    "EntryInfo",
-    "Sources",
-    "Statistics",
-    "default_cache",
-    "digest",
-    "processor",
-]
+    "LIBRARIES", "SOURCES", "Cache", "CacheFormatError", "CacheKeyError", "CacheWarning", "EntryInfo", "Sources",
+    "Statistics", "default_cache", "digest", "processor",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     __version__: str

@@ -16,16 +16,6 @@ from treadle.compile.debugmode.mode import DebugMode
 from treadle.compile.debugmode.program import DebugProgram
 
 __all__ = [
-    "BadDestroyMap",
-    "BadOptimization",
-    "BadThunkOutput",
-    "BadViewMap",
-    "DebugMaker",
-    "DebugMode",
-    "DebugModeError",
-    "DebugModeWarning",
-    "DebugProgram",
-    "InvalidValueError",
-    "StochasticOrder",
-    "StrideMismatchError",
-]
+    "BadDestroyMap", "BadOptimization", "BadThunkOutput", "BadViewMap", "DebugMaker", "DebugMode", "DebugModeError",
+    "DebugModeWarning", "DebugProgram", "InvalidValueError", "StochasticOrder", "StrideMismatchError",
+]  # fmt: skip

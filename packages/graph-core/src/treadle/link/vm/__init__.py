@@ -54,40 +54,12 @@ else:
     )
 
 __all__ = [
-    "BACKEND",
-    "TABLE",
-    "Backend",
-    "ExportRequest",
-    "ExportUnsupportedError",
-    "ExportedInput",
-    "ExportedOutput",
-    "Later",
-    "NativeEnds",
-    "NodewiseLinker",
-    "Program",
-    "ProgramGraph",
-    "ProgramLinker",
-    "PythonLinker",
-    "PythonStepWarning",
-    "ReferenceLinker",
-    "RuleLinker",
-    "Segment",
-    "TableLinker",
-    "VMProgram",
-    "evaluate",
-    "generate",
-    "in_segments",
-    "link_in_segments",
-    "link_node_by_node",
-    "link_one_node",
-    "lower_node",
-    "passes_by",
-    "replay",
-    "segments",
-    "sharing_outputs",
-    "unsafe_overwrites",
-    "vm_scope",
-]
+    "BACKEND", "TABLE", "Backend", "ExportRequest", "ExportUnsupportedError", "ExportedInput", "ExportedOutput",
+    "Later", "NativeEnds", "NodewiseLinker", "Program", "ProgramGraph", "ProgramLinker", "PythonLinker",
+    "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker", "VMProgram", "evaluate", "generate",
+    "in_segments", "link_in_segments", "link_node_by_node", "link_one_node", "lower_node", "passes_by", "replay",
+    "segments", "sharing_outputs", "unsafe_overwrites", "vm_scope",
+]  # fmt: skip
 
 # Other distributions may bring modules of the package.
 __path__ = package_folders(__name__)

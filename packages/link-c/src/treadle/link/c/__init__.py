@@ -43,20 +43,6 @@ else:
     )
 
 __all__ = [
-    "BACKEND",
-    "CORE",
-    "HELPERS",
-    "SCALARS",
-    "TABLE",
-    "WITH_STEPS",
-    "BackendUnavailableError",
-    "CFunction",
-    "CLinker",
-    "CPointer",
-    "CType",
-    "LoopPointer",
-    "OpWiseCLinker",
-    "Unit",
-    "c_function",
-    "ctype",
-]
+    "BACKEND", "CORE", "HELPERS", "SCALARS", "TABLE", "WITH_STEPS", "BackendUnavailableError", "CFunction", "CLinker",
+    "CPointer", "CType", "LoopPointer", "OpWiseCLinker", "Unit", "c_function", "ctype",
+]  # fmt: skip

@@ -27,20 +27,6 @@ else:
     )
 
 __all__ = [
-    "BACKEND",
-    "JAX",
-    "SCALARS",
-    "Array",
-    "Assumed",
-    "Checked",
-    "Flag",
-    "ForkedProcessError",
-    "JAXLinker",
-    "JAXOp",
-    "Lowered",
-    "RecompilationWarning",
-    "Results",
-    "TakesAssumed",
-    "convert",
-    "wrap_jax",
-]
+    "BACKEND", "JAX", "SCALARS", "Array", "Assumed", "Checked", "Flag", "ForkedProcessError", "JAXLinker", "JAXOp",
+    "Lowered", "RecompilationWarning", "Results", "TakesAssumed", "convert", "wrap_jax",
+]  # fmt: skip

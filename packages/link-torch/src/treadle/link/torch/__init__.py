@@ -25,21 +25,6 @@ else:
     )
 
 __all__ = [
-    "BACKEND",
-    "SCALARS",
-    "SIGN_BIT",
-    "STORAGE_DTYPES",
-    "TORCH",
-    "Checked",
-    "Flag",
-    "ForkedProcessError",
-    "Lowered",
-    "PyTorchWarning",
-    "Results",
-    "TorchOp",
-    "converter",
-    "kind",
-    "to_output_dtype",
-    "working",
-    "wrap_torch",
-]
+    "BACKEND", "SCALARS", "SIGN_BIT", "STORAGE_DTYPES", "TORCH", "Checked", "Flag", "ForkedProcessError", "Lowered",
+    "PyTorchWarning", "Results", "TorchOp", "converter", "kind", "to_output_dtype", "working", "wrap_torch",
+]  # fmt: skip

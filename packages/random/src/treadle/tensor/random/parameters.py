@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     Lengths = Sequence[int | TensorVariable]
 
 __all__ = [
-    "broadcast_params",
-    "compute_batch_shape",
-    "explicit_expand_dims",
-    "params_broadcast_shapes",
+    "broadcast_params", "compute_batch_shape", "explicit_expand_dims", "params_broadcast_shapes",
     "supp_shape_from_ref_param_shape",
-]
+]  # fmt: skip
 
 
 T = TypeVar("T")

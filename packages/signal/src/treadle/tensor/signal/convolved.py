@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
 def as_numbers(what: str, value: object, ndim: int, least: int, most: int | None = None) -> Numbers:

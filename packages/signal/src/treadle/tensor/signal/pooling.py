@@ -33,16 +33,7 @@ if TYPE_CHECKING:
     Sizes = int | Sequence[int]
     Length: TypeAlias = TensorVariable | int
 
-__all__ = [
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "pool_2d",
-    "pool_3d",
-]
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "pool_2d", "pool_3d"]
 
 
 # The elements along each side of a window are combined one by one in the graph.

@@ -100,15 +100,6 @@ RULE_SETS = (
 )
 
 __all__ = [
-    "FACT_RULES",
-    "RULE_SETS",
-    "Facts",
-    "SymbolicShapes",
-    "TensorPattern",
-    "constant_value",
-    "facts_of",
-    "holds",
-    "is_commutative",
-    "is_integer",
-    "is_real",
-]
+    "FACT_RULES", "RULE_SETS", "Facts", "SymbolicShapes", "TensorPattern", "constant_value", "facts_of", "holds",
+    "is_commutative", "is_integer", "is_real",
+]  # fmt: skip

@@ -12,18 +12,7 @@ from treadle.graph.fgraph.features.shapes import ShapeFeature
 from treadle.graph.fgraph.features.validation import History, ReplacementDidNotRemoveError, ReplaceValidate, Validator
 
 __all__ = [
-    "AlreadyThere",
-    "Bookkeeper",
-    "Feature",
-    "History",
-    "NoOutputFromInplace",
-    "NoOutputInplaceOnInput",
-    "NodeFinder",
-    "PreserveNames",
-    "PreserveVariableAttributes",
-    "ReplaceValidate",
-    "ReplacementDidNotRemoveError",
-    "ShapeFeature",
-    "Supervisor",
-    "Validator",
-]
+    "AlreadyThere", "Bookkeeper", "Feature", "History", "NoOutputFromInplace", "NoOutputInplaceOnInput", "NodeFinder",
+    "PreserveNames", "PreserveVariableAttributes", "ReplaceValidate", "ReplacementDidNotRemoveError", "ShapeFeature",
+    "Supervisor", "Validator",
+]  # fmt: skip

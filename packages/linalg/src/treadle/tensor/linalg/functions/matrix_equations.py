@@ -34,14 +34,9 @@ else:
     scipy = lazy_module("scipy")
 
 __all__ = [
-    "Riccati",
-    "Sylvester",
-    "solve_continuous_are",
-    "solve_continuous_lyapunov",
-    "solve_discrete_are",
-    "solve_discrete_lyapunov",
-    "solve_sylvester",
-]
+    "Riccati", "Sylvester", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_sylvester",
+]  # fmt: skip
 
 
 @static_op

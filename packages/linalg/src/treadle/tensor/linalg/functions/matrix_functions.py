@@ -48,22 +48,9 @@ else:
     scipy = lazy_module("scipy")
 
 __all__ = [
-    "Expm",
-    "Logm",
-    "Sqrtm",
-    "coshm",
-    "cosm",
-    "expm",
-    "expm_frechet",
-    "fractional_matrix_power",
-    "funm",
-    "logm",
-    "sinhm",
-    "sinm",
-    "sqrtm",
-    "tanhm",
-    "tanm",
-]
+    "Expm", "Logm", "Sqrtm", "coshm", "cosm", "expm", "expm_frechet", "fractional_matrix_power", "funm", "logm",
+    "sinhm", "sinm", "sqrtm", "tanhm", "tanm",
+]  # fmt: skip
 
 _FILTERS = new_lock()
 

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
-    "circulant",
-    "companion",
-    "convolution_matrix",
-    "fiedler",
-    "fiedler_companion",
-    "hankel",
-    "leslie",
-    "toeplitz",
-]
+    "circulant", "companion", "convolution_matrix", "fiedler", "fiedler_companion", "hankel", "leslie", "toeplitz",
+]  # fmt: skip
 
 
 def _grid(rows: TensorLike, columns: TensorLike) -> tuple[TensorVariable, TensorVariable]:

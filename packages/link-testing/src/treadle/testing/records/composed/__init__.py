@@ -6,8 +6,4 @@ from treadle.testing.records.composed import (
     shapes,
 )
 
-__all__ = [
-    "numbers",
-    "sets",
-    "shapes",
-]
+__all__ = ["numbers", "sets", "shapes"]

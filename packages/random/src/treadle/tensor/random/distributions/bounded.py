@@ -24,30 +24,10 @@ if TYPE_CHECKING:
 special = lazy_scipy_module("special")
 
 __all__ = [
-    "ArcSineRV",
-    "BetaRV",
-    "KumaraswamyRV",
-    "LogUniformRV",
-    "LogitNormalRV",
-    "PowerRV",
-    "TriangularRV",
-    "TruncExponentialRV",
-    "TruncNormalRV",
-    "UniformRV",
-    "VonMisesRV",
-    "arcsine",
-    "beta",
-    "kumaraswamy",
-    "logit_normal",
-    "loguniform",
-    "power",
-    "triangular",
-    "truncated_normal",
-    "truncexpon",
-    "truncnorm",
-    "uniform",
-    "vonmises",
-]
+    "ArcSineRV", "BetaRV", "KumaraswamyRV", "LogUniformRV", "LogitNormalRV", "PowerRV", "TriangularRV",
+    "TruncExponentialRV", "TruncNormalRV", "UniformRV", "VonMisesRV", "arcsine", "beta", "kumaraswamy", "logit_normal",
+    "loguniform", "power", "triangular", "truncated_normal", "truncexpon", "truncnorm", "uniform", "vonmises",
+]  # fmt: skip
 
 
 class UniformRV(RandomVariable):

@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "CategoricalRV",
-    "DirichletMultinomialRV",
-    "DirichletRV",
-    "MultinomialRV",
-    "MvHyperGeometricRV",
-    "categorical",
-    "dirichlet",
-    "dirichlet_multinomial",
-    "multinomial",
-    "multivariate_hypergeometric",
-]
+    "CategoricalRV", "DirichletMultinomialRV", "DirichletRV", "MultinomialRV", "MvHyperGeometricRV", "categorical",
+    "dirichlet", "dirichlet_multinomial", "multinomial", "multivariate_hypergeometric",
+]  # fmt: skip
 
 
 class CategoricalRV(RandomVariable):

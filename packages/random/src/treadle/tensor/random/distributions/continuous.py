@@ -14,22 +14,9 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "CauchyRV",
-    "GumbelRV",
-    "LaplaceRV",
-    "LogisticRV",
-    "NormalRV",
-    "StudentTRV",
-    "cauchy",
-    "gumbel",
-    "laplace",
-    "logistic",
-    "normal",
-    "standard_cauchy",
-    "standard_normal",
-    "standard_t",
-    "t",
-]
+    "CauchyRV", "GumbelRV", "LaplaceRV", "LogisticRV", "NormalRV", "StudentTRV", "cauchy", "gumbel", "laplace",
+    "logistic", "normal", "standard_cauchy", "standard_normal", "standard_t", "t",
+]  # fmt: skip
 
 
 class LocationScaleRV(RandomVariable):

@@ -14,33 +14,12 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "BetaNegBinomialRV",
-    "DiscreteLaplaceRV",
-    "DiscreteUniformRV",
-    "HurdlePoissonRV",
-    "OrderedLogisticRV",
-    "OrderedProbitRV",
-    "PlanckRV",
-    "SkellamRV",
-    "YuleSimonRV",
-    "ZeroInflatedBinomialRV",
-    "ZeroInflatedNegBinomialRV",
-    "ZeroInflatedPoissonRV",
-    "ZeroTruncatedPoissonRV",
-    "betanbinom",
-    "discrete_uniform",
-    "dlaplace",
-    "hurdle_poisson",
-    "ordered_logistic",
-    "ordered_probit",
-    "planck",
-    "skellam",
-    "yulesimon",
-    "zero_inflated_binomial",
-    "zero_inflated_negative_binomial",
-    "zero_inflated_poisson",
-    "zero_truncated_poisson",
-]
+    "BetaNegBinomialRV", "DiscreteLaplaceRV", "DiscreteUniformRV", "HurdlePoissonRV", "OrderedLogisticRV",
+    "OrderedProbitRV", "PlanckRV", "SkellamRV", "YuleSimonRV", "ZeroInflatedBinomialRV", "ZeroInflatedNegBinomialRV",
+    "ZeroInflatedPoissonRV", "ZeroTruncatedPoissonRV", "betanbinom", "discrete_uniform", "dlaplace", "hurdle_poisson",
+    "ordered_logistic", "ordered_probit", "planck", "skellam", "yulesimon", "zero_inflated_binomial",
+    "zero_inflated_negative_binomial", "zero_inflated_poisson", "zero_truncated_poisson",
+]  # fmt: skip
 
 
 class CountRV(RandomVariable):

@@ -12,28 +12,10 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "BernoulliRV",
-    "BetaBinomialRV",
-    "BinomialRV",
-    "GeometricRV",
-    "HyperGeometricRV",
-    "IntegersRV",
-    "LogSeriesRV",
-    "NegBinomialRV",
-    "PoissonRV",
-    "ZipfRV",
-    "bernoulli",
-    "betabinom",
-    "binomial",
-    "geometric",
-    "hypergeometric",
-    "integers",
-    "logseries",
-    "nbinom",
-    "negative_binomial",
-    "poisson",
-    "zipf",
-]
+    "BernoulliRV", "BetaBinomialRV", "BinomialRV", "GeometricRV", "HyperGeometricRV", "IntegersRV", "LogSeriesRV",
+    "NegBinomialRV", "PoissonRV", "ZipfRV", "bernoulli", "betabinom", "binomial", "geometric", "hypergeometric",
+    "integers", "logseries", "nbinom", "negative_binomial", "poisson", "zipf",
+]  # fmt: skip
 
 
 class BernoulliRV(RandomVariable):

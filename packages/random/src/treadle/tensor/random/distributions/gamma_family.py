@@ -21,26 +21,10 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "FRV",
-    "ChiRV",
-    "GammaRV",
-    "GenGammaRV",
-    "InvGammaRV",
-    "MaxwellRV",
-    "NonCentralChiSquareRV",
-    "NonCentralFRV",
-    "_gamma",
-    "chi",
-    "chisquare",
-    "f",
-    "gamma",
-    "gengamma",
-    "invgamma",
-    "maxwell",
-    "noncentral_chisquare",
-    "noncentral_f",
-    "standard_gamma",
-]
+    "FRV", "ChiRV", "GammaRV", "GenGammaRV", "InvGammaRV", "MaxwellRV", "NonCentralChiSquareRV", "NonCentralFRV",
+    "_gamma", "chi", "chisquare", "f", "gamma", "gengamma", "invgamma", "maxwell", "noncentral_chisquare",
+    "noncentral_f", "standard_gamma",
+]  # fmt: skip
 
 
 class GammaRV(RandomVariable):

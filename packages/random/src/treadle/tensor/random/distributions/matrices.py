@@ -25,18 +25,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike
 
 __all__ = [
-    "InverseWishartRV",
-    "LKJCholeskyRV",
-    "LKJCorrRV",
-    "StickBreakingRV",
-    "WishartRV",
-    "inverse_wishart",
-    "invwishart",
-    "lkj_cholesky",
-    "lkj_corr",
-    "stick_breaking",
-    "wishart",
-]
+    "InverseWishartRV", "LKJCholeskyRV", "LKJCorrRV", "StickBreakingRV", "WishartRV", "inverse_wishart", "invwishart",
+    "lkj_cholesky", "lkj_corr", "stick_breaking", "wishart",
+]  # fmt: skip
 
 
 class WishartRV(RandomVariable):

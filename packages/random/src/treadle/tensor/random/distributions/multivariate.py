@@ -22,15 +22,9 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "MatrixNormalRV",
-    "MvLaplaceRV",
-    "MvNormalRV",
-    "MvStudentTRV",
-    "matrix_normal",
-    "multivariate_laplace",
-    "multivariate_normal",
-    "multivariate_t",
-]
+    "MatrixNormalRV", "MvLaplaceRV", "MvNormalRV", "MvStudentTRV", "matrix_normal", "multivariate_laplace",
+    "multivariate_normal", "multivariate_t",
+]  # fmt: skip
 
 METHODS = ("cholesky", "eigh", "svd")
 

@@ -21,34 +21,11 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "ExponentialRV",
-    "GompertzRV",
-    "HalfCauchyRV",
-    "HalfNormalRV",
-    "HalfStudentTRV",
-    "LevyRV",
-    "LogLogisticRV",
-    "LogNormalRV",
-    "ParetoRV",
-    "RayleighRV",
-    "WaldRV",
-    "WeibullRV",
-    "exponential",
-    "fisk",
-    "gompertz",
-    "half_student_t",
-    "halfcauchy",
-    "halfnormal",
-    "inverse_gaussian",
-    "levy",
-    "log_logistic",
-    "lognormal",
-    "pareto",
-    "rayleigh",
-    "standard_exponential",
-    "wald",
-    "weibull",
-]
+    "ExponentialRV", "GompertzRV", "HalfCauchyRV", "HalfNormalRV", "HalfStudentTRV", "LevyRV", "LogLogisticRV",
+    "LogNormalRV", "ParetoRV", "RayleighRV", "WaldRV", "WeibullRV", "exponential", "fisk", "gompertz", "half_student_t",
+    "halfcauchy", "halfnormal", "inverse_gaussian", "levy", "log_logistic", "lognormal", "pareto", "rayleigh",
+    "standard_exponential", "wald", "weibull",
+]  # fmt: skip
 
 
 class ExponentialRV(RandomVariable):

@@ -21,18 +21,9 @@ if TYPE_CHECKING:
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
 
 __all__ = [
-    "AsymmetricLaplaceRV",
-    "ExponNormRV",
-    "JohnsonSURV",
-    "MoyalRV",
-    "SkewNormalRV",
-    "asymmetric_laplace",
-    "exponnorm",
-    "johnsonsu",
-    "laplace_asymmetric",
-    "moyal",
-    "skewnorm",
-]
+    "AsymmetricLaplaceRV", "ExponNormRV", "JohnsonSURV", "MoyalRV", "SkewNormalRV", "asymmetric_laplace", "exponnorm",
+    "johnsonsu", "laplace_asymmetric", "moyal", "skewnorm",
+]  # fmt: skip
 
 
 class AsymmetricLaplaceRV(LocationScaleRV):

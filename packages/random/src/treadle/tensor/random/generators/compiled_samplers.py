@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "COMPILED_SAMPLERS",
-    "SAMPLER_CONDITIONS",
-    "CompiledSamplerError",
-    "bit_generator_functions",
-    "sampler_address",
-]
+    "COMPILED_SAMPLERS", "SAMPLER_CONDITIONS", "CompiledSamplerError", "bit_generator_functions", "sampler_address",
+]  # fmt: skip
 
 # The exported functions: a letter for each parameter after the bit generator's, and after ``>`` for the result.
 # d: double, f: float, i: int64_t, u: uint64_t, b: bool, p: a pointer.

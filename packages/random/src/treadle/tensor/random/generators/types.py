@@ -23,15 +23,9 @@ if TYPE_CHECKING:
     from treadle.graph import Value
 
 __all__ = [
-    "PortableGeneratorType",
-    "RandomGeneratorConstant",
-    "RandomGeneratorSharedVariable",
-    "RandomGeneratorType",
-    "RandomGeneratorVariable",
-    "RandomType",
-    "portable_generator_type",
-    "random_generator_type",
-]
+    "PortableGeneratorType", "RandomGeneratorConstant", "RandomGeneratorSharedVariable", "RandomGeneratorType",
+    "RandomGeneratorVariable", "RandomType", "portable_generator_type", "random_generator_type",
+]  # fmt: skip
 
 
 class RandomType(Type):

@@ -19,19 +19,6 @@ from treadle.tensor.linalg.lower.c import (
 from treadle.tensor.linalg.lower.c.writing import runtime_texts
 
 __all__ = [
-    "banded",
-    "cholesky",
-    "determinants",
-    "eigenvalues",
-    "inverse",
-    "least_squares",
-    "linear_systems",
-    "lu",
-    "matrix_equations",
-    "matrix_functions",
-    "qr",
-    "runtime_texts",
-    "schur",
-    "svd",
-    "triangular",
-]
+    "banded", "cholesky", "determinants", "eigenvalues", "inverse", "least_squares", "linear_systems", "lu",
+    "matrix_equations", "matrix_functions", "qr", "runtime_texts", "schur", "svd", "triangular",
+]  # fmt: skip

@@ -18,18 +18,6 @@ from treadle.tensor.linalg.lower.numba import (
 )
 
 __all__ = [
-    "banded",
-    "block_diagonal",
-    "cholesky",
-    "determinants",
-    "eigenvalues",
-    "inverse",
-    "linear_systems",
-    "lu",
-    "matrix_equations",
-    "matrix_functions",
-    "qr",
-    "schur",
-    "svd",
-    "triangular",
-]
+    "banded", "block_diagonal", "cholesky", "determinants", "eigenvalues", "inverse", "linear_systems", "lu",
+    "matrix_equations", "matrix_functions", "qr", "schur", "svd", "triangular",
+]  # fmt: skip

@@ -16,16 +16,6 @@ from treadle.tensor.linalg.lower.torch import (
 )
 
 __all__ = [
-    "cholesky",
-    "determinants",
-    "eigenvalues",
-    "inverse",
-    "linear_systems",
-    "lu",
-    "matrix_equations",
-    "matrix_functions",
-    "qr",
-    "schur",
-    "svd",
-    "triangular",
-]
+    "cholesky", "determinants", "eigenvalues", "inverse", "linear_systems", "lu", "matrix_equations",
+    "matrix_functions", "qr", "schur", "svd", "triangular",
+]  # fmt: skip
