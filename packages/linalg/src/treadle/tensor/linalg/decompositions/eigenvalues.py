@@ -42,17 +42,12 @@ __all__ = ["Eig", "Eigvals", "eig", "eigvals"]
 
 @static_op
 class _OfSquare(MatrixOp):
-    """Base of ops on square matrices of any kind; what they return is complex.
+    """Base of ops on square matrices of any kind; what they return is complex."""
 
-    Parameters
-    ----------
-    on_error
-        What becomes of matrices that are not finite, or for which LAPACK does not converge.
-    """
-
+    # What becomes of matrices that are not finite, or for which LAPACK does not converge.
     on_error: str = "nan"
 
-    # LAPACK may not end with NaN.
+    # LAPACK may not terminate for matrices with NaN.
     check_finite: ClassVar[bool] = True
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
@@ -61,7 +56,7 @@ class _OfSquare(MatrixOp):
 
     @abstractmethod
     def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the outputs for a stack of finite matrices, by NumPy, which returns real ones where all are."""
+        """Return the outputs for a stack of finite matrices, by NumPy; they are real if all eigenvalues are."""
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """Return the outputs by NumPy, which takes whole stacks."""
@@ -136,7 +131,7 @@ class Eigvals(_OfSquare):
 
 
 def _of_phase(v: TensorVariable, turned: TensorVariable) -> TensorVariable:
-    """Return the cotangent of the largest real component of each vector, which stays real when all are turned.
+    """Return the cotangent due to the phase of each eigenvector, which keeps its largest component real.
 
     `turned` says by how much the cost changes with the angle. A vector without a real component, as other libraries
     than LAPACK may make them, has any phase.
@@ -144,7 +139,7 @@ def _of_phase(v: TensorVariable, turned: TensorVariable) -> TensorVariable:
     size = switch(eq(v.imag, 0), abs_(v.real), np.zeros((), REAL_OF[v.dtype]))
     largest = max_(size, axis=-2, keepdims=True, initial=0)
     held = bitwise_and(eq(size, largest), gt(size, 0))
-    # Components of equal size share it.
+    # Components of equal size share the cotangent.
     count = maximum(sum_(held.astype(size.dtype), axis=-2, keepdims=True), 1)
     zero, one = np.zeros((), size.dtype), np.ones((), size.dtype)
     share = switch(held, turned / switch(held, v.real * count, one), zero)

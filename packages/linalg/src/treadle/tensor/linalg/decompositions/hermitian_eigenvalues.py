@@ -45,17 +45,11 @@ __all__ = ["Eigh", "Eigvalsh", "eigh", "eigvalsh"]
 
 @static_op
 class _OfHermitian(MatrixOp):
-    """Base of ops on symmetric or Hermitian matrices, of which one triangle is read.
+    """Base of ops on symmetric or Hermitian matrices, of which one triangle is read."""
 
-    Parameters
-    ----------
-    lower
-        Whether the lower triangle is read, or the upper one. The imaginary part of the diagonal is not read either.
-    on_error
-        What becomes of matrices whose triangle is not finite, or for which LAPACK does not converge.
-    """
-
+    # Whether the lower triangle is read, or the upper one. The imaginary part of the diagonal is never read.
     lower: bool = True
+    # What becomes of matrices whose triangle is not finite, or for which LAPACK does not converge.
     on_error: str = "nan"
 
     @property
@@ -70,7 +64,7 @@ class _OfHermitian(MatrixOp):
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """Return the outputs by NumPy, which takes whole stacks."""
         (a,) = stacks
-        # What is not finite may lie in the triangle that is not read.
+        # NaN or infinities may lie in the triangle that is not read.
         return self.computed(a) if np.isfinite(a).all() else None
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -96,7 +90,7 @@ class Eigh(_OfHermitian):
     signature = "(m,m)->(m),(m,m)"
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
-        """Return the real dtype, and the dtype."""
+        """Return the real dtype of eigenvalues, and the dtype of eigenvectors."""
         return [REAL_OF[dtype], dtype]
 
     def computed(self, a: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -155,7 +149,7 @@ def inverse_gaps(w: TensorVariable) -> TensorVariable:
     real = REAL_OF[w.dtype]
     equal = le(abs_(gaps), mul(largest, np.array(np.finfo(real).eps, real)))
     zero, one = np.zeros((), w.dtype), np.ones((), w.dtype)
-    # The division takes place everywhere: 1 stands for a gap that is none.
+    # Both branches are computed: 1 in place of a gap of 0 keeps the division defined.
     inverse: TensorVariable = switch(equal, zero, one / switch(equal, one, gaps))
     return inverse
 
@@ -315,7 +309,7 @@ def _solved(
     on_error: str,
     vectors: bool,
 ) -> list[TensorVariable]:
-    """Return the eigenvalues that are wanted, and the vectors where these are."""
+    """Return the selected eigenvalues, and with `vectors` their eigenvectors."""
     letter = b if isinstance(b, str) else uplo
     chosen = as_choice(f"{what}: UPLO", letter.upper() if isinstance(letter, str) else letter, ("L", "U", None))
     is_lower = as_flag(f"{what}: lower", lower)
@@ -331,10 +325,10 @@ def _solved(
     elif driver in _GENERALISED:
         msg = f"{what}: the driver {driver} is for generalised problems. Pass b, or leave the driver out."
         raise ArgumentError(msg)
-    wanted = _subset(what, by_index, by_value, matrices.type.shape[-1])
+    subset = _subset(what, by_index, by_value, matrices.type.shape[-1])
     results = tensors((Eigh if vectors else Eigvalsh)(low, failing)(matrices, return_list=True))
-    if wanted is not None:
-        results = [x[..., wanted] for x in results]
+    if subset is not None:
+        results = [x[..., subset] for x in results]
     if vectors and factor is not None:
         w, v = results
         back = matmul(factor, v) if kind == 3 else solve_triangular(factor, v, "C", lower=True, b_ndim=2)
@@ -350,12 +344,14 @@ def _reduced(
 
     They are L^-1 a L^-H for a x = w b x, else L^H a L, as LAPACK's sygst makes them.
     """
-    matrices, others = as_matrices(what, a, b)
-    n, m = matrices.type.shape[-1], others.type.shape[-1]
+    matrices, b_matrices = as_matrices(what, a, b)
+    n, m = matrices.type.shape[-1], b_matrices.type.shape[-1]
     if n is not None and m is not None and n != m:
-        msg = f"{what}: a and b must be matrices of one shape, got {n} and {m} rows: {matrices.type}, {others.type}."
+        msg = (
+            f"{what}: a and b must be matrices of one shape, got {n} and {m} rows: {matrices.type}, {b_matrices.type}."
+        )
         raise ShapeError(msg)
-    factor = cholesky(others, lower, on_error=on_error)
+    factor = cholesky(b_matrices, lower, on_error=on_error)
     factor = factor if lower else adjoint(factor)
     half = tril(matrices) if lower else triu(matrices)
     row, column = (expand_dims(arange(shape_i(half, -1)), axis) for axis in (1, 0))
@@ -367,7 +363,7 @@ def _reduced(
 
 
 def _subset(what: str, by_index: Sequence[int] | None, by_value: object, n: int | None) -> slice | None:
-    """Return which eigenvalues are wanted, None for all."""
+    """Return which eigenvalues are selected, None for all."""
     if by_value is not None:
         msg = (
             f"{what}: how many eigenvalues lie between two values is known only when the program runs, got "

@@ -88,14 +88,14 @@ class LUFactor(MatrixOp):
         return factor, pivots
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that pivots do not change smoothly."""
+        """Say that pivots are not differentiable."""
         return [[True, False]]
 
     @composed
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Take the factors apart, and go back through each."""
+        """Split the two factors, and return the gradient by the matrix."""
         (factor, pivots), ct = tensors(outputs), tensors(cotangents)[0]
         low, up = parts(factor)
         of_low, of_up = tril(ct, -1)[..., :, : shape_i(up, -2)], triu(ct)[..., : shape_i(up, -2), :]
@@ -133,7 +133,7 @@ class LU(MatrixOp):
         return _permutation(rows, inverse=False), low, np.triu(factor[:k])
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-        """Take apart what `LUFactor` makes."""
+        """Split the result of `LUFactor` into L and U, and turn its pivots into positions."""
         factor, pivots = LUFactor(self.check_finite, self.on_error)(*inputs)
         low, up = parts(factor)
         if self.check_finite and self.on_error == "nan":
@@ -144,14 +144,14 @@ class LU(MatrixOp):
         return [rows_of(pivots, factor), low, up]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that positions do not change smoothly."""
+        """Say that positions are not differentiable."""
         return [[False, True, True]]
 
     @composed
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Go back through both factors.
+        """Return the gradient from the cotangents of both factors.
 
         Through `decompose`: 99 nodes in place of 54.
         """
@@ -173,7 +173,7 @@ def parts(factor: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
 
 
 def rows_of(pivots: TensorVariable, factor: TensorVariable) -> TensorVariable:
-    """Return positions p with A = L[p] U, for the pivots of as many rows as A has columns, if it is that tall."""
+    """Return positions p with A = L[p] U; rows of tall matrices that have no pivot keep their places."""
     m, n = factor.type.shape[-2:]
     if m is None or n is None or m > n:
         *batch, k = lengths(pivots)
@@ -219,7 +219,7 @@ def _by_matrix(
     if is_tall:
         further = behind(of_low[..., k:, :])
         if is_wide:
-            # One of both is empty.
+            # One of the two blocks is empty.
             missing = shape_i(up, -1) - k
             further = concatenate(
                 [further, broadcast_to(np.zeros((), up.dtype), [*lengths(further)[:-1], missing])], -1
@@ -270,14 +270,14 @@ class LUSolve(MatrixOp):
         return (x,)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that pivots do not change smoothly."""
+        """Say that pivots are not differentiable."""
         return [[True], [False], [True]]
 
     @composed
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve with the conjugate transpose; what that makes on the way is the gradient by the factors.
+        """Solve with the conjugate transpose; the gradient by the factors follows from that solution.
 
         From A dX = -dA X with dA = P (dL U + L dU), as for `Solve`, where the gradient by A is -Z X^H.
         """
@@ -285,7 +285,7 @@ class LUSolve(MatrixOp):
         by_b: TensorVariable = LUSolve(not self.adjoint, self.check_finite, self.on_error)(factor, pivots, ct)
         order = expand_dims(PivotToPermutations(inverse=True)(pivots), -1)
         low, up = parts(factor)
-        # Both sides of A = P L U: what stands left of L, and right of U.
+        # The gradient by A = P L U is -left @ right^H: left is on the side of L, right on that of U.
         left, right = (x, by_b) if self.adjoint else (by_b, x)
         left = take_along_axis(left, order, -2)
         by_low = matmul(left, adjoint(matmul(up, right)))
@@ -319,7 +319,7 @@ class PivotToPermutations(MatrixOp):
         return ["int64"]
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Exchange one after the other."""
+        """Apply the exchanges one after the other."""
         (pivots,) = matrices
         _check_pivots(pivots)
         return (_permutation(pivots, self.inverse),)
@@ -342,7 +342,7 @@ def _check_pivots(pivots: np.ndarray) -> None:
 
 
 def _permutation(pivots: np.ndarray, inverse: bool) -> np.ndarray:
-    """Return the permutation that pivots stand for, or its inverse."""
+    """Return the permutation that pivots represent, or its inverse."""
     order = np.arange(pivots.size)
     for i, j in enumerate(pivots):
         order[[i, j]] = order[[j, i]]

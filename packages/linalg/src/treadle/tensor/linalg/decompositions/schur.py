@@ -47,13 +47,13 @@ _NO_GRADIENT = "an iteration decides about the order on the diagonal, and about 
 class _SchurForm(MatrixOp):
     """Base of ops that LAPACK computes of finite matrices by an iteration, and that have no derivative."""
 
-    # LAPACK may not end with NaN.
+    # LAPACK may not terminate for matrices with NaN.
     check_finite: ClassVar[bool] = True
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Say that there is none."""
+        """Say that there is no derivative."""
         return [grad_undefined(self, at, x, _NO_GRADIENT) for at, x in enumerate(inputs)]
 
 
@@ -89,11 +89,11 @@ class Schur(_SchurForm):
         return "(m,m)->(m,m),(m,m)" if self.sort is None else "(m,m)->(m,m),(m,m),()"
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
-        """Return the dtype, and that of the number."""
+        """Return the dtype of both matrices, and int64 for the number of selected eigenvalues."""
         return [dtype, dtype, "int64"][: 2 if self.sort is None else 3]
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return SciPy's form."""
+        """Compute with SciPy."""
         (a,) = matrices
         require_finite(a)
         form: tuple[np.ndarray, ...] = scipy_linalg.schur(
@@ -138,7 +138,7 @@ class QZ(_SchurForm):
         as_choice("QZ: sort", self.sort, SORTS)
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
-        """Return the dtype, but for alpha its complex one."""
+        """Return the dtype, and the complex one for alpha."""
         return [dtype, dtype, COMPLEX_OF[dtype], dtype, dtype, dtype]
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -179,13 +179,13 @@ class QZ(_SchurForm):
 
 
 def _values(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return alpha and beta; LAPACK has the parts of alpha apart for real matrices."""
+    """Return alpha and beta; for real matrices LAPACK returns real and imaginary parts of alpha separately."""
     *alpha, beta = parts
     if len(alpha) == 1:
         return alpha[0], beta
-    whole = alpha[0].astype(COMPLEX_OF[beta.dtype.name])
-    whole.imag = alpha[1]
-    return whole, beta
+    alphas = alpha[0].astype(COMPLEX_OF[beta.dtype.name])
+    alphas.imag = alpha[1]
+    return alphas, beta
 
 
 @static_op
@@ -207,7 +207,7 @@ class RealToComplexSchur(_SchurForm):
         return [COMPLEX_OF[dtype]] * 2
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return what SciPy makes of them."""
+        """Convert with SciPy."""
         require_finite(*matrices)
         form: tuple[np.ndarray, ...] = scipy_linalg.rsf2csf(*matrices)
         return form

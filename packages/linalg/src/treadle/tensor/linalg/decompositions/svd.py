@@ -86,7 +86,7 @@ class SVD(MatrixOp):
         return [dtype, REAL_OF[dtype], dtype] if self.compute_uv else [REAL_OF[dtype]]
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Let NumPy take all matrices."""
+        """Compute whole stacks with NumPy."""
         return self.of_matrices(*stacks)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -144,7 +144,7 @@ class SVD(MatrixOp):
             if m is None or n is None or m < n:
                 gradient = gradient + matmul(u, adjoint(_quotient(of_v - matmul(v, of_l), column)))
         if both is not None and apart is not None:
-            # Nothing moves along a vector itself: those terms are 0 over 0.
+            # The terms of a vector along itself are 0 over 0, and count as 0.
             itself = eye(shape_i(s, s.ndim - 1), dtype="bool")
             between = _quotient(switch(itself, np.zeros((), a.dtype), both - adjoint(both)), column - row)
             between = mul(between + _quotient(apart - adjoint(apart), column + row), np.array(0.5, REAL_OF[a.dtype]))
@@ -187,7 +187,7 @@ class PolarFactor(MatrixOp):
     signature = "(m,n)->(m,n)"
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Let NumPy take all matrices."""
+        """Compute whole stacks with NumPy."""
         return self.of_matrices(*stacks)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -327,7 +327,7 @@ def polar(a: TensorLike, side: str = "right", *, on_error: str = "nan") -> tuple
 
 
 def _matrix(what: str, values: TensorLike) -> TensorVariable:
-    """Return one matrix: results of several would differ in length."""
+    """Return a value as one matrix; stacks are refused, since their results could differ in length."""
     (x,) = as_matrices(what, values)
     if x.ndim != 2:
         msg = f"{what}: one matrix is needed, got {x} of type {x.type}: of a stack, results may differ in length."
@@ -336,7 +336,7 @@ def _matrix(what: str, values: TensorLike) -> TensorVariable:
 
 
 def _count(x: TensorVariable, s: TensorVariable, rcond: TensorLike | None) -> TensorVariable:
-    """Return how many singular values of a matrix do not count as zero."""
+    """Return the numerical rank of a matrix: how many of its singular values do not count as zero."""
     if rcond is None:
         least = mul(cast(maximum(shape_i(x, 0), shape_i(x, 1)), s.dtype), np.array(np.finfo(s.dtype).eps, s.dtype))
     else:
@@ -405,12 +405,12 @@ def subspace_angles(A: TensorLike, B: TensorLike) -> TensorVariable:
         raise ShapeError(msg)
     product = matmul(adjoint(a), b)
     cosines = svdvals(product)
-    # Of the space of fewer dimensions, what is orthogonal to the other one.
+    # The part of the smaller space that is orthogonal to the other one.
     is_first = ge(shape_i(a, 1), shape_i(b, 1))
-    rest = ifelse(is_first, b - matmul(a, product), a - matmul(b, adjoint(product)))
-    sines = svdvals(rest)
+    residuals = ifelse(is_first, b - matmul(a, product), a - matmul(b, adjoint(product)))
+    sines = svdvals(residuals)
     is_small = ge(mul(cosines, cosines), 0.5)
     zero = np.zeros((), cosines.dtype)
-    # Slopes at 1, which are infinite, are kept out.
+    # The slopes at 1 are infinite: avoid them.
     small = arcsin(clip(switch(is_small, sines, zero), -1, 1))
     return switch(is_small, small, arccos(clip(switch(is_small, zero, flip(cosines)), -1, 1)))
