@@ -64,5 +64,5 @@ def _pullback(
     slope = grad(sum_(function(middle)), middle)
     quotient = (function(here) - function(there)) / switch(near, one, gap)
     inner = adjoint(v) @ tensors(cotangents)[0] @ v
-    whole = v @ (switch(near, slope, quotient) * inner) @ adjoint(v)
-    return [of_triangle(whole, lower=True, hermitian=True)]
+    gradient = v @ (switch(near, slope, quotient) * inner) @ adjoint(v)
+    return [of_triangle(gradient, lower=True, hermitian=True)]

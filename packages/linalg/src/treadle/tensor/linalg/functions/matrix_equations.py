@@ -122,19 +122,20 @@ class Riccati(MatrixOp):
         return (solution.astype(dtype),)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-        """Return X from the sign of a matrix (Roberts 1980), which tells its stable subspace from the other one."""
+        """Return X from the sign of a matrix (Roberts 1980), which gives its stable subspace."""
         a, b, q, r = _of_one_batch(tensors(inputs))
         n = shape_i(a, -1)
         one = zeros_like(a) + eye(n, dtype=a.dtype)
         spread = b @ Solve(on_error=self.on_error)(r, adjoint(b))
         if self.time == "continuous":
-            whole = _blocks(a, -spread, -q, -adjoint(a))
+            hamiltonian = _blocks(a, -spread, -q, -adjoint(a))
         else:
-            # The pencil that tells eigenvalues by the unit circle, in one matrix that does by the imaginary axis.
+            # The Cayley transform of the pencil: it maps the unit circle, which divides the eigenvalues, to the
+            # imaginary axis.
             left, right = _blocks(a, zeros_like(a), -q, one), _blocks(one, spread, zeros_like(a), adjoint(a))
-            whole = Solve(on_error=self.on_error)(left + right, left - right)
-        sign = MatrixSign(self.on_error)(whole)
-        # [[I], [X]] spans what the sign maps to its negative.
+            hamiltonian = Solve(on_error=self.on_error)(left + right, left - right)
+        sign = MatrixSign(self.on_error)(hamiltonian)
+        # [[I], [X]] spans the space that the sign maps to its negative.
         orthogonal, triangle = QR("economic")(concatenate([sign[..., :n, n:], sign[..., n:, n:] + one], axis=-2))
         right_side = concatenate([sign[..., :n, :n] + one, sign[..., n:, :n]], axis=-2)
         x = Solve(on_error=self.on_error)(triangle, -(adjoint(orthogonal) @ right_side))
@@ -355,7 +356,7 @@ _NEEDED = 4
 
 @composed
 def _riccati(what: str, time: str, matrices: Sequence[TensorLike | None], on_error: str) -> TensorVariable:
-    """Return the solution; the further matrices E and S are taken into the others."""
+    """Return the solution; E and S, where they are passed, are absorbed into the other matrices."""
     *_, e, s = matrices
     # Only the last two may be left out.
     needed = [as_tensor_variable(x) for x in matrices[:_NEEDED]]  # type: ignore[arg-type]  # refuses None

@@ -144,7 +144,7 @@ class Logm(MatrixOp):
         _require_principal(a)
         # The filters of warnings belong to the process: threads that change them in turns would leave them changed.
         with _FILTERS, warnings.catch_warnings():
-            # It warns where it finds its result not to be good to 13 digits.
+            # It warns where it estimates its result to have fewer than 13 correct digits.
             warnings.simplefilter("ignore", RuntimeWarning)
             logarithm = scipy.linalg.logm(a.astype("complex128" if a.dtype.kind == "c" else "float64")) if a.size else a
         return (np.asarray(logarithm if a.dtype.kind == "c" else logarithm.real).astype(a.dtype),)
@@ -167,8 +167,8 @@ class Logm(MatrixOp):
         )
         beyond = (root - one)[None]
         terms: TensorVariable = Solve()(one[None] + points * beyond, beyond)
-        whole = (terms * weights).sum(axis=0) * np.array(2**_ROOTS, REAL_OF[a.dtype])
-        return [of_output_type(self, inputs, whole + log(size) * one)]
+        logarithm = (terms * weights).sum(axis=0) * np.array(2**_ROOTS, REAL_OF[a.dtype])
+        return [of_output_type(self, inputs, logarithm + log(size) * one)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -183,7 +183,7 @@ _ROOTS = 8
 
 
 def _size(a: TensorVariable) -> TensorVariable:
-    """Return the norm of each matrix, or 1 where that is 0."""
+    """Return the mean row sum of each matrix as its size, or 1 where that is 0."""
     norm = mean_row_sum(a)
     return switch(gt(norm, 0), norm, constant(1, dtype=norm.dtype))
 
@@ -324,7 +324,7 @@ def logm(A: TensorLike, *, hermitian: bool = False, on_error: str = "nan") -> Te
 
 
 def _power(exponent: float, w: TensorVariable) -> TensorVariable:
-    """Return a power, as a function that can be pickled with what it is part of."""
+    """Return an elementwise power; unlike a lambda, this function can be pickled."""
     return w**exponent
 
 

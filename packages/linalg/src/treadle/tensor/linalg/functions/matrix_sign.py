@@ -37,7 +37,7 @@ __all__ = ["MatrixSign", "signm"]
 
 @static_op
 class MatrixSign(MatrixOp):
-    """The sign of a square matrix: its own inverse, with eigenvalues 1 and -1 by the sign of the real part of A's.
+    """The sign of a square matrix A: a square root of I whose eigenvalues are the signs of the real parts of A's.
 
     It is found by Newton's iteration (Higham 2008, chapter 5), Z to (c Z + Z**-1 / c) / 2, where c makes both terms as
     large as each other. There is none where an eigenvalue is on the imaginary axis, or too close to it.
@@ -55,7 +55,7 @@ class MatrixSign(MatrixOp):
     on_error: str = "nan"
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Compute with NumPy: one step more than changes less than the square root of the precision."""
+        """Compute with NumPy: one more step after a change below the square root of the precision."""
         require_finite(*matrices)
         (z,) = matrices
         enough = np.finfo(z.dtype).eps ** 0.5
@@ -84,21 +84,21 @@ class MatrixSign(MatrixOp):
 def derivative_along(
     function: Callable[[TensorVariable], TensorVariable], a: TensorVariable, direction: TensorVariable
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Return a function of matrices and its derivative along a direction, both of one block matrix.
+    """Return a function of matrices and its derivative along a direction, both from one block matrix.
 
     f([[A, E], [0, A]]) is [[f(A), L(A, E)], [0, f(A)]] where L is the Frechet derivative (Mathias 1996; Al-Mohy and
     Higham 2009): differentiable as often as f is. The direction is scaled to the size of the matrix before, in which
     L is linear, so that the block's norm, which decides the work and the rounding errors, is the matrix's own.
     """
     size = disconnected_grad(mean_row_sum(direction))
-    wanted = disconnected_grad(mean_row_sum(a))
+    target_size = disconnected_grad(mean_row_sum(a))
     one = constant(1, dtype=size.dtype)
-    scale = switch(gt(size, 0) & gt(wanted, 0), wanted / size, one)
+    scale = switch(gt(size, 0) & gt(target_size, 0), target_size / size, one)
     top = concatenate([a, direction * scale], axis=-1)
     block = concatenate([top, concatenate([zeros_like(a), a], axis=-1)], axis=-2)
     n = shape_i(a, a.ndim - 1)
-    whole = function(block)
-    return whole[..., :n, :n], whole[..., :n, n:] / scale
+    block_result = function(block)
+    return block_result[..., :n, :n], block_result[..., :n, n:] / scale
 
 
 def mean_row_sum(x: TensorVariable) -> TensorVariable:
@@ -108,7 +108,7 @@ def mean_row_sum(x: TensorVariable) -> TensorVariable:
 
 
 def of_output_type(op: MatrixOp, inputs: Sequence[Variable], value: TensorVariable) -> TensorVariable:
-    """Return a result with the lengths that an op knows of it, which may get lost on the way."""
+    """Return a result with the static shape that an op infers for it, which its decomposition may lose."""
     (kind,) = op.infer(*(x.type for x in inputs))
     return value if value.type == kind or not isinstance(kind, TensorType) else specify_shape(value, kind.shape)
 
