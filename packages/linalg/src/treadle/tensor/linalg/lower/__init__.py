@@ -1,1 +1,1 @@
-"""What each backend makes of the ops of linear algebra; a folder is imported when its backend is used."""
+"""Lowerings of the ops of linear algebra for each backend; a folder is imported when its backend is used."""

@@ -16,7 +16,7 @@ from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_fini
 
 @JAX.register(Cholesky)
 def cholesky(op: Cholesky, node: TensorNode) -> Lowered:
-    """Lower to lax.linalg.cholesky, which makes what is not positive definite NaN."""
+    """Lower to lax.linalg.cholesky, which gives NaN for matrices that are not positive definite."""
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         read = jnp.tril(a) if op.lower else jnp.tril(a.mT.conj())

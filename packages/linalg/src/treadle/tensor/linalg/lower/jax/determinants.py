@@ -13,7 +13,7 @@ from treadle.tensor.linalg.lower.jax.lu_factors import sign_and_size
 
 @JAX.register(Det)
 def det(op: Det, node: TensorNode) -> Lowered:
-    """Lower to the product of pivots; where that leaves the range on the way, to the exponential of the logarithm."""
+    """Lower to the product of pivots, or to the exponential of the logarithm where that over- or underflows."""
 
     def run(a: jax.Array) -> jax.Array:
         sign, log, product = sign_and_size(a)

@@ -15,7 +15,7 @@ from treadle.tensor.linalg.lower.jax.matrices import not_finite, settled
 
 @JAX.register(MatrixInverse)
 def inverse(op: MatrixInverse, node: TensorNode) -> Lowered:
-    """Lower to LU factors, by which the identity is solved."""
+    """Lower to LU factors, and a solve for the identity."""
 
     def run(a: jax.Array) -> Results | Checked[Results]:
         factor, _, permutation = lax.linalg.lu(a)

@@ -35,7 +35,7 @@ def solve(op: Solve, node: TensorNode) -> Lowered:
 
 
 def _whole(op: Solve, half: jax.Array) -> jax.Array:
-    """Return the matrix that a triangle stands for."""
+    """Return the full matrix of which one triangle is read."""
     if op.assume_a == "gen":
         return half
     beside = jnp.tril(half, -1) if op.lower else jnp.triu(half, 1)

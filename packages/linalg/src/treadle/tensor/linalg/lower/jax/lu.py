@@ -53,5 +53,5 @@ def pivots_to_permutation(op: PivotToPermutations, node: TensorNode) -> Lowered:
 
 
 def _misplaced(pivots: jax.Array) -> jax.Array:
-    """Return for each matrix whether a pivot is no row of it."""
+    """Return for each matrix whether a pivot is out of range."""
     return ((pivots < 0) | (pivots >= pivots.shape[-1])).any(-1)

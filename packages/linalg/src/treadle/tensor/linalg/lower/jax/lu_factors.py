@@ -15,7 +15,7 @@ def is_singular(factor: jax.Array) -> jax.Array:
 
 
 def lu_solved(factor: jax.Array, permutation: jax.Array, b: jax.Array, trans: int = 0) -> jax.Array:
-    """Solve with a factor and the order that pivoting puts rows in; 1 with the transpose, 2 with the conjugate one."""
+    """Solve with LU factors and their row order; `trans` is 1 for the transpose, 2 for the conjugate transpose."""
     left, right = broadcast_batches(factor, b)
     order = jnp.broadcast_to(permutation, (*left.shape[:-2], permutation.shape[-1]))
     if trans == 0:

@@ -1,4 +1,4 @@
-"""Matrices without a result, for lowerings of ops on stacks of matrices."""
+"""Handling of matrices without a result, for lowerings of ops on stacks of matrices."""
 
 from __future__ import annotations
 

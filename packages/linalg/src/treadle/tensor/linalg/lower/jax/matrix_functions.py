@@ -63,17 +63,17 @@ def _expm(a: jax.Array) -> jax.Array:
 
     most = jnp.max(s, initial=0)
     result = jax.lax.while_loop(lambda state: state[0] < most, square, (jnp.zeros((), real), result))[1]
-    # Squares that overflow have NaN beside the diagonal of what is diagonal.
+    # Squares of diagonal matrices that overflow have NaN off the diagonal.
     diagonal = jnp.exp(jnp.diagonal(a, axis1=-2, axis2=-1))[..., None] * one
     result = jnp.where((a == a * one).all((-2, -1), keepdims=True), jnp.where(one == 0, 0, diagonal), result)
     return jnp.where(finite, result, jnp.nan)
 
 
 def _further(b: jax.Array, exponent: jax.Array, real: np.dtype) -> jax.Array:
-    """Return how often to halve a matrix more, b * 2**exponent, so that the first neglected term is small enough."""
+    """Return how many more times to halve the matrix b * 2**exponent until the first neglected term is small."""
     row = jnp.ones((*b.shape[:-2], 1, b.shape[-1]), real)
     power = jax.lax.fori_loop(0, 26, lambda _, y: _product(y, b), row)
-    # Powers of a matrix that is far from normal decay fast: the norm's, not the sizes', are compared.
+    # Powers of a matrix that is far from normal decay faster than those of its norm: compare the norm of a power.
     total = _product(power, b).max(-1, keepdims=True, initial=0) / jnp.where(_norm(b) == 0, 1, _norm(b))
     needed = jnp.log2(total * _REMAINDER / (np.finfo(real).eps / 2)) / 26 + exponent
     return jnp.where(total > 0, jnp.maximum(jnp.ceil(needed), 0), 0)

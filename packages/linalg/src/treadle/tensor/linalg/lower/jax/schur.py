@@ -33,7 +33,7 @@ def schur(op: Schur, node: TensorNode) -> Lowered:
 
 @JAX.register(QZ)
 def qz(op: QZ, node: TensorNode) -> NoReturn:
-    """Refuse."""
+    """Refuse: JAX has no generalised Schur form."""
     reason = "JAX has no generalised Schur form"
     raise Unsupported(reason, _REMEDY)
 

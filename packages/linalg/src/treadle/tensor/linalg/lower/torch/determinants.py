@@ -11,7 +11,7 @@ from treadle.tensor.linalg.determinants import Det, SLogDet
 
 @TORCH.register(Det)
 def det(op: Det, node: TensorNode) -> Lowered:
-    """Lower to the product of pivots; where that leaves the range on the way, to the exponential of the logarithm."""
+    """Lower to the product of pivots, or to the exponential of the logarithm where that over- or underflows."""
 
     def run(a: torch.Tensor) -> torch.Tensor:
         sign, log, product = _sign_and_size(a)

@@ -29,7 +29,7 @@ def solve(op: Solve, node: TensorNode) -> Lowered:
 
 
 def _whole(op: Solve, half: torch.Tensor) -> torch.Tensor:
-    """Return the matrix that a triangle stands for."""
+    """Return the full matrix of which one triangle is read."""
     if op.assume_a == "gen":
         return half
     beside = torch.tril(half, -1) if op.lower else torch.triu(half, 1)

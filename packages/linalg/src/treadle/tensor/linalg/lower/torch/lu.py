@@ -55,10 +55,10 @@ def pivots_to_permutation(op: PivotToPermutations, node: TensorNode) -> Lowered:
 
 
 def _counted(pivots: torch.Tensor) -> torch.Tensor:
-    """Return pivots counted from 1, none beyond the last row."""
+    """Return pivots counted from 1, clipped to the rows that exist."""
     return (pivots.clamp(0, max(pivots.shape[-1] - 1, 0)) + 1).to(torch.int32)
 
 
 def _misplaced(pivots: torch.Tensor) -> torch.Tensor:
-    """Return for each matrix whether a pivot is no row of it."""
+    """Return for each matrix whether a pivot is out of range."""
     return ((pivots < 0) | (pivots >= pivots.shape[-1])).any(-1)

@@ -1,4 +1,4 @@
-"""Matrices without a result, for lowerings of ops on stacks of matrices."""
+"""Handling of matrices without a result, for lowerings of ops on stacks of matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from treadle.link.torch import Checked, Flag, Lowered, Results
 
-# For each matrix of a stack whether it has no result, and the results.
+# Whether each matrix of a stack has no result, and the results.
 Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
 
 

@@ -14,6 +14,6 @@ from treadle.tensor.linalg.decompositions.schur import QZ, RealToComplexSchur, S
 @TORCH.register(QZ)
 @TORCH.register(RealToComplexSchur)
 def schur(op: Schur | QZ | RealToComplexSchur, node: TensorNode) -> NoReturn:
-    """Refuse."""
+    """Refuse: PyTorch has no Schur forms."""
     reason = "PyTorch has no Schur forms"
     raise Unsupported(reason, "use eig, which it has, or compile the function with mode C, NUMBA or VM")

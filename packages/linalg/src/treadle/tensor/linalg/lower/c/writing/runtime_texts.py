@@ -342,8 +342,8 @@ static inline int tr_w_any_$short(const tr_m_$short *x) {
   for (int l = 0; l < 8; l++) bits |= ((*x)[l] != 0) << l;
   return bits;
 }
-""").substitute(short=short, Real=kind, Whole=whole, suffix=suffix, most=most)
-        for short, kind, whole, suffix, most in (
+""").substitute(short=short, Real=kind, Whole=integer, suffix=suffix, most=most)
+        for short, kind, integer, suffix, most in (
             ("f32", "float", "int32_t", "f", "INT32_MAX"),
             ("f64", "double", "int64_t", "", "INT64_MAX"),
         )

@@ -1,4 +1,4 @@
-"""C text for small matrices, one at a time or eight at once: then a number is a vector of eight, one of each matrix.
+"""C text for small matrices, one at a time or eight at once, with a vector of eight numbers in place of each number.
 
 An element of A is ``a[i * r_a + j * c_a]``. ``$V`` is the type of a number, or of eight; ``$M`` that of a
 mask: ``$gt(x, y)`` and ``$eq(x, y)`` are -1 where the comparison holds, otherwise 0. There is no result where ``bad``
