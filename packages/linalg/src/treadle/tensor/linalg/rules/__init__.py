@@ -1,6 +1,6 @@
 """Rules for linear algebra: systems, inverses, determinants and decompositions by the structure of their matrices.
 
-They stand above the ops, and import what rules share from `treadle.tensor.rewrites`; only an entry point knows of them.
+They stand above the ops, and import what rules share from `treadle.tensor.rewrites`; an entry point loads them.
 """
 
 from treadle.tensor.linalg.rules import facts

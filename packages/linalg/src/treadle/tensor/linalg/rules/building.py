@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.variables.variable import TensorVariable
 
-# Ops whose rules of facts start from nothing.
+# Ops whose rules of facts need no facts about their inputs.
 _SOURCES = (AllocDiag, MatrixOp, ARange)
 
 
@@ -55,13 +55,13 @@ def known_facts(fgraph: FunctionGraph) -> Facts | None:
 
 
 def _gives_structure(op: Op) -> bool:
-    """Whether facts about matrices may begin at an op: by a promise of its own, or by a rule for it."""
+    """Whether an op may be a source of facts about matrices: by what it promises, or by a rule of facts for it."""
     return _promises_structure(type(op)) or isinstance(op, _SOURCES) or RULES.starts(type(op))
 
 
 @cache
 def _promises_structure(kind: type[Op]) -> bool:
-    """Whether the class that says what ops of a class promise means structure; one derived from it may say more."""
+    """Whether the `promises` method of a class of ops, its own or inherited, tells of structure."""
     speaking = next(base for base in kind.__mro__ if "promises" in vars(base))
     return speaking is not Op and vars(speaking).get("promises_structure", True)
 
@@ -113,13 +113,13 @@ def scalar_of_matrix(x: TensorVariable) -> TensorVariable:
 
 
 def as_long_as(fgraph: FunctionGraph, v: TensorVariable, x: TensorVariable, axis: int, own: int = -1) -> TensorVariable:
-    """Return a tensor with a check, unless it is certain, that a dimension is as long as one of another tensor."""
+    """Return a tensor, checked to be as long as another along a dimension of each, unless that is certain."""
     shapes = shapes_of(fgraph)
     if shapes.of(v)[own] == shapes.of(x)[axis] or v.type.shape[own] == x.type.shape[axis] is not None:
         return v
-    wanted: list[TensorVariable | None] = [None] * v.ndim
-    wanted[own] = shape_i(x, axis % x.ndim)
-    return specify_shape(v, wanted)
+    shape: list[TensorVariable | None] = [None] * v.ndim
+    shape[own] = shape_i(x, axis % x.ndim)
+    return specify_shape(v, shape)
 
 
 def nan_unless(fine: TensorVariable, x: TensorVariable) -> TensorVariable:
@@ -129,7 +129,7 @@ def nan_unless(fine: TensorVariable, x: TensorVariable) -> TensorVariable:
 
 
 def where_nothing_is_nan(x: TensorVariable) -> TensorVariable:
-    """Return matrices, NaN in every element of those that have a NaN: where the op of one of the parts failed."""
+    """Return matrices, all NaN where one element is: there the op failed for one of the parts."""
     failed = any_(isnan(x), axis=(-2, -1), keepdims=True)
     checked: TensorVariable = switch(failed, np.array(np.nan, x.dtype), x)
     return checked
@@ -152,12 +152,12 @@ def matmul(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 
 def cut_along(x: TensorVariable, axis: int, parts: Sequence[tuple[TensorVariable, int]]) -> list[TensorVariable]:
-    """Return the parts of a tensor along an axis, each as long as a dimension of another tensor; they end it."""
+    """Cut a tensor along an axis into parts, each as long as a dimension of the tensor named for it."""
     cuts: list[TensorVariable] = []
     start: Number = 0
     for part, of in parts:
         stop = plus(start, number(shape_i(part, of % part.ndim)))
-        # The last one takes the rest: what is too short or too long stays an error.
+        # The last part takes the rest, so that a length that does not fit stays an error.
         end = None if len(cuts) == len(parts) - 1 else stop
         index = (..., slice(start, end)) if axis == -1 else (..., slice(start, end), slice(None))
         cuts.append(x[index])
@@ -166,14 +166,14 @@ def cut_along(x: TensorVariable, axis: int, parts: Sequence[tuple[TensorVariable
 
 
 def joined(fgraph: FunctionGraph, parts: Sequence[TensorVariable], axis: int) -> TensorVariable:
-    """Return parts one after another along an axis from the end, with the stacks in front of it broadcast together."""
+    """Concatenate parts along a negative axis, with the dimensions before it broadcast together."""
     shapes = shapes_of(fgraph)
     are_alike = all(shapes.of(x)[:axis] == shapes.of(parts[0])[:axis] for x in parts)
     return (concatenate if are_alike else concat_with_broadcast)(parts, axis=axis)
 
 
 def factor_of(x: TensorVariable) -> TensorVariable | None:
-    """Return f if a matrix is f times its own adjoint."""
+    """Return f if a matrix is the product of f and its adjoint."""
     node = x.owner
     if node is None or not isinstance(node.op, MatMul) or not is_adjoint(*node.inputs):
         return None
@@ -199,7 +199,7 @@ def cholesky_factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable 
 
 
 def is_lower(factor: TensorVariable) -> bool:
-    """Whether what Cholesky made is a lower triangle."""
+    """Whether a matrix is the lower factor that a `Cholesky` node computes."""
     node = made_by(factor, Cholesky)
     return node is not None and node.op.lower
 
@@ -235,5 +235,5 @@ def may_fail_silently(op: Op) -> bool:
 
 
 def needs_no_check(op: Op) -> bool:
-    """Whether no error is lost if an op on a matrix that surely has a result is left out: elements may be NaN."""
+    """Whether leaving out an op loses no error, if its matrix surely has a result: only NaN may be refused."""
     return may_fail_silently(op) or not getattr(op, "check_finite", False)

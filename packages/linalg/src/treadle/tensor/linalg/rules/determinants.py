@@ -157,7 +157,7 @@ def log_determinant_by_cholesky_factor(fgraph: FunctionGraph, node: NodeOf[SLogD
         return None
     d = diagonal_of(factor).real
     logarithm = mul(constant(2, dtype=d.dtype), sum_(log(d), axis=-1, dtype=d.dtype))
-    # Where there is no factor, the sign is NaN too.
+    # Where the factorisation fails, the sign is NaN too.
     return [cast(switch(isnan(logarithm), logarithm, 1), a.dtype), logarithm]
 
 

@@ -44,7 +44,7 @@ REUSED = ("fast_run", "reuse_decomposition_multiple_solves", "reuse_decompositio
 
 
 def _turned(a: TensorVariable) -> TensorVariable | None:
-    """Return the matrix that a matrix is the conjugate transpose of, however it is written."""
+    """Return x if a matrix is the conjugate transpose of x, in either order of the two ops."""
     if a.type.numpy_dtype.kind != "c":
         return transposed(a)
     below = transposed(a)
@@ -96,11 +96,11 @@ def definite_solutions_share_factor(fgraph: FunctionGraph, node: NodeOf[Solve]) 
     if op.assume_a != "pos":
         return None
     a, b = node.inputs
-    # What is assumed here counts elsewhere too.
+    # What this op assumes is true of the matrix for all other ops.
     facts_of(fgraph).learn("positive_definite", a)
     factor = Cholesky(op.lower, op.check_finite, op.on_error)
-    others = (client.op for client, at in fgraph.clients[a] if client is not node and at == 0)
-    if not any(other in (op, factor) or isinstance(other, (Det, SLogDet, MatrixInverse)) for other in others):
+    other_ops = (client.op for client, at in fgraph.clients[a] if client is not node and at == 0)
+    if not any(other in (op, factor) or isinstance(other, (Det, SLogDet, MatrixInverse)) for other in other_ops):
         return None
     return if_fits(node, CholeskySolve(op.lower, op.check_finite, op.on_error)(factor(a), b))
 

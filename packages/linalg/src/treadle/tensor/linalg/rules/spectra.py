@@ -58,7 +58,7 @@ RULES = RuleSet("spectra", features=(SymbolicShapes, Facts), after=("reduction",
 
 
 def _elsewhere(fgraph: FunctionGraph, node: Apply, *ops: Op) -> Apply | None:
-    """Return another node of the graph that applies one of some ops to the same matrix."""
+    """Return another node of the graph that applies one of `ops` to the same matrix."""
     for client, _ in fgraph.clients[node.inputs[0]]:
         if client is not node and client.op in ops:
             return client
@@ -108,8 +108,8 @@ def eigenvalues_alone(fgraph: FunctionGraph, node: NodeOf[Eigh | Eig]) -> Output
 def eigenvalues_of_vectors(fgraph: FunctionGraph, node: NodeOf[Eigvalsh | Eigvals]) -> Outputs:
     """eigvalsh(a), eigh(a) -> the eigenvalues of the latter, and so for eig."""
     op = node.op
-    whole = Eigh(op.lower, op.on_error) if isinstance(op, Eigvalsh) else Eig(op.on_error)
-    other = _elsewhere(fgraph, node, whole)
+    vectors_op = Eigh(op.lower, op.on_error) if isinstance(op, Eigvalsh) else Eig(op.on_error)
+    other = _elsewhere(fgraph, node, vectors_op)
     if other is None or _is_unused(fgraph, other.outputs[1]):
         return None
     return [if_fits_output(node.outputs[0], other.outputs[0])]
@@ -160,8 +160,8 @@ def _diagonal(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None
 def _in_order(a: TensorVariable, keys: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
     """Return the order that brings keys into ascending order, and the identity with its columns in that order."""
     order = argsort(keys, axis=-1, kind="stable")
-    whole = identity(a) + cast(keys * 0, a.dtype)[..., None, :]
-    return order, take_along_axis(whole, expand_dims(order, -2), -1)
+    unit_matrix = identity(a) + cast(keys * 0, a.dtype)[..., None, :]
+    return order, take_along_axis(unit_matrix, expand_dims(order, -2), -1)
 
 
 @RULES.rule(
