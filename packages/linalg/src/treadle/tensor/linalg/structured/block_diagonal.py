@@ -69,13 +69,13 @@ class BlockDiagonal(MatrixOp):
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Write them into zeros."""
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in stacks))
-        whole = np.zeros((*batch, *(sum(x.shape[d] for x in stacks) for d in (-2, -1))), stacks[0].dtype)
+        result = np.zeros((*batch, *(sum(x.shape[d] for x in stacks) for d in (-2, -1))), stacks[0].dtype)
         row = column = 0
         for x in stacks:
             n, m = x.shape[-2:]
-            whole[..., row : row + n, column : column + m] = x
+            result[..., row : row + n, column : column + m] = x
             row, column = row + n, column + m
-        return (whole,)
+        return (result,)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Return zeros with the matrices written into them."""
@@ -83,10 +83,10 @@ class BlockDiagonal(MatrixOp):
         own = [lengths(x) for x in blocks]
         batch = [broadcast_length([n[d] for n in own]) for d in range(blocks[0].ndim - 2)]
         places, rows, columns = _places(blocks)
-        whole = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
+        result = alloc(constant(0, dtype=blocks[0].dtype), *batch, rows, columns)
         for x, place in zip(blocks, places, strict=True):
-            whole = set_subtensor(whole[place], x)
-        return [whole]
+            result = set_subtensor(result[place], x)
+        return [result]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -34,7 +34,7 @@ def _grid(rows: TensorLike, columns: TensorLike) -> tuple[TensorVariable, Tensor
 
 
 def _at(x: TensorVariable, place: TensorVariable) -> TensorVariable:
-    """Return the elements of vectors at places, of which those outside are moved to an end."""
+    """Return the elements of vectors at positions, which are clipped to the length of the vectors."""
     return x[..., minimum(maximum(place, 0), shape_i(x, -1) - 1)]
 
 
