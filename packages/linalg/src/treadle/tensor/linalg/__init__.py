@@ -2,8 +2,8 @@
 
 The room may import `treadle.tensor` up to `variables`; `signal`, `random` and `optimize` may import it, `tensor` itself
 finds it by entry points. An op and its functions stand in one module by subject: `decompositions`, `functions` of
-matrices and `structured` matrices are folders. `rules`, `lower` and `records` are what rewriting, backends and checks
-have of it, which only entry points know of.
+matrices and `structured` matrices are folders. `rules`, `lower` and `records` hold its rewrite rules, lowerings and
+sample records, which are loaded by entry points only.
 """
 
 from typing import TYPE_CHECKING

@@ -64,7 +64,7 @@ class Det(MatrixOp):
         (a,), (ct,) = tensors(inputs), tensors(cotangents)
         side = next((n for n in a.type.shape[-2:] if n in _SMALL), None)
         if side is not None:
-            # The formula is that of this length.
+            # The formula depends on this length.
             a = held(a, *(d for d in (-2, -1) if a.type.shape[d] == side))
             return [mul(shape_padright(ct, 2), _cofactors(a).conj())]
         (value,) = tensors(outputs)
@@ -78,7 +78,7 @@ class Det(MatrixOp):
 
 
 def _cofactors(a: TensorVariable) -> TensorVariable:
-    """Return the determinants of what is left of matrices of up to three rows without a row and a column, signed."""
+    """Return the cofactors of matrices of up to three rows, by their explicit formulas."""
     n = next(n for n in a.type.shape[-2:] if n is not None)
     if n == 1:
         return ones_like(a)
@@ -94,7 +94,7 @@ def _cofactors(a: TensorVariable) -> TensorVariable:
 
 
 def _row_sums(a: TensorVariable) -> TensorVariable:
-    """Return the norms of matrices that are the largest sums of a row."""
+    """Return the infinity norms of matrices: the largest sum of absolute values in a row."""
     return max_(sum_(abs_(disconnected_grad(a)), axis=-1), axis=-1, initial=0)
 
 
@@ -124,7 +124,7 @@ class SingularCofactors(MatrixOp):
     of_matrices = of_stacks
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-        """Compute with the singular values' op."""
+        """Compute with `SVD`."""
         return [_from_singular_values(tensors(inputs)[0], None)]
 
     @composed
@@ -140,7 +140,7 @@ class SingularCofactors(MatrixOp):
 
 
 def _from_singular_values(a: TensorVariable, moved: TensorVariable | None) -> TensorVariable:
-    """Return the cofactors of matrices, or how these move when the matrices move in a direction.
+    """Return the cofactors of matrices, or their derivatives along the direction `moved`.
 
     Those of diag(s) + H move by -p_ij H_ji, and on the diagonal by the sum of p_ij H_jj, where p_ij is the product of
     all singular values but two.
@@ -151,14 +151,14 @@ def _from_singular_values(a: TensorVariable, moved: TensorVariable | None) -> Te
     size = switch(zero, 1, s)
     count = sum_(cast(zero, "int64"), axis=-1, keepdims=True)
     all_but = true_div(prod(size, axis=-1, keepdims=True), size)
-    rest = sub(count, cast(zero, "int64"))
+    zeros_besides_one = sub(count, cast(zero, "int64"))
     if moved is None:
-        middle = mul(u.conj(), expand_dims(switch(eq(rest, 0), all_but, 0), -2))
+        middle = mul(u.conj(), expand_dims(switch(eq(zeros_besides_one, 0), all_but, 0), -2))
     else:
         pairs = true_div(expand_dims(all_but, -1), expand_dims(size, -2))
-        others = sub(expand_dims(rest, -1), expand_dims(cast(zero, "int64"), -2))
+        zeros_besides_pair = sub(expand_dims(zeros_besides_one, -1), expand_dims(cast(zero, "int64"), -2))
         same = cast(eye(shape_i(a, a.ndim - 1)), "bool")
-        pairs = switch(bitwise_and(eq(others, 0), invert(same)), pairs, 0)
+        pairs = switch(bitwise_and(eq(zeros_besides_pair, 0), invert(same)), pairs, 0)
         turned = matmul(matmul(adjoint(u), moved), adjoint(vh))
         on_diagonal = sum_(mul(pairs, expand_dims(diagonal(turned, axis1=-2, axis2=-1), -2)), axis=-1)
         inner = sub(mul(expand_dims(on_diagonal, -1), same), mul(pairs, swapaxes(turned, -1, -2)))
@@ -178,7 +178,7 @@ class SLogDet(MatrixOp):
     signature = "(m,m)->(),()"
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
-        """Return the dtype, and the real one."""
+        """Return the dtype of signs, and the real one of logarithms."""
         return [dtype, REAL_OF[dtype]]
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -204,7 +204,7 @@ class SLogDet(MatrixOp):
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The two results of `slogdet`."""
 
     sign: TensorVariable
     logabsdet: TensorVariable

@@ -62,7 +62,7 @@ class MatrixPinv(MatrixOp):
     signature = "(m,n),()->(n,m)"
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Let NumPy take all matrices."""
+        """Compute whole stacks with NumPy."""
         return self.of_matrices(*stacks)
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -103,7 +103,7 @@ class MatrixPinv(MatrixOp):
         return [stacked_term(gradient - matmul(matmul(turned, ct), turned), a), None]
 
     def connection_pattern(self, node: object) -> list[list[bool]]:
-        """Say that the size of what counts as zero does not matter smoothly."""
+        """Say that there is no derivative by the cutoff below which singular values count as zero."""
         return [[True], [False]]
 
 
@@ -178,7 +178,7 @@ class Lstsq(MatrixOp):
             through_p = matmul(rest, adjoint(matmul(p, g))) - matmul(g, adjoint(x))
             of_a.append(through_p + matmul(matmul(turned, x), adjoint(ct - matmul(p, matmul(a, ct)))))
         if not is_zeros(of_residuals):
-            # What x changes by does not matter at the least sum.
+            # At the least sum, its derivative by x is 0.
             g = mul(rest, expand_dims(of_residuals, -2)) * np.array(2, REAL_OF[a.dtype])
             of_b.append(g)
             of_a.append(-matmul(g, adjoint(x)))
@@ -188,12 +188,12 @@ class Lstsq(MatrixOp):
         return [*(stacked_term(reduce(add, g), v) if g else None for g, v in ((of_a, a), (of_b, b))), None]
 
     def connection_pattern(self, node: object) -> list[list[bool]]:
-        """Say what the rank, and the size of what counts as zero, do not matter for smoothly."""
+        """Say that there is no derivative of the rank, nor by the cutoff of singular values."""
         return [[True, True, False, True], [True, True, False, False], [False] * 4]
 
 
 def _inverse(values: TensorVariable, least: TensorVariable) -> TensorVariable:
-    """Return 1 / values, and 0 for those of at most a size."""
+    """Return 1 / values, and 0 for values of at most the size `least`."""
     return true_div(np.ones((), values.dtype), switch(gt(abs_(values), least), values, np.array(np.inf, values.dtype)))
 
 
@@ -310,7 +310,7 @@ def _pinv(a: TensorVariable, size: TensorVariable, hermitian: bool, on_error: st
 
 
 def _from_triangle(what: str, a: TensorVariable, lower: bool) -> TensorVariable:
-    """Return Hermitian matrices whose lower or upper triangle is that of given ones."""
+    """Return the Hermitian matrices with the lower or upper triangle of `a`."""
     m, n = a.type.shape[-2:]
     if m is not None and n is not None and m != n:
         msg = f"{what}: Last 2 dimensions of the array must be square, got {a} of type {a.type}. Leave out hermitian."
@@ -352,16 +352,16 @@ def pinvh(
     as_flag("pinvh: check_finite", check_finite)
     (x,) = as_matrices("pinvh", a)
     choice = as_on_error("pinvh", on_error)
-    whole = _from_triangle("pinvh", x, as_flag("pinvh: lower", lower))
+    matrices = _from_triangle("pinvh", x, as_flag("pinvh: lower", lower))
     kind = REAL_OF[x.dtype]
-    sizes = abs_(Eigvalsh(on_error=choice)(whole))
-    # Of no elements there is no largest one.
+    sizes = abs_(Eigvalsh(on_error=choice)(matrices))
+    # Empty matrices have no largest eigenvalue.
     largest = max_(sizes, axis=-1, initial=0)
     least = mul(_epsilon(x) if rtol is None else cast(as_tensor_variable(rtol), kind), largest)
     if atol is not None:
         least = least + cast(as_tensor_variable(atol), kind)
     relative = switch(gt(largest, 0), true_div(least, largest), np.zeros((), kind))
-    inverse = _pinv(whole, relative, True, choice)
+    inverse = _pinv(matrices, relative, True, choice)
     if not as_flag("pinvh: return_rank", return_rank):
         return inverse
     return inverse, sum_(gt(sizes, expand_dims(least, -1)), axis=-1, dtype="int64")

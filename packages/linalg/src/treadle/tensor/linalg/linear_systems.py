@@ -133,7 +133,7 @@ class Solve(MatrixOp):
 
 
 def of_triangle(g: TensorVariable, lower: bool, hermitian: bool) -> TensorVariable:
-    """Return the gradient by the triangle that is read of matrices, for one by all elements of the full matrices.
+    """Return the gradient by the triangle that is read, from the gradient by all elements of the full matrices.
 
     What is read is an element of the other triangle too, conjugated where they are Hermitian: their diagonal is real.
     """
@@ -182,7 +182,7 @@ class SolveBanded(MatrixOp):
             require_finite(ab, b)
         if not b.size:
             return (b,)
-        # Rows above, for what pivoting fills.
+        # Extra rows on top, which pivoting fills.
         wide = np.concatenate([np.zeros((self.lower, ab.shape[1]), ab.dtype), ab])
         (gbsv,) = lapack.get_lapack_funcs(("gbsv",), (ab, b))
         *_, x, info = gbsv(self.lower, self.upper, wide, b)
@@ -254,7 +254,7 @@ class SolveHermitianBanded(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve with the same matrix; elements beside the main diagonal stand for two of it."""
+        """Solve with the same matrix; each element off the main diagonal stands for two of the matrix."""
         ab, b = tensors(inputs)
         x, by_b, above = tensors(outputs)[0], self(ab, cotangents[0]), self._above(ab)
         both = add(_products(by_b, x, ab, above), _products(x, by_b, ab, above))
@@ -263,7 +263,7 @@ class SolveHermitianBanded(MatrixOp):
         return [stacked_term(mul(both, weights), ab), stacked_term(by_b, b)]
 
     def _above(self, ab: TensorVariable) -> TensorLike:
-        """Return how many diagonals are given above the main one."""
+        """Return how many rows of `ab` are diagonals above the main one."""
         return 0 if self.lower else sub(shape_i(ab, -2), 1)
 
 
@@ -290,14 +290,14 @@ def _taken(x: TensorVariable, row: TensorVariable, column: TensorVariable) -> Te
 
 
 def _whole(ab: TensorVariable, above: TensorLike) -> TensorVariable:
-    """Return the matrices of which diagonals are given."""
+    """Return the full matrices whose diagonals are the rows of `ab`."""
     place = arange(shape_i(ab, -1))
     row, column = expand_dims(place, 1), expand_dims(place, 0)
     return _taken(ab, add(sub(row, column), above), column)
 
 
 def _products(w: TensorVariable, x: TensorVariable, ab: TensorVariable, above: TensorLike) -> TensorVariable:
-    """Return the diagonals of w x^H, as many as are given."""
+    """Return the diagonals of w x^H, as many as `ab` has."""
     k, column = _rows_and_columns(ab)
     row = sub(add(column, k), above)
     m = shape_i(ab, -1)

@@ -69,7 +69,7 @@ class MatrixOp(TensorOp):
     dtypes: ClassVar[Sequence[str] | None] = INEXACT
     positions: ClassVar[Sequence[int]] = ()
     on_error = "nan"
-    # What errors of its nodes are of too, on every backend.
+    # A base class that errors of its nodes have too, on every backend.
     exc_type = MatrixError
 
     @property
@@ -106,7 +106,7 @@ class MatrixOp(TensorOp):
         """
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        """Return the outputs for whole stacks, or None where one matrix after the other is to be computed.
+        """Return the outputs for whole stacks, or None to compute one matrix after the other.
 
         An op of which NumPy computes whole stacks overrides this. Stacks broadcast.
 
@@ -131,18 +131,18 @@ class MatrixOp(TensorOp):
         """
         input_cores, output_cores = cores_of(self.signature)
         kinds = [t for t in types if isinstance(t, TensorType)]
-        shown = ", ".join(map(str, types))
+        type_names = ", ".join(map(str, types))
         stacked = {t.ndim - len(core) for t, core in zip(kinds, input_cores, strict=False)}
         if len(kinds) != len(input_cores) or len(types) != len(input_cores) or len(stacked) != 1 or min(stacked) < 0:
-            msg = f"{self}: stacks of one rank with the dimensions {self.signature} are needed, got {shown}."
+            msg = f"{self}: stacks of one rank with the dimensions {self.signature} are needed, got {type_names}."
             raise TensorTypeError(msg)
         dtypes = {t.dtype for i, t in enumerate(kinds) if i not in self.positions}
         is_int32 = all(kinds[i].dtype == "int32" for i in self.positions)
         if not is_int32 or len(dtypes) != 1 or (self.dtypes is not None and not dtypes <= {*self.dtypes}):
-            wanted = "one dtype" if self.dtypes is None else f"one dtype out of {', '.join(self.dtypes)}"
+            requirement = "one dtype" if self.dtypes is None else f"one dtype out of {', '.join(self.dtypes)}"
             if self.positions:
-                wanted += f", and int32 of the inputs {', '.join(map(str, self.positions))},"
-            msg = f"{self}: {wanted} is needed, got {shown}. Convert the inputs."
+                requirement += f", and int32 of the inputs {', '.join(map(str, self.positions))},"
+            msg = f"{self}: {requirement} is needed, got {type_names}. Convert the inputs."
             raise DtypeError(msg)
         batch_ndim = stacked.pop()
         batch = broadcast_static(str(self), [t.shape[:batch_ndim] for t in kinds])
@@ -151,7 +151,10 @@ class MatrixOp(TensorOp):
             for name, n in zip(core, kind.shape[batch_ndim:], strict=True):
                 known = int(name) if name.isdigit() else lengths.get(name)
                 if known is not None and n is not None and known != n:
-                    msg = f"{self}: the lengths {name} of {self.signature} must be equal, got {known} and {n}: {shown}."
+                    msg = (
+                        f"{self}: the lengths {name} of {self.signature} must be equal, "
+                        f"got {known} and {n}: {type_names}."
+                    )
                     raise ShapeError(msg)
                 lengths[name] = n if known is None else known
         shapes = [(*batch, *(_static(dim, lengths) for dim in core)) for core in output_cores]
@@ -172,11 +175,11 @@ class MatrixOp(TensorOp):
         batch_ndim = inputs[0].ndim - len(input_cores[0]) if input_cores else 0
         lengths = self.measured(inputs, batch_ndim)
         try:
-            whole = self.of_stacks(*inputs)
+            stack_values = self.of_stacks(*inputs)
         except np.linalg.LinAlgError:
-            whole = None
-        if whole is not None:
-            for cell, value in zip(output_storage, whole, strict=True):
+            stack_values = None
+        if stack_values is not None:
+            for cell, value in zip(output_storage, stack_values, strict=True):
                 cell[0] = np.asarray(value)
             return
         batch = np.broadcast_shapes(*(x.shape[:batch_ndim] for x in inputs))
@@ -213,8 +216,8 @@ class MatrixOp(TensorOp):
         for x, core in zip(inputs, cores_of(self.signature)[0], strict=True):
             for name, n in zip(core, x.shape[batch_ndim:], strict=True):
                 if lengths.setdefault(name, int(name) if name.isdigit() else n) != n:
-                    shown = ", ".join(str(value.shape) for value in inputs)
-                    msg = f"{self}: the lengths {name} of {self.signature} must be equal, got the shapes {shown}."
+                    shape_names = ", ".join(str(value.shape) for value in inputs)
+                    msg = f"{self}: the lengths {name} of {self.signature} must be equal, got the shapes {shape_names}."
                     raise ShapeError(msg)
         return lengths
 
@@ -253,7 +256,7 @@ def _static(dim: str, lengths: dict[str, int | None]) -> int | None:
     if smaller is None:
         return lengths[dim]
     known = [lengths[name] for name in smaller.groups()]
-    # What is 0 on one side is 0.
+    # If either length is 0, so is the smaller one.
     return 0 if 0 in known else None if None in known else min(n for n in known if n is not None)
 
 
@@ -274,13 +277,7 @@ def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Len
 
 
 def require_finite(*matrices: np.ndarray) -> None:
-    """Refuse matrices with NaN or infinities, for ops with `check_finite`.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If there are any.
-    """
+    """Refuse matrices with NaN or infinities, for ops with `check_finite`."""
     if not all(np.isfinite(x).all() for x in matrices):
         msg = "it contains NaN or infinities"
         raise np.linalg.LinAlgError(msg)
@@ -294,21 +291,8 @@ def as_on_error(what: str, value: object) -> str:
 def as_matrices(what: str, *values: TensorLike, core: int | Sequence[int] = 2) -> list[TensorVariable]:
     """Return values as stacks for a `MatrixOp`: of one dtype that is computed with, and of one batch rank.
 
-    Integers and truth values become float64, float16 becomes float32, as in SciPy.
-
-    Parameters
-    ----------
-    what
-        The function, for messages.
-    values
-        Anything that can be made a tensor.
-    core
-        How many dimensions belong to the op itself: of all of them, or of each.
-
-    Raises
-    ------
-    MatrixShapeError
-        If one has fewer dimensions.
+    Integers and truth values become float64, float16 becomes float32, as in SciPy. `core` says how many dimensions
+    belong to the op itself: of all values, or of each. Values with fewer are refused.
     """
     stacks = [as_tensor_variable(value) for value in values]
     ranks = [core] * len(stacks) if isinstance(core, int) else list(core)
@@ -326,13 +310,7 @@ def as_matrices(what: str, *values: TensorLike, core: int | Sequence[int] = 2) -
 
 
 def as_square_matrices(what: str, a: TensorLike) -> TensorVariable:
-    """Return stacks of square matrices for a `MatrixOp`, as `as_matrices` does.
-
-    Raises
-    ------
-    MatrixShapeError
-        If they are known not to be square.
-    """
+    """Return stacks of matrices as `as_matrices` does; refuse those that are known not to be square."""
     (x,) = as_matrices(what, a)
     rows, columns = x.type.shape[-2:]
     if rows is not None and columns is not None and rows != columns:
@@ -346,23 +324,8 @@ def as_system(
 ) -> tuple[TensorVariable, TensorVariable, bool]:
     """Return matrices and right sides as stacks of matrices, and whether the right sides were vectors.
 
-    Parameters
-    ----------
-    what
-        The function, for messages.
-    a, b
-        Anything that can be made a tensor.
-    b_ndim
-        1 if b is a vector or a stack of vectors, 2 if it is one of matrices; None takes one dimension for a vector.
-    core
-        How many dimensions of `a` are not a batch.
-
-    Raises
-    ------
-    ArgumentError
-        If `b_ndim` is something else.
-    ShapeError
-        If one has fewer dimensions.
+    `b_ndim` is 1 if b is a vector or a stack of vectors, 2 if it is a matrix or a stack of matrices; with None, b is a
+    vector if it has one dimension. `core` is the number of dimensions of `a` that are not batch dimensions.
     """
     right = as_tensor_variable(b)
     rank = as_option(f"{what}: b_ndim", b_ndim, (None, 1, 2))
@@ -393,16 +356,10 @@ def _computed(dtype: np.dtype) -> np.dtype:
 def pullback_of_parts(
     op: MatrixOp, inputs: Sequence[Variable], cotangents: Sequence[Variable], wrt: Sequence[int]
 ) -> list[Variable]:
-    """Return what flows back to some inputs through the graph that `op.decompose` gives.
+    """Return the gradients by the inputs at positions `wrt` through the graph that `op.decompose` gives.
 
-    The graph is made of new variables: where one input is computed from another, nothing flows through that.
-
-    Parameters
-    ----------
-    op, inputs, cotangents
-        Of the node; there are as many cotangents as outputs are differentiated.
-    wrt
-        Positions of the inputs.
+    The graph is built of new variables: where one input is computed from another, nothing flows through that. There may
+    be fewer cotangents than outputs: they are those of the first outputs.
     """
     own = [x.type.make_variable() for x in inputs]
     outputs = (op.decompose(*own) or [])[: len(cotangents)]

@@ -92,7 +92,7 @@ def _of_singular_values(x: TensorVariable, order: Order) -> TensorVariable:
     s: TensorVariable = SVD(compute_uv=False)(a)
     if order == "nuc":
         return sum_(s, axis=-1)
-    # They descend. The largest of none is 0; there is no smallest.
+    # They are in descending order. Of none the largest is 0, and there is no smallest.
     if order == -2:
         return min_(s, axis=-1)
     return max_(s, axis=-1, initial=0)

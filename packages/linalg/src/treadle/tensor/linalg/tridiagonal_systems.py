@@ -83,15 +83,15 @@ class LUFactorTridiagonal(MatrixOp):
         """Factor the whole matrix."""
         below, main, above = tensors(inputs)
         n = shape_i(main, -1)
-        whole = add(AllocDiag(-1)(below, n, n), AllocDiag(0)(main, n, n), AllocDiag(1)(above, n, n))
-        factor, pivots = LUFactor(check_finite=False)(whole)
+        matrix = add(AllocDiag(-1)(below, n, n), AllocDiag(0)(main, n, n), AllocDiag(1)(above, n, n))
+        factor, pivots = LUFactor(check_finite=False)(matrix)
         # In each column of L at most one element is not zero.
         low = sum_(tril(factor, -1), axis=-2)[..., : shape_i(below, -1)]
         up = [diagonal(factor, offset, -2, -1) for offset in (0, 1, 2)]
         return [low, *up, cast(add(pivots, 1), "int32")]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that pivots do not change smoothly."""
+        """Say that pivots are not differentiable."""
         return [[True, True, True, True, False] for _ in range(3)]
 
     def pullback(
@@ -169,13 +169,13 @@ class SolveLUFactorTridiagonal(MatrixOp):
         return [solve(factor.conj() if self.transposed else factor, sub(pivots, 1), b)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that pivots do not change smoothly."""
+        """Say that pivots are not differentiable."""
         return [[True], [True], [True], [True], [False], [True]]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve with the conjugate transpose for the right side; for the factors go back through the whole matrix."""
+        """Solve with the conjugate transpose for the right side; differentiate the full matrix for the factors."""
         *factors, pivots, b = tensors(inputs)
         turned = replace(self, transposed=not self.transposed)
         by_b = turned(*(x.conj() for x in factors), pivots, cotangents[0])
