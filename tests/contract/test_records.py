@@ -34,8 +34,9 @@ def op_classes() -> set[type[Op]]:
         for kind in kinds
         if kind.__module__.startswith(("treadle.tensor.", "treadle.surface.")) and not isabstract(kind)
     }
-    drawing = {kind for kind in ours if kind.__module__.startswith("treadle.tensor.random.")}
-    return (ours | {IfElse}) - {ExternalOp} - drawing
+    drawing = ("treadle.tensor.random.", "treadle.tensor.loops.states")
+    recorded = {kind for kind in ours if not kind.__module__.startswith(drawing) and not kind.__name__.startswith("_")}
+    return (recorded | {IfElse}) - {ExternalOp}
 
 
 def ops_of(sample: Sample) -> set[Op]:

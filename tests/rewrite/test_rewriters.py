@@ -322,10 +322,10 @@ def test_use_ratio_bounds_the_changes_of_one_rule(ratio: float) -> None:
 
     with config.change_flags(on_opt_error="ignore"):
         report = EquilibriumGraphRewriter([renewing], max_use_ratio=ratio).rewrite(graph_of(neg(number("a"))))
-        assert report.rules["anew"].hits == int(ratio * 25) + 1
+        assert report.rules["renewing"].hits == int(ratio * 25) + 1
         with config.change_flags(optdb__max_use_ratio=ratio):
             again = EquilibriumGraphRewriter([renewing]).rewrite(graph_of(neg(number("a"))))
-    assert again.rules["anew"].hits == report.rules["anew"].hits
+    assert again.rules["renewing"].hits == report.rules["renewing"].hits
 
 
 # Substitution, removal

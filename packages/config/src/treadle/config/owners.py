@@ -74,6 +74,7 @@ _BY_OWNER = (
     ("link-torch", "torch__compile torch__device torch__unroll"),
     ("pytensor-surface", "metaopt__verbose"),
     ("random", "random__generator"),
+    ("signal", "conv__assert_shape"),
     (
         "rewrite",
         (
@@ -85,7 +86,7 @@ _BY_OWNER = (
         "tensor",
         (
             "floatX warn_float64 scan__allow_output_prealloc scan__allow_gc cast_policy int_division "
-            "on_shape_error experimental__local_alloc_elemwise_assert conv__assert_shape ctc__root "
+            "on_shape_error experimental__local_alloc_elemwise_assert ctc__root "
             "tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
         ),
     ),

@@ -1,5 +1,6 @@
 """The options that exist: declared by installed packages, or added by hand."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -135,12 +136,14 @@ def load_declarations(ref: EntryPointRef) -> tuple[Option[object], ...]:
 
 
 def _find_alone(module_name: str, parent: str) -> ModuleSpec:
-    """Return the spec of a module, found without importing its parent."""
-    package = find_spec(parent)
+    """Return the spec of a module, found without importing any package that it is in: by their folders."""
+    top, *inside = parent.split(".")
+    package = find_spec(top)
     if package is None:
         msg = f"no module named {parent!r}"
         raise ModuleNotFoundError(msg, name=parent)
-    spec = PathFinder.find_spec(module_name, package.submodule_search_locations)
+    folders = [os.path.join(folder, *inside) for folder in package.submodule_search_locations or ()]  # noqa: PTH118 - text
+    spec = PathFinder.find_spec(module_name, folders)
     if spec is None:
         msg = f"no module named {module_name!r}"
         raise ModuleNotFoundError(msg, name=module_name)

@@ -79,13 +79,6 @@ OPTIONS: tuple[Option[object], ...] = (
         no_effect="No rewrite hides such a mistake.",
     ),
     Option(
-        "conv__assert_shape",
-        False,
-        "Check the shapes given for convolutions (input_shape, filter_shape) when they run.",
-        BOOL,
-        affects_code=False,
-    ),
-    Option(
         "ctc__root",
         "",
         "The folder of the library warp-ctc.",

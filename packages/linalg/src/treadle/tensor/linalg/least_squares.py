@@ -95,6 +95,8 @@ class MatrixPinv(MatrixOp):
         """Return the gradient by the matrix (G. Golub and V. Pereyra, 1973, theorem 4.3).
 
         With P = A^+ it is ``-P^H G P^H + (I - A P) G^H P P^H + P^H P G^H (I - P A)``.
+
+        Through `decompose`: 81 nodes in place of 18, and NaN where singular values coincide.
         """
         (a, _), (p,), (ct,) = tensors(inputs), tensors(outputs), tensors(cotangents)
         turned, back = adjoint(p), adjoint(ct)
@@ -164,6 +166,8 @@ class Lstsq(MatrixOp):
         """Return the gradients (G. Golub and V. Pereyra, 1973), by the differential of ``A^+ b``.
 
         With P = A^+, g = P^H ct and r = b - A x: g by b, and ``-g x^H + r (P g)^H + P^H x (ct - P A ct)^H`` by A.
+
+        Through `decompose`: 119 nodes in place of 24, and wrong where singular values coincide (by 0.4 of 1).
         """
         (a, b, _), (x, *_) = tensors(inputs), tensors(outputs)
         ct, of_residuals, _, of_s = tensors(cotangents)

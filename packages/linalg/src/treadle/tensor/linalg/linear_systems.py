@@ -200,7 +200,10 @@ class SolveBanded(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve with the conjugate transpose; minus the products of that with x^H flow to the diagonals."""
+        """Solve with the conjugate transpose; minus the products of that with x^H flow to the diagonals.
+
+        Through `decompose`: a solution with the whole matrix, m**3 operations in place of m, of as many digits.
+        """
         ab, b = tensors(inputs)
         turned = replace(self, lower=self.upper, upper=self.lower)
         # Its row k holds the diagonal that stands in row lower + upper - k of this one, moved.
@@ -254,7 +257,10 @@ class SolveHermitianBanded(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve with the same matrix; each element off the main diagonal stands for two of the matrix."""
+        """Solve with the same matrix; each element off the main diagonal stands for two of the matrix.
+
+        Through `decompose`: 45 nodes in place of 36, and m**3 operations in place of m.
+        """
         ab, b = tensors(inputs)
         x, by_b, above = tensors(outputs)[0], self(ab, cotangents[0]), self._above(ab)
         both = add(_products(by_b, x, ab, above), _products(x, by_b, ab, above))

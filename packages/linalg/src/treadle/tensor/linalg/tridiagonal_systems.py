@@ -94,12 +94,6 @@ class LUFactorTridiagonal(MatrixOp):
         """Say that pivots are not differentiable."""
         return [[True, True, True, True, False] for _ in range(3)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable | None]:
-        """Go back through the factors of the whole matrix."""
-        return pullback_of_parts(self, inputs, cotangents[:4], [0, 1, 2])
-
 
 @static_op
 class SolveLUFactorTridiagonal(MatrixOp):
@@ -175,7 +169,10 @@ class SolveLUFactorTridiagonal(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve with the conjugate transpose for the right side; differentiate the full matrix for the factors."""
+        """Solve with the conjugate transpose for the right side; differentiate the full matrix for the factors.
+
+        Through `decompose`: as well for the factors, but m**3 operations in place of m for the right side.
+        """
         *factors, pivots, b = tensors(inputs)
         turned = replace(self, transposed=not self.transposed)
         by_b = turned(*(x.conj() for x in factors), pivots, cotangents[0])

@@ -205,7 +205,10 @@ class PolarFactor(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return what flows back from singular vectors, of which the terms with differences of values cancel."""
+        """Return what flows back from singular vectors, of which the terms with differences of values cancel.
+
+        Through `decompose`: 60 nodes in place of 37.
+        """
         (a,), (ct,) = tensors(inputs), tensors(cotangents)
         u, s, vh = SVD(full_matrices=False, on_error=self.on_error)(a)
         column, row = expand_dims(s, -2), expand_dims(s, -1)

@@ -144,7 +144,10 @@ class Riccati(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve a Lyapunov equation of the closed loop (Kao and Hennequin 2020)."""
+        """Solve a Lyapunov equation of the closed loop (Kao and Hennequin 2020).
+
+        Through `decompose`: 208 nodes in place of 66.
+        """
         a, b, q, r = tensors(inputs)
         x, ct = tensors(outputs)[0], tensors(cotangents)[0]
         ct = (ct + adjoint(ct)) / 2
