@@ -72,7 +72,7 @@ def _brent_minimum(
 
 
 def brent(problem: Problem, options: Options) -> Solution:
-    """Go downhill until the minimum is between two points, then close in."""
+    """Bracket a minimum by going downhill, then find it by Brent's method."""
     ends = options["bracket"] or (0.0, 1.0)
     points = [problem.number(float(x)) for x in ends]
     if len(points) == 2:
@@ -101,7 +101,7 @@ def brent(problem: Problem, options: Options) -> Solution:
 
 
 def bounded(problem: Problem, options: Options) -> Solution:
-    """Search between two points, by golden sections and parabolas."""
+    """Find a minimum between two points, by golden sections and parabolas."""
     low, high = (problem.number(float(x)) for x in options["bounds"])
     start = low + problem.number(GOLDEN) * (high - low)
     return _brent_minimum(

@@ -43,18 +43,9 @@ def _descent(
 ) -> Solution:
     """Return where steps along directions of descent end.
 
-    Parameters
-    ----------
-    problem, options
-        The search.
-    memory
-        What directions are made of beside the slope.
-    direction
-        Returns the direction, given the memory and the slope.
-    update
-        Returns the memory after a step, given the one before and what is known of the step.
-    curvature
-        What part of the slope along the direction may be left after a step.
+    `memory` is what `direction` uses besides the slope, and `update` returns it after a step, given the state before
+    and what is known of the step. `curvature` is the part of the slope along the direction that may be left after a
+    step.
     """
     gtol, ftol, most = problem.number(options["gtol"]), options.get("ftol"), options["maxiter"]
     value, slope = problem.sloped(problem.start)
@@ -99,7 +90,7 @@ def _descent(
 
 
 def bfgs(problem: Problem, options: Options) -> Solution:
-    """Keep an estimate of the inverse of the Hessian."""
+    """Minimize by an estimate of the inverse of the Hessian, updated after each step."""
     count = lengths(problem.start)[0]
 
     def update(s: State, taken: State) -> State:
@@ -121,7 +112,7 @@ def bfgs(problem: Problem, options: Options) -> Solution:
 
 
 def limited_memory(problem: Problem, options: Options) -> Solution:
-    """Keep the last steps, from which directions are made."""
+    """Minimize along directions computed from the last steps (L-BFGS)."""
     most = int(options["maxcor"])
     none = zeros((most, lengths(problem.start)[0]), dtype=problem.dtype)
 
@@ -151,7 +142,7 @@ def limited_memory(problem: Problem, options: Options) -> Solution:
 
 
 def conjugate(problem: Problem, options: Options) -> Solution:
-    """Turn the slope by a share of the last direction."""
+    """Minimize along conjugate directions: the slope, turned by a share of the last direction."""
 
     def direction(s: State, slope: TensorVariable) -> TensorVariable:
         # Where the last direction leads upwards, it is left out.
@@ -168,7 +159,7 @@ def conjugate(problem: Problem, options: Options) -> Solution:
 
 
 def newton_minimum(problem: Problem, options: Options) -> Solution:
-    """Solve for the next point with a Hessian whose damping grows where a step leads upwards."""
+    """Minimize by Newton's method with a damped Hessian; the damping grows where a step leads upwards."""
     gtol, xtol, most = options["gtol"], options["xtol"], options["maxiter"]
     count = lengths(problem.start)[0]
     value, slope = problem.sloped(problem.start)

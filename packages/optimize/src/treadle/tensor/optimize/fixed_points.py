@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class FixedPoint(ImplicitSolution):
-    """What a function returns as it takes it, found by calling it again and again; and whether it was found.
+    """A fixed point of a function, found by calling it again and again; and whether it was found.
 
     It is a loop on every backend. Derivatives come from iterations of the same kind where the function is iterated
     plainly, which converge where that did, and from linear systems otherwise.
@@ -69,18 +69,18 @@ class FixedPoint(ImplicitSolution):
             cell[0] = value
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the loop as it was compiled."""
+        """Leave out the compiled loop."""
         state: dict[str, object] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_loop"}
 
     def residual(self) -> TensorVariable:
-        """Return x less the function of it."""
+        """Return x - f(x)."""
         return sub(*tensors((self.written.inputs[0], self.written.outputs[0])))
 
     def _weight(
         self, at: dict[Variable, Variable], outputs: Sequence[TensorVariable], cotangent: TensorVariable
     ) -> TensorVariable:
-        """Return w = the cotangent + w times the function's slope."""
+        """Return the w for which w = cotangent + w times the slope of the function."""
         if self.method != "iteration":
             return super()._weight(at, outputs, cotangent)
         x, image = tensors((self.written.inputs[0], self.written.outputs[0]))
@@ -91,7 +91,7 @@ class FixedPoint(ImplicitSolution):
     def _moved(
         self, at: dict[Variable, Variable], outputs: Sequence[TensorVariable], move: TensorVariable
     ) -> TensorVariable:
-        """Return d = the move + the function's slope times d."""
+        """Return the d for which d = move + the slope of the function times d."""
         if self.method != "iteration":
             return super()._moved(at, outputs, move)
         x, image = tensors((self.written.inputs[0], self.written.outputs[0]))
@@ -104,7 +104,7 @@ class FixedPoint(ImplicitSolution):
     def _summed(
         self, seed: Variable, image: Variable, at: dict[Variable, Variable], first: TensorVariable
     ) -> TensorVariable:
-        """Return the sum of all repeated images of a start under a linear function, which is a fixed point again."""
+        """Return the sum of all repeated images of a start under a linear function, itself a fixed point."""
         (there,) = tensors(graph_replace([image], at, strict=False))
         graph, rest = problem(add(first, there), seed, ())
         op = FixedPoint(graph, self.tol, self.maxiter, self.method)
@@ -119,7 +119,7 @@ class FixedPoint(ImplicitSolution):
 def fixed_point(
     fn: Callable[..., Any], x0: Any, tol: float | None = None, maxiter: int = 500, method: str = "iteration"
 ) -> tuple[Any, TensorVariable]:
-    """Return what a function returns as it takes it, near a start (as scipy.optimize.fixed_point).
+    """Return a fixed point of a function, near a start (as scipy.optimize.fixed_point).
 
     Parameters
     ----------
@@ -178,14 +178,14 @@ def fixed_point(
     if wrong is not None:
         msg = f"fixed_point: x0 must be of a float dtype, got {wrong} of type {wrong.type}. Cast it."
         raise DtypeError(msg)
-    taken = [x.type.make_variable(x.name) for x in starts]
-    returned = fn(*taken)
+    arguments = [x.type.make_variable(x.name) for x in starts]
+    returned = fn(*arguments)
     items = list(returned) if isinstance(returned, list | tuple) else [returned]
-    if len(items) != len(taken):
-        msg = f"fixed_point: the function takes {len(taken)} tensors and returns {len(items)}. Return one for each."
+    if len(items) != len(arguments):
+        msg = f"fixed_point: the function takes {len(arguments)} tensors and returns {len(items)}. Return one for each."
         raise GraphTypeError(msg)
     images = [as_tensor_variable(x) for x in items]
-    for old, new in zip(taken, images, strict=True):
+    for old, new in zip(arguments, images, strict=True):
         if new.ndim != old.ndim or new.dtype != old.dtype:
             msg = (
                 f"fixed_point: the function takes {old} of type {old.type} and returns {new} of type {new.type}. "
@@ -198,10 +198,10 @@ def fixed_point(
     if several:
         start = flat(starts)
         x = start.type.make_variable("x")
-        wide = dict(zip(taken, parts(x, starts), strict=True))
+        wide = dict(zip(arguments, parts(x, starts), strict=True))
         image = flat(tensors(graph_replace(images, wide, strict=False)))
     else:
-        start, x, image = starts[0], tensors(taken)[0], images[0]
+        start, x, image = starts[0], tensors(arguments)[0], images[0]
     graph, rest = problem(image, x, ())
     op = FixedPoint(graph, 1e-8 if tol is None else float(tol), maxiter, method)
     solution, success = tensors(op(start, *rest, return_list=True))

@@ -53,7 +53,7 @@ _SUCCESS = TensorType("bool", ())
 
 
 class ImplicitSolution(Op, HasFrozenGraph):
-    """Where an expression of x is zero, or minimal, or x itself, near a start; and whether that was found.
+    """A root, minimum or fixed point of an expression of x, near a start; and whether it was found.
 
     Inputs: the start, then what else the expression depends on. Outputs: the solution, of the start's type, and
     success, a bool scalar. No gradient flows to the start.
@@ -75,7 +75,7 @@ class ImplicitSolution(Op, HasFrozenGraph):
         self.written = fgraph
 
     def with_inner_graph(self, fgraph: FunctionGraph) -> ImplicitSolution:
-        """Return the op with another graph that computes the same."""
+        """Return the op with an equivalent inner graph."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__getstate__())
         new._graph = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
@@ -109,8 +109,8 @@ class ImplicitSolution(Op, HasFrozenGraph):
 
         def one(carry: None, row: list[TensorVariable]) -> tuple[None, list[Variable]]:
             remaining = iter(row)
-            taken = [next(remaining) if moves else x for x, moves in zip(inputs, moving, strict=True)]
-            return carry, self(*taken, return_list=True)
+            row_inputs = [next(remaining) if moves else x for x, moves in zip(inputs, moving, strict=True)]
+            return carry, self(*row_inputs, return_list=True)
 
         stacked = scan_with_carry(one, None, rows)[1]
         shapes = ((*batch, *core), tuple(batch))
@@ -167,7 +167,7 @@ class ImplicitSolution(Op, HasFrozenGraph):
     def _place(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable]
     ) -> tuple[dict[Variable, Variable], TensorVariable]:
-        """Return where the derivatives are taken, by inner inputs, and whether it is the solution: it is finite."""
+        """Return the point of the derivatives, by inner inputs, and whether it is the solution: that it is finite."""
         solution = tensors(outputs)[0]
         is_finite = all_(isfinite(solution))
         point = switch(is_finite, solution, disconnected_grad(tensors(inputs)[0]))
@@ -182,7 +182,7 @@ class ImplicitSolution(Op, HasFrozenGraph):
     def _moved(
         self, at: dict[Variable, Variable], outputs: Sequence[TensorVariable], move: TensorVariable
     ) -> TensorVariable:
-        """Return how x moves so that dF/dx times it is a given move of F."""
+        """Return how x moves so that dF/dx times that move is the given move of F."""
         return _solved(self._slope(at), outputs, move, turned=False)
 
     def _slope(self, at: dict[Variable, Variable]) -> TensorVariable:
@@ -193,7 +193,7 @@ class ImplicitSolution(Op, HasFrozenGraph):
 def _solved(
     slope: TensorVariable, outputs: Sequence[TensorVariable], right_side: TensorVariable, *, turned: bool
 ) -> TensorVariable:
-    """Return the solution of a linear system whose matrix has the shape of x twice."""
+    """Solve a linear system whose matrix has the dimensions of x twice."""
     success = outputs[1]
     kind = right_side.type.numpy_dtype
     least = float(np.finfo(kind).eps) ** 0.5
@@ -214,7 +214,7 @@ def _solved(
 def problem(
     expression: TensorVariable, x: Variable, derivatives: Sequence[Variable]
 ) -> tuple[FrozenFunctionGraph, list[Variable]]:
-    """Return the graph of a search, and what it depends on beside x."""
+    """Return the graph of a search, and the inputs of the expression besides x."""
     outputs = [expression, *derivatives]
     rest = [var for var in truncated_graph_inputs(outputs, [x]) if var is not x and not isinstance(var, Constant)]
     plain = [var.type.make_variable(var.name) for var in (x, *rest)]
@@ -229,7 +229,7 @@ def flat(items: Sequence[TensorVariable]) -> TensorVariable:
 
 
 def parts(flat: TensorVariable, like: Sequence[TensorVariable]) -> list[TensorVariable]:
-    """Return tensors of the shapes of others, whose elements stand one after the other in a vector."""
+    """Split a vector into tensors of the shapes of `like`, one after the other."""
     tensors_ = []
     at: Any = 0
     for x in like:

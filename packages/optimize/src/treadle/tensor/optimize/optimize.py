@@ -154,17 +154,7 @@ class Optimum(ImplicitSolution, DrivesInnerGraph):
 
 
 class _Evaluation:
-    """The expression and its derivatives as SciPy calls them: with flat float64 arrays, each point computed once.
-
-    Parameters
-    ----------
-    fn
-        The compiled inner graph.
-    start
-        The first value of x.
-    rest
-        Values of what else it depends on.
-    """
+    """The expression and its derivatives as SciPy calls them: with flat float64 arrays, each point computed once."""
 
     def __init__(self, fn: Compute, start: np.ndarray, rest: Sequence[Value]) -> None:
         self._fn = fn
@@ -248,8 +238,8 @@ def _optimum(
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         msg = f"{search}: optimizer_kwargs must be a mapping of names to values, got {text_of(kwargs)}. Pass a dict."
         raise TensorTypeError(msg)
-    taken = inspect.signature(getattr(optimize, search)).parameters if options else {}
-    unknown = [name for name in options if name not in taken]
+    parameters = inspect.signature(getattr(optimize, search)).parameters if options else {}
+    unknown = [name for name in options if name not in parameters]
     if unknown:
         msg = f"{search}: optimizer_kwargs must be SciPy's arguments, got {text_of(unknown[0])}. Leave it out."
         raise ArgumentError(msg)

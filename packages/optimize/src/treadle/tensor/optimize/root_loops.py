@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def damped_root(problem: Problem, options: Options) -> Solution:
-    """Levenberg and Marquardt's method; where the linear model does not fit, there is no root near."""
+    """Find a root by Levenberg and Marquardt's method; it fails where the linear model predicts no root near."""
     xtol = problem.tolerance(options["xtol"])
     count = lengths(problem.start)[0]
     most = options["maxiter"]
@@ -70,12 +70,12 @@ def _ends(problem: Problem, options: Options) -> State:
 
 
 def _room(problem: Problem, options: Options, x: TensorVariable) -> TensorVariable:
-    """Return how far from a root counts as there."""
+    """Return the distance within which x counts as a root."""
     return problem.number(float(options["xtol"])) + problem.tolerance(options["rtol"]) * abs_(x)
 
 
 def bisect(problem: Problem, options: Options) -> Solution:
-    """Halve the distance of two points with values of different signs."""
+    """Find a root by halving an interval at whose ends the expression has different signs."""
     begin = _ends(problem, options)
 
     def goes_on(s: State) -> TensorVariable:
@@ -105,13 +105,13 @@ def bisect(problem: Problem, options: Options) -> Solution:
 
 
 def _within(problem: Problem, ends: State, x: TensorVariable, success: TensorVariable) -> Solution:
-    """Return a root and whether it is one; NaN where the expression has one sign at both ends."""
+    """Return a root and whether it is one; NaN where the expression has the same sign at both ends."""
     brackets = le(sign(ends["fa"]) * sign(ends["fb"]), 0)
     return switch(brackets, x, problem.number(float("nan"))), all_of(brackets, success)
 
 
 def brentq(problem: Problem, options: Options) -> Solution:
-    """Close in by secants and inverse parabolas, by halves where these leave the two points."""
+    """Find a root by Brent's method: secants and inverse parabolas, halving where these leave the bracket."""
     ends = _ends(problem, options)
     names = ("a", "b", "c", "fa", "fb", "fc", "step", "before", "steps")
 
@@ -162,7 +162,7 @@ def brentq(problem: Problem, options: Options) -> Solution:
 
 
 def newton_root(problem: Problem, options: Options, *, cubic: bool = False) -> Solution:
-    """Follow the slope to zero; where `cubic`, the curvature too (Halley)."""
+    """Find a root by Newton's method; where `cubic`, by Halley's, which uses the curvature too."""
 
     def step(x: TensorVariable) -> TensorVariable:
         value, slope = problem.sloped(x)
@@ -177,12 +177,12 @@ def newton_root(problem: Problem, options: Options, *, cubic: bool = False) -> S
 
 
 def halley(problem: Problem, options: Options) -> Solution:
-    """Follow slope and curvature to zero."""
+    """Find a root by Halley's method."""
     return newton_root(problem, options, cubic=True)
 
 
 def secant(problem: Problem, options: Options) -> Solution:
-    """Follow the line through the last two points to zero."""
+    """Find a root by the secant method: along the line through the last two points."""
     start = problem.start
     if options["x1"] is None:
         other = start * problem.number(1 + 1e-4)
@@ -204,7 +204,7 @@ def secant(problem: Problem, options: Options) -> Solution:
 
 
 def _iterated(problem: Problem, options: Options, step: Callable[[State], State], begin: State) -> Solution:
-    """Return where a step moves x no more."""
+    """Repeat a step until x changes by no more than the tolerance."""
     room, most = problem.tolerance(options["xtol"]), int(options["maxiter"])
 
     def goes_on(s: State) -> TensorVariable:

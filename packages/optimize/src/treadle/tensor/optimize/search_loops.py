@@ -74,7 +74,7 @@ METHODS: dict[str, dict[str, tuple[Callable[[Problem, Options], Solution], dict[
 
 
 def refusal(search: str, method: str, options: Options) -> str:
-    """Return why a search has no form as a loop, or an empty text."""
+    """Return why a search cannot be written as a loop, or an empty text."""
     known = METHODS[search]
     if method.lower() not in known:
         return f"{search} has no form without Python by the method {method}"
@@ -100,16 +100,10 @@ def as_loop(
 def iterated(
     fgraph: FrozenFunctionGraph, inputs: Sequence[Variable], tol: float, most: int, *, accelerated: bool
 ) -> list[Variable]:
-    """Return where a function returns what it takes, and whether that was found.
+    """Return a fixed point of a function of the first input, and whether it was found.
 
-    Parameters
-    ----------
-    fgraph, inputs
-        The function of the first input, and its inputs.
-    tol, most
-        The relative change that ends the loop, and the largest number of steps.
-    accelerated
-        Whether every element is extrapolated from two calls (Aitken's extrapolation).
+    The loop ends after `most` steps, or where the relative change is at most `tol`. If `accelerated`, every element is
+    extrapolated from two calls (Aitken's extrapolation).
     """
     start, *rest = tensors(inputs)
     room = constant(max(tol, 4 * float(np.finfo(start.dtype).eps)), dtype=start.dtype)

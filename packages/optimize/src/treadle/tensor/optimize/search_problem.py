@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 class Problem:
     """The expression of a search as a function of x; x is flattened unless it is a scalar.
 
-    Parameters
-    ----------
-    fgraph
-        Its inputs are x and what else the expression depends on; its first output is the expression.
-    inputs
-        Variables for these.
+    The first input of the graph is x, and its first output is the expression.
     """
 
     def __init__(self, fgraph: FrozenFunctionGraph, inputs: Sequence[Variable]) -> None:
@@ -52,7 +47,7 @@ class Problem:
         return constant(value, dtype=self.dtype)
 
     def tolerance(self, value: float) -> TensorVariable:
-        """Return a tolerance, not smaller than what the dtype can tell apart."""
+        """Return a tolerance, no smaller than the precision of the dtype allows."""
         return self.number(max(float(value), 4 * self.eps))
 
     def value(self, x: TensorVariable) -> TensorVariable:
@@ -90,12 +85,12 @@ def all_of(*tests: TensorVariable) -> TensorVariable:
 
 
 def chosen(test: TensorVariable, new: State, old: State) -> State:
-    """Return what a step makes where a test holds, else what there was."""
+    """Return the new values where a test holds, else the old ones."""
     return {name: switch(test, x, old[name]) for name, x in new.items()}
 
 
 def largest(x: TensorVariable) -> TensorVariable:
-    """Return the largest absolute value, 0 of none."""
+    """Return the largest absolute value, 0 if there are no elements."""
     return max_(abs_(x), initial=0)
 
 
