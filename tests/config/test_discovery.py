@@ -1,12 +1,23 @@
 """Entry points: found without imports, loaded lazily, claimed once."""
 
+import math
 import os
 import sys
+import threading
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from treadle.config import Config, DiscoveryError, EntryPointLoadError, OptionDefinitionError, OptionWarning
+from treadle.config import (
+    Config,
+    DiscoveryError,
+    EntryPointLoadError,
+    OptionDefinitionError,
+    OptionWarning,
+    lazy_names,
+)
 from treadle.config.discovery import EntryPointTable, discover, installed_version
 
 
@@ -147,3 +158,37 @@ def test_options_module_must_not_read_options(path: Path) -> None:
         check=False,
     )
     assert "while the options themselves were being loaded" in done.stderr
+
+
+# Names that other distributions add to packages.
+
+NAMES = 'NAMES = {"treadle.weft": {"math": "sqrt"}}\n'
+
+
+def test_names_are_waited_for_while_another_thread_imports_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gates = ModuleType("gates")
+    begun, goes_on = threading.Event(), threading.Event()
+    vars(gates).update(begun=begun, goes_on=goes_on)
+    monkeypatch.setitem(sys.modules, "gates", gates)
+    (path / "slow_names.py").write_text(f"import gates\ngates.begun.set()\ngates.goes_on.wait(60)\n{NAMES}")
+    install(path, "slow", "[treadle.names]\nslow = slow_names:NAMES\n")
+    assert discover("treadle.names")["slow"].value == "slow_names:NAMES"
+    values: list[object] = []
+    importing = threading.Thread(target=lambda: import_module("slow_names"))
+    asking = threading.Thread(target=lambda: values.append(lazy_names("treadle.weft", {})("sqrt")))
+    importing.start()
+    assert begun.wait(60)
+    asking.start()
+    asking.join(1)  # long enough for an answer that does not wait
+    goes_on.set()
+    asking.join(60)
+    importing.join(60)
+    assert values == [math.sqrt]
+
+
+def test_a_package_may_ask_for_names_while_it_is_imported(path: Path) -> None:
+    ask = 'from treadle.config import lazy_names\ntry:\n    lazy_names("treadle.weft", {})("sqrt")\n'
+    (path / "early_names.py").write_text(f"{ask}except AttributeError as error:\n    answer = str(error)\n{NAMES}")
+    install(path, "early", "[treadle.names]\nearly = early_names:NAMES\n")
+    assert "no attribute 'sqrt'" in import_module("early_names").answer
+    assert lazy_names("treadle.weft", {})("sqrt") is math.sqrt

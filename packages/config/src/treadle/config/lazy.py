@@ -188,11 +188,13 @@ def _added_names(package: str) -> dict[str, tuple[str, str]]:
 
 
 def _is_being_imported(place: str) -> bool:
-    """Whether a module, as in ``module:attribute``, does not have the attribute yet."""
+    """Whether this thread imports a module, as in ``module:attribute``, that does not have the attribute yet."""
     name, _, attribute = place.partition(":")
     module = sys.modules.get(name)
-    unfinished = module is not None and getattr(module.__spec__, "_initializing", False)
-    return unfinished and not hasattr(module, attribute)
+    if module is None or hasattr(module, attribute) or not getattr(module.__spec__, "_initializing", False):
+        return False
+    # This waits for another thread that imports the module, and returns at once in the thread that does.
+    return not hasattr(import_module(name), attribute)
 
 
 def versioned_names(package: str, distribution: str, modules: Mapping[str, str] = _NONE) -> Callable[[str], Any]:
