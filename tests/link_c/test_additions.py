@@ -1,9 +1,15 @@
 """C functions that rules of other packages bring."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import pytest
 
-from treadle.graph import DuplicateRegistrationError
-from treadle.link.c import HELPERS
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import Apply, DuplicateRegistrationError, Op
+from treadle.link.c import HELPERS, TABLE, Unit
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.additions import Helpers
 
@@ -30,3 +36,31 @@ def test_a_function_of_the_runtime_is_not_replaced(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(HELPERS, "texts", {**HELPERS.texts, "tr_copy": "static int tr_copy;"})
     with pytest.raises(DuplicateRegistrationError, match="two helpers define tr_copy"):
         Library(frozenset())
+
+
+class Threefold(Op):
+    """Three times a scalar."""
+
+    __props__ = ()
+
+    def make_node(self, x: tt.TensorVariable) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        output_storage[0][0] = np.asarray(3 * inputs[0])
+
+
+def test_functions_added_after_a_function_was_compiled_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tt.dscalar("x")
+    assert function([x], x + 1, mode="C")(1.0) == 2.0
+    monkeypatch.setattr(HELPERS, "texts", dict(HELPERS.texts))
+    HELPERS.add({"tr_threefold": "static double tr_threefold(double x) { return 3 * x; }\n"}, {})
+
+    @TABLE.register(Threefold)
+    def threefold(op: Threefold, node: Apply, unit: Unit) -> None:  # noqa: ARG001 - a rule
+        source, out = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
+        unit.call(f"tr_alloc(v + {out}, 0, 8)")
+        unit.line(f"*(double *)v[{out}].p = tr_threefold(*(const double *)v[{source}].p);")
+
+    result = function([x], Threefold()(x), mode="C")(np.array([2.0, 7.0])[1])
+    np.testing.assert_array_equal(result, 21.0)

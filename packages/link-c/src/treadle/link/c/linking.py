@@ -14,6 +14,7 @@ from treadle.link.c.conventions.abi import SharedLibrary
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.loading import Recipe, assemble, open_library
 from treadle.link.c.runtime import Library
+from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalars import SCALARS
@@ -40,19 +41,20 @@ _UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function)
 
 
 class _Libraries:
-    """The runtime's helper functions, one library for each set of SIMD functions and use of threads."""
+    """The helper functions, one library for each set of SIMD functions and use of threads, anew when one is added."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: dict[tuple[frozenset[str], int], Library] = {}
+        self._known: dict[tuple[frozenset[str], int], tuple[int, Library]] = {}
 
     def get(self, toolchain: Toolchain) -> Library:
         key = (simd_functions(toolchain), toolchain.threads)
+        TABLE.load()  # packages add their helpers with their rules
         with self._lock:
-            if key not in self._known:
-                TABLE.load()  # packages add their helpers with their rules
-                self._known[key] = Library(key[0], threads=key[1])
-            return self._known[key]
+            added = len(HELPERS.texts)
+            if key not in self._known or self._known[key][0] != added:
+                self._known[key] = added, Library(key[0], threads=key[1])
+            return self._known[key][1]
 
 
 _LIBRARIES = _Libraries()
