@@ -239,13 +239,37 @@ class OfTwoUniforms(RandomVariable):
         return rng.uniform(0.0, high, size=size) + rng.uniform(0.0, high, size=size) ** 2
 
 
-@pytest.mark.slow
-@pytest.mark.xfail(
-    strict=True, reason="there each draw of a derivative takes a key, those of the definition one for all"
-)
+@pytest.mark.parametrize("mode", ["JAX", pytest.param("PYTORCH", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::treadle.tensor.random.RandomStreamWarning")
-def test_derivatives_of_definitions_are_those_of_the_draws_by_keys() -> None:
+def test_derivatives_of_definitions_are_those_of_the_draws_by_keys(mode: str) -> None:
     high = tt.dscalar("high")
     draw = OfTwoUniforms()(high, size=5, rng=tr.shared_rng(seed=3)).sum()
-    f = function([high], [draw, tt.grad(draw, high)], mode="JAX")
+    f = function([high], [draw, tt.grad(draw, high)], mode=mode)
     np.testing.assert_allclose(f(0.9)[1], (f(0.9 + 1e-6)[0] - f(0.9 - 1e-6)[0]) / 2e-6, rtol=1e-6)
+
+
+class OfSingles(RandomVariable):
+    """Sums of draws of float64 in a distribution of float32."""
+
+    name = "of_singles"
+    signature = "(n)->(n)"
+    dtype = "float32"
+
+    def definition(self, rng: Any, mu: Any, *, size: Any) -> Any:
+        shape = (*size, mu.shape[-1])
+        return mu * rng.standard_normal(size=shape) + rng.uniform(0.0, 1.0, size=shape) * mu**2
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+@pytest.mark.filterwarnings("ignore::treadle.tensor.random.RandomStreamWarning")
+def test_derivatives_of_definitions_in_single_precision(make: Callable[[int], Any], mode: str) -> None:
+    mu = tt.fvector("mu")
+    draw = OfSingles()(mu, size=(2,), rng=tr.shared_rng(make(1)))
+    total = (draw * draw).sum()
+    f = function([mu], [total, tt.grad(total, mu)], mode=mode)
+    at, step = np.array([1.0, 2.0, 3.0], "float32"), np.float32(0.01)
+    slope = f(at)[1]
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope.sum(), (f(at + step)[0] - f(at - step)[0]) / 0.02, rtol=1e-2)
+    assert f(np.zeros(0, "float32"))[1].shape == (0,)

@@ -19,7 +19,7 @@ from treadle.tensor.loops.states import GeneratorInState, generator_type, origin
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.generators.portable import PortableGenerator
-from treadle.tensor.random.generators.portable_keys import portable_source
+from treadle.tensor.random.generators.portable_keys import KeyedDraws, portable_source
 from treadle.tensor.random.generators.stream import as_generator
 from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType
@@ -395,8 +395,11 @@ class RandomVariable(RNGConsumerOp):
         batch = batch_lengths(size, pairs)
         kind = TensorType(self.dtype)
         floats = "float32" if kind.dtype == "float32" else "float64"
-        source: SymbolicPortableGenerator | SymbolicNumpyGenerator
-        if is_portable:
+        source: SymbolicPortableGenerator | SymbolicNumpyGenerator | KeyedDraws
+        after: Callable[[Any], Any]
+        if is_portable and self._is_derived_by_definition() and not isinstance(rng.type, PortableGeneratorType):
+            source, after = KeyedDraws(rng), lambda rng: rng
+        elif is_portable:
             state, after = portable_source(rng)
             source = SymbolicPortableGenerator(state, floats)  # type: ignore[arg-type]  # a tensor
         else:
@@ -413,7 +416,8 @@ class RandomVariable(RNGConsumerOp):
         promised = TensorType(kind.dtype, (*self._static_batch(size, parameters), *self._static_core(parameters)))
         if not promised.is_super(drawn.type):
             drawn = specify_shape(drawn, promised.shape)
-        return [after(source.state), drawn]
+        next_rng: Any = after(source.state)
+        return [next_rng, drawn]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the batch's lengths, then those of a single draw."""
@@ -545,11 +549,17 @@ class RandomVariable(RNGConsumerOp):
         return derivatives
 
     def _by_definition(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Any] | None:
-        if self.is_discrete or type(self).definition is RandomVariable.definition or self.portable_sampler is not None:
+        if not self._is_derived_by_definition():
             return None
         rng, size, *parameters = inputs
         batch = batch_lengths(size, list(zip(parameters, self.ndims_params, strict=True)))
         return by_definition(self, rng, parameters, batch, cotangent)
+
+    def _is_derived_by_definition(self) -> bool:
+        """Whether derivatives are those of the draws that the definition makes."""
+        kind = type(self)
+        own = kind.definition is not RandomVariable.definition and kind.derivatives is RandomVariable.derivatives
+        return own and not self.is_discrete and self.portable_sampler is None
 
     def __str__(self) -> str:
         return f"{self.name}_rv{{inplace}}" if self.inplace else f"{self.name}_rv"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import DisconnectedType, graph_replace
+from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.random.consumer import RNGConsumerOp
+from treadle.tensor.random.generators.types import PortableGeneratorType
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 from treadle.tensor.upward import upward
@@ -52,6 +54,9 @@ class DistributionsOf:
     def __init__(self, rng: Variable, defined: RandomVariable) -> None:
         self._rng = rng
         self._defined = type(defined)
+        # Only portable generators draw floats of the op's dtype; NumPy's, and their keys, draw float64.
+        single = isinstance(rng.type, PortableGeneratorType) and defined.dtype == "float32"
+        self._dtype = "float32" if single else "float64"
 
     def __getattr__(self, name: str) -> Callable[..., Variable]:
         """Return a method.
@@ -73,8 +78,9 @@ class DistributionsOf:
 
         def method(*parameters: object, size: object = None) -> Variable:
             drawn: Variable
+            dtype = None if drawing.is_discrete else self._dtype
             own = parameters_of(*parameters)
-            self._rng, drawn = drawing(*own, size=size, rng=self._rng, return_next_rng=True)
+            self._rng, drawn = drawing(*own, size=size, dtype=dtype, rng=self._rng, return_next_rng=True)
             return drawn
 
         return method
@@ -96,10 +102,12 @@ def by_definition(
         drawn = as_tensor_variable(op.definition(DistributionsOf(rng, op), *own, size=tuple(batch)))
     except NotImplementedError:
         return None
-    flowing = drawn.type.make_variable()
+    # The definition may compute in another dtype than the op's.
+    flowing = cotangent.type.make_variable()
     smooth = [p for p in own if isinstance(p.type, TensorType) and p.type.numpy_dtype.kind in "fc"]
+    seeds: dict[Variable, Variable] = {drawn: cast(flowing, drawn.type.dtype)}
     terms = gradients_of_parts(
-        {drawn: flowing}, smooth, disconnected_inputs="ignore", return_disconnected="disconnected",
+        seeds, smooth, disconnected_inputs="ignore", return_disconnected="disconnected",
         null_gradients="return", add_names=False,
     )  # fmt: skip
     replacements: dict[Variable, Variable] = dict(zip([*own, flowing], [*parameters, cotangent], strict=True))

@@ -97,6 +97,34 @@ class KeyedGenerator(Op):
         raise NotImplementedError(msg)
 
 
+class KeyedDraws:
+    """A generator of NumPy's in a graph, where portable draws take its place: each draw takes a key of its own.
+
+    So what a definition draws is what the distributions draw that its derivative is made of. `state` is the generator
+    after the draws so far.
+    """
+
+    def __init__(self, rng: Variable) -> None:
+        self.state = rng
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what generators in graphs have."""
+        drawing = SymbolicPortableGenerator(portable_source(self.state).state)  # type: ignore[arg-type]  # a tensor
+        value = getattr(drawing, name)
+        if not callable(value):
+            return value
+
+        def method(*parameters: Any, **more: Any) -> Any:
+            drawing.state, after = portable_source(self.state)  # type: ignore[assignment]  # a tensor
+            before = drawing.state
+            drawn = value(*parameters, **more)
+            if drawing.state is not before:
+                self.state = after(drawing.state)
+            return drawn
+
+        return method
+
+
 def portable_source(rng: Variable) -> Source:
     """Return how portable numbers are drawn from any generator; one of NumPy's gives a key, and moves on by that."""
     node = rng.owner
