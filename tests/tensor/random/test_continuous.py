@@ -257,7 +257,7 @@ class OfSingles(RandomVariable):
 
     def definition(self, rng: Any, mu: Any, *, size: Any) -> Any:
         shape = (*size, mu.shape[-1])
-        return mu * rng.standard_normal(size=shape) + rng.uniform(0.0, 1.0, size=shape) * mu**2
+        return mu * rng.standard_normal(size=shape) + rng.uniform(size=shape) * mu**2
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
@@ -273,3 +273,26 @@ def test_derivatives_of_definitions_in_single_precision(make: Callable[[int], An
     assert slope.dtype == np.float32
     np.testing.assert_allclose(slope.sum(), (f(at + step)[0] - f(at - step)[0]) / 0.02, rtol=1e-2)
     assert f(np.zeros(0, "float32"))[1].shape == (0,)
+
+
+class OfKeywords(RandomVariable):
+    """Draws whose parameters are given by name, by default, and before a size that is given by place."""
+
+    name = "of_keywords"
+    signature = "()->()"
+    dtype = "float64"
+
+    def definition(self, rng: Any, scale: Any, *, size: Any) -> Any:
+        first = rng.normal(scale=scale, size=size) + rng.gumbel(1.0, scale, size) + rng.gamma(2.0, size=size)
+        return first * rng.integers(1, 3, size) * rng.integers(2, size=size, endpoint=True)
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_definitions_may_call_methods_as_numpy_lets_them(make: Callable[[int], Any], mode: str) -> None:
+    scale = tt.dscalar("scale")
+    draw = OfKeywords()(scale, size=(4,), rng=tr.shared_rng(make(2)))
+    drawn, slope = function([scale], [draw, tt.grad(draw.sum(), scale)], mode=mode)(0.7)
+    np.testing.assert_allclose(drawn, OfKeywords().definition(make(2), 0.7, size=(4,)), rtol=1e-12)
+    above, below = (OfKeywords().definition(make(2), 0.7 + step, size=(4,)).sum() for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(slope, (above - below) / 2e-6, rtol=1e-6)

@@ -10,6 +10,7 @@ from treadle.graph import DisconnectedType, graph_replace
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.random.consumer import RNGConsumerOp
+from treadle.tensor.random.generators.symbolic import arguments_of
 from treadle.tensor.random.generators.types import PortableGeneratorType
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
@@ -76,10 +77,14 @@ class DistributionsOf:
             msg = f"{type(self).__name__}: no distribution draws what the method {name} does"
             raise NotImplementedError(msg)
 
-        def method(*parameters: object, size: object = None) -> Variable:
+        def method(*parameters: object, **keywords: object) -> Variable:
             drawn: Variable
+            try:
+                values, size = arguments_of(name, parameters, keywords)
+            except TypeError as error:
+                raise NotImplementedError(str(error)) from error
             dtype = None if drawing.is_discrete else self._dtype
-            own = parameters_of(*parameters)
+            own = parameters_of(*values)
             self._rng, drawn = drawing(*own, size=size, dtype=dtype, rng=self._rng, return_next_rng=True)
             return drawn
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +18,39 @@ from treadle.tensor.shapes.shape import LENGTH
 from treadle.tensor.types.conversion import as_tensor_variable, constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from treadle.tensor.random.methods.generator_methods import Operand, Size
     from treadle.tensor.variables.variable import TensorVariable
+
+
+_signature = cache(signature)
+
+
+def arguments_of(name: str, parameters: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[list[Any], Any]:
+    """Return a draw's parameters in order, defaults among them, and its size, from what NumPy's method is called with.
+
+    Raises
+    ------
+    TypeError
+        If the method does not take these, or takes more than parameters and a size.
+    """
+    taken = _signature(getattr(GeneratorMethods, name))
+    if "size" not in taken.parameters:  # of an array's elements: one call for each array of a batch
+        return list(parameters), keywords["size"]
+    call = taken.bind(None, *parameters, **keywords)
+    call.apply_defaults()
+    _, *values = call.args
+    place = list(taken.parameters).index("size") - 1
+    own, size, more = values[:place], values[place], values[place + 1 :]
+    if name == "integers":
+        low, high = (0, own[0]) if own[1] is None else own
+        own = [low, high + 1 if more.pop() else high]
+    defaults = [p.default for p in taken.parameters.values()][place + 2 :]
+    if any(value is not default and value != default for value, default in zip(more, defaults, strict=False)):
+        msg = f"{name}: compiled draws take parameters and a size only, got {dict(keywords)}. Leave out the rest."
+        raise TypeError(msg)
+    return own, size
 
 
 class SymbolicGenerator:
@@ -80,11 +111,9 @@ class SymbolicNumpyGenerator(SymbolicGenerator):
         if name not in GENERATOR_SAMPLERS:
             raise AttributeError(name)
 
-        def method(*parameters: Operand, size: Size = None, dtype: str | None = None) -> TensorVariable:
+        def method(*parameters: Operand, dtype: str | None = None, **keywords: Any) -> TensorVariable:
             dtypes = GeneratorDraws.parameter_dtypes(name)
-            values = list(parameters)
-            # The size may stand after the parameters, as in NumPy.
-            shape: Any = values.pop() if len(values) > len(dtypes) else size
+            values, shape = arguments_of(name, parameters, keywords)
             op = GeneratorDraws(name, dtype or GENERATOR_SAMPLERS[name][1][0], len(shape))
             lengths = [constant(n, dtype=LENGTH) if isinstance(n, int) else n for n in shape]
             typed = (cast(as_tensor_variable(p), kind) for p, kind in zip(values, dtypes, strict=True))
