@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from treadle.tensor.indexing import searching
     from treadle.tensor.variables.variable import Index as Given
     from treadle.tensor.variables.variable import TensorVariable
-
-    _Item: TypeAlias = "Given | _Arrays | _Mask"
 else:
     searching = lazy_module("treadle.tensor.indexing.searching")
+
+    _Item: TypeAlias = "Given | _Arrays | _Mask"
 
 
 @dataclass(frozen=True, slots=True)

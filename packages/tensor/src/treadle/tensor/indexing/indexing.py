@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import Index, TensorLike, TensorVariable
-
-    T = TypeVar("T")
 else:
     masked_writes = lazy_module("treadle.tensor.indexing.masked_writes")
     overwriting = lazy_module("treadle.tensor.indexing.overwriting")
+
+    T = TypeVar("T")
 
 __all__ = [
     "AdvancedIncSubtensor", "AdvancedSubtensor", "IncSubtensor", "Subtensor", "inc_subtensor", "set_subtensor",
