@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import text_of
 from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.errors import IndexingError, TensorTypeError
+from treadle.tensor.indexing.searching import CheckMask, Nonzero
 from treadle.tensor.indexing.slice_values import opened
 from treadle.tensor.lengths.numbers import LARGEST
 from treadle.tensor.ops.known_values import known_value
@@ -22,11 +23,8 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.tensor.indexing import searching
     from treadle.tensor.variables.variable import Index as Given
     from treadle.tensor.variables.variable import TensorVariable
-else:
-    searching = lazy_module("treadle.tensor.indexing.searching")
 
     _Item: TypeAlias = "Given | _Arrays | _Mask"
 
@@ -297,8 +295,8 @@ class _Parser:
         first = len(self.entries)
         for d, n in enumerate(mask.type.shape):
             self._checked_length(n, first + d)
-        mask = searching.CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
-        return tensors(searching.Nonzero().make_node(mask).outputs)
+        mask = CheckMask()(mask, *lengths(self.x)[first : first + mask.ndim])
+        return tensors(Nonzero().make_node(mask).outputs)
 
     def _checked_length(self, length: int | None, dim: int) -> int | None:
         """Return the length of a mask, which is checked at run time."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
-from treadle.config import lazy_module
 from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
@@ -29,6 +28,8 @@ from treadle.tensor.indexing.expressions import (
     span_length,
     symbolic_count,
 )
+from treadle.tensor.indexing.masked_writes import mask_in, write_by_mask
+from treadle.tensor.indexing.overwriting import standing
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -40,14 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
-    from treadle.tensor.indexing import masked_writes, overwriting
     from treadle.tensor.indexing.expressions import Entry
     from treadle.tensor.ops.known_values import Known
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import Index, TensorLike, TensorVariable
-else:
-    masked_writes = lazy_module("treadle.tensor.indexing.masked_writes")
-    overwriting = lazy_module("treadle.tensor.indexing.overwriting")
 
     T = TypeVar("T")
 
@@ -325,7 +322,7 @@ class _Put(_Indexed, ChangesPart):
         if self.set:
             to_x = type(self)(self.entries, set=True)(ct, zeros_like(y), *parts)  # type: ignore[call-arg]  # both subclasses have these fields
             if isinstance(take, AdvancedSubtensor):
-                part = overwriting.standing(part, x, self.entries, self._arrays(parts), type(take), type(self))
+                part = standing(part, x, self.entries, self._arrays(parts), type(take), type(self))
         return [to_x, sum_to(part, y), *(None for _ in parts)]
 
     def __str__(self) -> str:
@@ -456,9 +453,9 @@ def _written(part: TensorLike, y: TensorLike, set_: bool) -> TensorVariable:
         result: TensorVariable = IncSubtensor(entries, set=set_)(x, values, *inputs)
         return result
     put = AdvancedIncSubtensor(entries, set=set_)
-    mask = masked_writes.mask_in(entries, inputs)
+    mask = mask_in(entries, inputs)
     if mask is not None:
-        chosen = masked_writes.write_by_mask(x, put.converted(x, values), *mask, set_)
+        chosen = write_by_mask(x, put.converted(x, values), *mask, set_)
         if chosen is not None:
             return chosen
     return put(x, values, *inputs)  # type: ignore[no-any-return]  # a call of an op returns anything
