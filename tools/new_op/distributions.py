@@ -31,7 +31,7 @@ class {kind}RV(RandomVariable):
 
 {name} = {kind}RV()
 '''
-IMPORTS: Imports = {"treadle.tensor.random.op": ("RandomVariable",), "typing": ("TYPE_CHECKING", "ClassVar")}
+IMPORTS: Imports = {"treadle.tensor.random.op": ("RandomVariable",), "typing": ("ClassVar",)}
 TYPES: Imports = {"treadle.tensor.random.methods.generator_methods": ("Generator", "Operand", "Size")}
 ORACLE = """def _expected_{name}(loc: float, scale: float) -> Any:
     msg = "{name}: fill in the frozen distribution of scipy.stats."

@@ -92,7 +92,6 @@ def write(root: Path, args: Namespace) -> list[Path]:
     imports: Imports = {
         f"{package}.table" if is_own else package: (table,),
         "treadle.tensor": (args.name,),
-        "typing": ("TYPE_CHECKING",),
     }
     name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", args.name).lower()
     rule = RULE.format(table=table, op=args.name, name=name, more=more, returns=returns, backend=args.backend)

@@ -83,7 +83,7 @@ OP_IMPORTS: Imports = {
     "": ("numpy as np",),
     "treadle.graph": ("static_op",),
     "treadle.tensor.ops.tensor_op": ("TensorOp",),
-    "typing": ("TYPE_CHECKING", "Any"),
+    "typing": ("Any",),
 }
 OP_TYPES: Imports = {
     "collections.abc": ("Sequence",),
@@ -102,7 +102,6 @@ def _{name}(x: TensorVariable) -> TensorVariable:
 SCALAR_IMPORTS: Imports = {
     "treadle.tensor.elementwise.elemwise": ("Elemwise",),
     "treadle.tensor.elementwise.scalar_op": ("ScalarOp",),
-    "typing": ("TYPE_CHECKING",),
 }
 SCALAR_TYPES: Imports = {
     "treadle.tensor.variables.variable": ("TensorVariable",),
@@ -137,7 +136,6 @@ MATRIX_IMPORTS: Imports = {
     "": ("numpy as np",),
     "treadle.graph": ("static_op",),
     "treadle.tensor.linalg.matrix_op": ("MatrixOp", "as_matrices"),
-    "typing": ("TYPE_CHECKING",),
 }
 MATRIX_TYPES: Imports = {
     "collections.abc": ("Sequence",),

@@ -64,7 +64,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
     """Write the skeleton into a checkout; return the files that changed."""
     source, cases = _modules(root)[args.family], root / CASES
     home = home_of(root, args.op)
-    imports: Imports = {"treadle.rewrite": ("Phase",), "typing": ("TYPE_CHECKING",)}
+    imports: Imports = {"treadle.rewrite": ("Phase",)}
     if home is not None and home != source:
         imports[module_name(root, home)] = (args.op,)
     text = source.read_text(encoding="utf-8").rstrip("\n") + "\n" + RULE.format(name=args.name, op=args.op)

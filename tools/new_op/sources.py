@@ -37,9 +37,11 @@ def with_imports(text: str, imports: Imports, types: Imports) -> str:
         missing = [(m, n) for m, names in wanted.items() for n in names if n.rpartition(" ")[2] not in known]
         return "".join(f"{indent}{f'from {module} ' if module else ''}import {name}\n" for module, name in missing)
 
+    more = lines(types, "    ")
+    if more:
+        imports = {**imports, "typing": ("TYPE_CHECKING", *imports.get("typing", ()))}
     first = "from __future__ import annotations\n"
     text = text.replace(first, f"{first}\n{lines(imports, '')}", 1)
-    more = lines(types, "    ")
     if more and "\nif TYPE_CHECKING:\n" in text:
         return text.replace("\nif TYPE_CHECKING:\n", f"\nif TYPE_CHECKING:\n{more}", 1)
     if more:
