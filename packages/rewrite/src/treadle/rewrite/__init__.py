@@ -22,7 +22,6 @@ from treadle.rewrite.errors import (
     RuleFaultError,
     UnknownTagError,
 )
-from treadle.rewrite.explanation import Explanation, RuleCard, comparison_page, rules_for, show_rewrites, why_not
 from treadle.rewrite.graphs import rewrite_graph
 from treadle.rewrite.inner import rewrite_inner_graphs
 from treadle.rewrite.inplace import IN_PLACE, overwrite
@@ -44,6 +43,12 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from treadle.rewrite.explanation import Explanation, RuleCard, comparison_page, rules_for, show_rewrites, why_not
+
     __version__: str
 else:
-    __getattr__ = versioned_names(__name__, "rewrite")
+    __getattr__ = versioned_names(
+        __name__,
+        "rewrite",
+        {"treadle.rewrite.explanation": "Explanation RuleCard comparison_page rules_for show_rewrites why_not"},
+    )
