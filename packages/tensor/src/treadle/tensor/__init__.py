@@ -137,6 +137,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.indexing.coordinates import *  # noqa: F403
     from treadle.tensor.indexing.gathering import *  # noqa: F403
     from treadle.tensor.indexing.masks import *  # noqa: F403
+    from treadle.tensor.indexing.nonzero import *  # noqa: F403
     from treadle.tensor.indexing.ranges import *  # noqa: F403
     from treadle.tensor.indexing.searching import *  # noqa: F403
     from treadle.tensor.indexing.slice_values import *  # noqa: F403

@@ -10,7 +10,7 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.errors import IndexingError, TensorTypeError
-from treadle.tensor.indexing.searching import CheckMask, Nonzero
+from treadle.tensor.indexing.nonzero import CheckMask, Nonzero
 from treadle.tensor.indexing.slice_values import opened
 from treadle.tensor.lengths.numbers import LARGEST
 from treadle.tensor.ops.known_values import known_value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.indexing.expressions import Positions, Span
-from treadle.tensor.indexing.searching import Nonzero
+from treadle.tensor.indexing.nonzero import Nonzero
 from treadle.tensor.shapes.broadcasting import broadcast_to
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import shape_i

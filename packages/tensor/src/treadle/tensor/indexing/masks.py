@@ -14,8 +14,9 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import lt, neq
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.indexing import set_subtensor, subtensor
+from treadle.tensor.indexing.nonzero import Nonzero
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.indexing.searching import Nonzero, SearchSorted
+from treadle.tensor.indexing.searching import SearchSorted
 from treadle.tensor.joins.joining import stack
 from treadle.tensor.reductions.accumulation import cumsum
 from treadle.tensor.shapes.broadcasting import zeros

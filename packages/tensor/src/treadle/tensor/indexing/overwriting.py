@@ -10,8 +10,8 @@ from treadle.graph import Constant
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.indexing.expressions import Positions, Span
+from treadle.tensor.indexing.nonzero import Nonzero
 from treadle.tensor.indexing.ranges import ARange, arange
-from treadle.tensor.indexing.searching import Nonzero
 from treadle.tensor.lengths.numbers import product
 from treadle.tensor.shapes.broadcasting import zeros
 from treadle.tensor.shapes.shape import LENGTH, lengths, reshape, shape_i

@@ -18,7 +18,7 @@ from treadle.tensor.gradients.elementwise_demand import Uses, is_switch
 from treadle.tensor.gradients.forward_mode import jvp
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
 from treadle.tensor.indexing.indexing import Subtensor, set_subtensor
-from treadle.tensor.indexing.searching import Nonzero
+from treadle.tensor.indexing.nonzero import Nonzero
 from treadle.tensor.joins.joining import join
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.loops.states import GeneratorInState, state_of

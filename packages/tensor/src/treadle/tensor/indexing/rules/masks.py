@@ -12,7 +12,7 @@ from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor
 from treadle.tensor.indexing.masked_writes import mask_in
-from treadle.tensor.indexing.searching import CheckMask, Nonzero
+from treadle.tensor.indexing.nonzero import CheckMask, Nonzero
 from treadle.tensor.reductions.reduction import Reduction, sum_
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import is_used_once, made_by
