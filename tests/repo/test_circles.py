@@ -15,7 +15,10 @@ BY_NAME = {"lazy_module", "_lazy_module", "lazy_names", "_lazy_names", "import_m
 TABLES = ("__init__", "wiring", "inplace")
 ALIAS = "Names that stand elsewhere, at the path that the documentation has them at"
 # Modules that may be imported late by name: they show graphs, time functions, or check rules.
-LATE = ("treadle.graph.printing", "treadle.graph.html", "treadle.compile.profiling")
+LATE = (
+    "treadle.graph.printing", "treadle.graph.html", "treadle.graph.html.document", "treadle.graph.html.records",
+    "treadle.compile.profiling",
+)  # fmt: skip
 
 
 def _name(path: Path) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
-from treadle.graph.html import document, records
 
 if TYPE_CHECKING:
     import pathlib
     from os import PathLike
 
+    from treadle.graph.html import document, records
 else:
     pathlib = lazy_module("pathlib")
+    document = lazy_module("treadle.graph.html.document")
+    records = lazy_module("treadle.graph.html.records")
 
 
 def html_page(graph: object, *, title: str | None = None, profile: object = None) -> str:
