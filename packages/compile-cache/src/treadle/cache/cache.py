@@ -232,6 +232,10 @@ class Cache:
         """Keep bytes in a file of this name in the directory; return the file, None where there is no directory."""
         return self._store.note(name, data)
 
+    def noted(self, name: str) -> bytes | None:
+        """Return the entry that `note` kept in a file of this name; None if there is none that may be read."""
+        return self._store.noted(name)
+
     def guest(self, name: str) -> Path | None:
         """Return a folder in the directory for what another package keeps there, which `clear` removes.
 

@@ -12,10 +12,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from treadle.cache.digests import digest
+from treadle.cache.stamps import KeptStamps, state_of
 from treadle.config import installed_version, is_installed_file, is_library_file, is_own_module, new_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # Libraries that every compiled program depends on, and whose versions each key of one holds. A backend names its own.
 LIBRARIES = ("numpy", "scipy")
@@ -28,10 +29,18 @@ class Sources:
     """Digests of the code that modules stand for: their own, their package's, and that of the user's modules they use.
 
     A digest is taken once in a process, which has loaded the code once too.
+
+    Parameters
+    ----------
+    started
+        When the process began, in seconds since the epoch.
+    kept
+        The digests that earlier processes took of files that are as they were.
     """
 
-    def __init__(self, started: float | None = None) -> None:
+    def __init__(self, started: float | None = None, kept: KeptStamps | None = None) -> None:
         self._started = _STARTED if started is None else started
+        self._kept = kept
         self._lock = new_lock()
         self._roots: dict[str, str | None] = {}
         self._stamps: dict[str, str | None] = {}
@@ -76,6 +85,8 @@ class Sources:
                     more = {name for loaded in _loaded_of(root) for name in _used_by(loaded)} - seen
                     seen |= more
                     pending += sorted(name for name in more if self.is_users(name))
+        if self._kept is not None:
+            self._kept.save()
         return stamps
 
     def is_users(self, module: str | None) -> bool:
@@ -114,21 +125,33 @@ class Sources:
                 return version
         path = Path(file)
         folders = _folders_of(root, path) if path.name == "__init__.py" else []
-        files = sorted(islice(_python_files(folders), _MOST_FILES + 1)) if folders else [file]
-        if len(files) > _MOST_FILES:
-            return _version_stamp(root)
+        try:
+            files = sorted(islice(_python_files(folders), _MOST_FILES + 1)) if folders else [(file, os.stat(file))]  # noqa: PTH116 - as below
+            if len(files) > _MOST_FILES:
+                return _version_stamp(root)
+            now = time.time()
+            if any(self._started < status.st_mtime <= now for _, status in files):
+                return None
+            state = state_of(root, files)
+            stamp = None if self._kept is None or state is None else self._kept.get(state)
+            if stamp is None:
+                stamp = self._read_stamp(root, [name for name, _ in files], folders or [str(path.parent)])
+                if self._kept is not None and state is not None and stamp is not None:
+                    self._kept.add(state, stamp)
+        except OSError:
+            return None
+        return stamp
+
+    def _read_stamp(self, root: str, files: Sequence[str], folders: Sequence[str]) -> str | None:
         parts: list[str | bytes] = [root]
         now = time.time()
         for name in files:
-            try:
-                with open(name, "rb") as opened:  # noqa: PTH123 - hundreds of files, on every start
-                    changed = os.fstat(opened.fileno()).st_mtime
-                    data = opened.read()
-            except OSError:
-                return None
+            with open(name, "rb") as opened:  # noqa: PTH123 - hundreds of files
+                changed = os.fstat(opened.fileno()).st_mtime
+                data = opened.read()
             if self._started < changed <= now:
                 return None
-            folder = next((folder for folder in folders if name.startswith(f"{folder}/")), str(path.parent))
+            folder = next(folder for folder in folders if name.startswith(f"{folder}/"))
             parts += (name[len(folder) + 1 :], data)
         return digest(*parts)[:32]
 
@@ -156,19 +179,20 @@ def _folders_of(root: str, file: Path) -> list[str]:
     return list(dict.fromkeys([str(file.parent), *map(os.path.realpath, loaded)]))
 
 
-def _python_files(folders: list[str]) -> Iterator[str]:
+def _python_files(folders: list[str]) -> Iterator[tuple[str, os.stat_result]]:
     pending = list(folders)
     while pending:
         try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir():
-                        if entry.name != "__pycache__":
-                            pending.append(entry.path)
-                    elif entry.name.endswith(".py"):
-                        yield entry.path
+            with os.scandir(pending.pop()) as scanned:
+                entries = list(scanned)
         except OSError:
             continue
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    pending.append(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry.path, entry.stat()
 
 
 def _loaded_of(root: str) -> list[ModuleType]:
@@ -190,4 +214,4 @@ def _used_by(module: ModuleType) -> set[str]:
     return used
 
 
-SOURCES = Sources()
+SOURCES = Sources(kept=KeptStamps())

@@ -34,7 +34,7 @@ _GRACE = 7 * 24 * 60 * 60.0  # seconds from the age at which a file is no longer
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind
 _GUESTS = ("inductor",)
 _NESTED = ("support",)
-_NOTES = re.compile(r"last-lookup\.json|size|failed-[0-9a-f]{64}\.c")
+_NOTES = re.compile(r"last-lookup\.json|size|stamps|failed-[0-9a-f]{64}\.c")
 _KEPT = re.compile(r"[0-9a-f]{64}(\.entry|-[0-9a-f]{32}\..+)")
 _CLAIMS = re.compile(r"[0-9a-f]{64}.*\.(lock|claim)")
 _UNFINISHED = re.compile(r"\.(write|make)-.+")
@@ -194,6 +194,16 @@ class Store:
         except OSError:
             return None
         return root / name
+
+    def noted(self, name: str) -> bytes | None:
+        """Return the entry in a file of the directory itself; None if there is none that may be read."""
+        root = self.root()
+        if root is None:
+            return None
+        try:
+            return read_entry(root / name, own())
+        except OSError:
+            return None
 
     def guest(self, name: str) -> Path | None:
         """Return a folder inside the directory for what another package keeps there; None without one of our own."""
