@@ -1,5 +1,6 @@
 """The options cast_policy, int_division and warn_float64, and the tolerance of approximate equality."""
 
+import math
 import subprocess
 import sys
 import warnings
@@ -12,7 +13,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
-from treadle.graph import FunctionGraph, composed, graph_replace
+from treadle.graph import FunctionGraph, Variable, composed, graph_replace
 from treadle.surface.rewriters import in2out, node_rewriter
 from treadle.tensor import TensorType
 
@@ -54,6 +55,31 @@ def test_custom_policy_takes_the_shortest_integer(number: int, dtype: str) -> No
         assert tt.constant(number).dtype == dtype
         assert (vector("int8") + number).dtype == dtype
         assert tt.constant(np.int32(number) if abs(number) < 2**31 else np.int64(number)).dtype != "int8"
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [(0.5, "float32"), (0.1, "float64"), (1e300, "float64"), (math.inf, "float32"), (math.nan, "float64")],
+)
+def test_custom_policy_takes_float32_where_it_holds_the_number(number: float, dtype: str) -> None:
+    with config.change_flags(cast_policy="custom"):
+        assert tt.constant(number).dtype == dtype
+        assert (vector("float32") * number).dtype == dtype
+        assert tt.constant(np.float64(number)).dtype == "float64"
+
+
+def test_tensors_may_be_objects_to_functions_of_numpy() -> None:
+    x: Any
+    c: Any
+    x, c = vector("float64"), tt.constant([1.0, 2.0])
+    with config.change_flags(numpy_functions="objects"):
+        for made in (np.atleast_1d(x), np.array([x, x]), np.stack([x, c]), np.asarray([[c, 1.0]])):
+            assert made.dtype == object
+            assert all(isinstance(item, Variable | float) for item in made.ravel())
+        assert np.exp(x).owner is not None
+        assert (np.ones(2) * x).owner is not None
+    assert np.atleast_1d(x) is x
+    assert np.asarray(c).dtype == "float64"
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])

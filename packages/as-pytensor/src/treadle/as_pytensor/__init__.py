@@ -1,8 +1,8 @@
 """treadle under PyTensor's names: programs that import pytensor run on treadle, unchanged.
 
-``python -m treadle.as_pytensor script.py`` runs a script, `install` does the same from inside of a program, before it
-first imports pytensor (or anything that does), and ``TREADLE_AS_PYTENSOR=1`` in the environment with the first import of
-this package. Test runs take ``pytest -p treadle.as_pytensor.pytest``.
+``python -m treadle.as_pytensor script.py`` runs a script, and ``pytest -p treadle.as_pytensor.pytest`` runs tests. In a
+program, `install` does it before anything imports pytensor. With ``TREADLE_AS_PYTENSOR=1`` in the environment, every
+Python that starts does it, such as those of notebooks and workers.
 
 Nothing is written anywhere, and PyTensor need not be installed. Where it is, treadle takes its place for this process.
 """

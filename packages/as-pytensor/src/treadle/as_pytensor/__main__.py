@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     elif kind == "-c":
         sys.argv = ["-c", *arguments[2:]]
         sys.path.insert(0, "")
-        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})  # noqa: S102 - what -c means
+        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
     else:
         if not Path(kind).exists():
             print(f"as_pytensor: there is no script {kind}.", file=sys.stderr)

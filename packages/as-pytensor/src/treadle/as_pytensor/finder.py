@@ -39,7 +39,10 @@ class PyTensorFinder(MetaPathFinder, Loader):
     """Finds ``pytensor`` and its modules, before any other finder does."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002 - fixed by the import system
+        target: ModuleType | None = None,  # noqa: ARG002 - as above
     ) -> ModuleSpec | None:
         """Return the spec of a module of PyTensor's.
 

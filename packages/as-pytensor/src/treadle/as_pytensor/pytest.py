@@ -1,4 +1,4 @@
-"""A plugin of pytest: ``pytest -p treadle.as_pytensor.pytest`` runs tests of programs that import pytensor on treadle."""
+"""A plugin of pytest: ``-p treadle.as_pytensor.pytest`` lets tests of programs that import pytensor run on treadle."""
 
 from treadle.as_pytensor.installing import install
 

@@ -52,12 +52,8 @@ class Table:
         if path not in self.modules and name not in self.names(module) and not name.startswith("_"):
             return ""
         home = self.names(module).get(name, module)
-        for place in (path, f"{home}.{name}", module, home):
-            while place:
-                if place in ABSENT:
-                    return ABSENT[place]
-                place = place.rpartition(".")[0]
-        return ABSENT[ROOT]
+        places = (longer for place in (path, f"{home}.{name}", module, home) for longer in _with_parents(place))
+        return next(ABSENT[place] for place in places if place in ABSENT)
 
 
 TABLE = Table()
@@ -92,6 +88,12 @@ def resolve(module: str, name: str) -> Any:
 
 
 _MISSING = object()
+
+
+def _with_parents(path: str) -> list[str]:
+    """Return a path and those of the packages around it, the nearest first."""
+    parts = path.split(".")
+    return [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
 
 
 def _own(module: str) -> str:

@@ -26,10 +26,20 @@ OPTIONS: tuple[Option[object], ...] = (
         "numpy",
         "How dtypes are decided where Python numbers and tensors meet in expressions of yours. numpy: as NumPy 2 "
         "does, where Python numbers take the dtype of the tensors. custom: Python integers are of the shortest dtype "
-        "that holds them, Python floats of floatX, and both count like any tensor; functions of 8-bit integers are "
-        "float32, where NumPy's are float16. numpy+floatX: Python integers are "
-        "int64 and Python floats of floatX, and an elementwise result is wider than floatX only where an operand is.",
+        "that holds them, Python floats are float32 where that holds them exactly and else of floatX, and both count "
+        "like any tensor; functions of 8-bit integers are float32, where NumPy's are float16. numpy+floatX: Python "
+        "integers are int64 and Python floats of floatX, and an elementwise result is wider than floatX only where an "
+        "operand is.",
         choice("numpy", "custom", "numpy+floatX"),
+        affects_code=False,
+    ),
+    Option(
+        "numpy_functions",
+        "symbolic",
+        "What functions of NumPy's make of tensors. symbolic: the expression that means the same (np.sum(x) is "
+        "tt.sum(x)), and constants are arrays. objects: what they make of any Python object, such as arrays that hold "
+        "the variables; ufuncs stay symbolic.",
+        choice("symbolic", "objects"),
         affects_code=False,
     ),
     Option(

@@ -6,6 +6,7 @@ the options say (see `treadle.graph.ir.composition`).
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from typing import TYPE_CHECKING
@@ -27,16 +28,24 @@ else:
 
 # Modules of treadle that make variables which did not exist before, rather than copies; all others of tensor do too.
 _MAKERS = frozenset(f"treadle.graph.ir.{name}" for name in ("apply", "composition", "op", "shared_variable", "type"))
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _INTEGERS = ("int8", "int16", "int32", "int64")
 
 
 def number_dtype(x: object) -> str | None:
     """Return the dtype that one of Python's own integers or floats has as a constant; None leaves it to NumPy."""
     if isinstance(x, float) and not isinstance(x, np.generic):
-        return str(config.floatX)
+        floatx = str(config.floatX)
+        if floatx == "float64" and config.cast_policy == "custom" and not is_composing() and _is_of_float32(x):
+            return "float32"
+        return floatx
     if type(x) is int and config.cast_policy == "custom" and not is_composing():
         return next((d for d in _INTEGERS if np.iinfo(d).min <= x <= np.iinfo(d).max), None)
     return None
+
+
+def _is_of_float32(x: float) -> bool:
+    return abs(x) == math.inf or (abs(x) <= _LARGEST_FLOAT32 and float(np.float32(x)) == x)
 
 
 def operands_follow_policy() -> bool:

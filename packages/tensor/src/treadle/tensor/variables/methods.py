@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import config, text_of
 from treadle.graph import Constant, SharedVariable, as_flag
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.variables.operators import Methods, function_named
@@ -199,13 +199,17 @@ class FurtherMethods(Methods):
     if not TYPE_CHECKING:  # with it, type checkers take NumPy's functions of tensors to return arrays
 
         def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-            """Return a constant's array.
+            """Return a constant's array; an array that holds the variable, if the option ``numpy_functions`` says so.
 
             Raises
             ------
             TensorTypeError
                 If the tensor is not a constant: an array of it would hold variables.
             """
+            if config.numpy_functions == "objects":
+                holder = np.empty(1, dtype=object)
+                holder[0] = self
+                return holder.reshape(())
             return np.array(self._array("array"), dtype, copy=copy)
 
     def __int__(self) -> int:
