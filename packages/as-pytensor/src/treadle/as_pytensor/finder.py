@@ -6,7 +6,7 @@ import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.as_pytensor.resolution import ROOT, TABLE, resolve
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class ForwardingModule(ModuleType):
     """A module of PyTensor's, whose names stand for treadle's objects. They are looked up when first asked for."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__") and name != "__version__":
             msg = f"module {self.__name__!r} has no attribute {name!r}"
             raise AttributeError(msg)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
+from treadle.as_pytensor.conventions import CONVENTIONS
 from treadle.as_pytensor.finder import FINDER, ForwardingModule
 from treadle.as_pytensor.resolution import ROOT
 from treadle.config import TreadleError, TreadleWarning, new_lock, warn_user
@@ -46,6 +47,7 @@ def install() -> None:
             raise AsPyTensorError(msg)
         other = find_spec(ROOT)
         sys.meta_path.insert(0, FINDER)
+        CONVENTIONS.adopt()
     if other is not None and other.origin:
         warn_user(f"as_pytensor: pytensor is treadle in this process, not {other.origin}.", AsPyTensorWarning)
 
@@ -55,5 +57,6 @@ def uninstall() -> None:
     with _LOCK:
         if FINDER in sys.meta_path:
             sys.meta_path.remove(FINDER)
+            CONVENTIONS.leave()
         for name in [name for name, module in sys.modules.items() if isinstance(module, ForwardingModule)]:
             del sys.modules[name]

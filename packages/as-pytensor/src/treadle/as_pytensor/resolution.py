@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from importlib import import_module, resources
-from typing import Any
 
-from treadle.as_pytensor.adapters import ADAPTERS, VERSION
+from treadle.as_pytensor.adapters.rules import rule_named
+from treadle.as_pytensor.adapters.table import ADAPTERS, VERSION
 from treadle.as_pytensor.homes import ABSENT, HOMES
 
 ROOT = "pytensor"
@@ -59,7 +59,7 @@ class Table:
 TABLE = Table()
 
 
-def resolve(module: str, name: str) -> Any:
+def resolve(module: str, name: str) -> object:
     """Return what a name in one of PyTensor's modules stands for.
 
     Raises
@@ -82,6 +82,10 @@ def resolve(module: str, name: str) -> Any:
         value = _attribute(place, name)
         if value is not _MISSING:
             return value
+    if ".rewriting." in module:
+        rules = rule_named(name)
+        if rules is not None:
+            return rules
     msg = f"module {module!r} has no attribute {name!r}"
     reason = TABLE.reason(f"{module}.{name}")
     raise AttributeError(f"{msg} on treadle: {reason}" if reason else msg)
@@ -100,7 +104,7 @@ def _own(module: str) -> str:
     return f"treadle{module.removeprefix(ROOT)}"
 
 
-def _attribute(place: str, name: str) -> Any:
+def _attribute(place: str, name: str) -> object:
     """Return an attribute of one of treadle's modules, or a mark where there is no such module or attribute."""
     try:
         owner = sys.modules.get(place) or import_module(place)

@@ -14,7 +14,7 @@ _PACKAGES = (
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "pytensor-surface"),
+    *("compile", "config", "compile-cache", "graph-core", "rewrite", "pytensor-surface", "as-pytensor"),
     *("tensor", "linalg", "optimize", "random", "signal"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
@@ -72,6 +72,7 @@ _BY_OWNER = (
     ("link-jax", "jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache"),
     ("link-torch", "torch__compile torch__device torch__unroll"),
+    ("as-pytensor", "as_pytensor__constants"),
     ("pytensor-surface", "metaopt__verbose"),
     ("random", "random__generator"),
     ("signal", "conv__assert_shape"),

@@ -1,0 +1,32 @@
+"""PyTensor's conventions, as options of treadle's, while treadle is in its place."""
+
+from __future__ import annotations
+
+from treadle.config import config
+
+# Constants are as narrow as PyTensor makes them, so that values are equal to its own; tensors are objects to NumPy.
+_CONVENTIONS = {"cast_policy": "custom", "numpy_functions": "objects"}
+
+
+class Conventions:
+    """The options that are in force, and what they were before."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, object] = {}
+
+    def adopt(self) -> None:
+        """Set the options, but for what the option ``as_pytensor__constants`` leaves as it is."""
+        for name, value in _CONVENTIONS.items():
+            if name == "cast_policy" and config.as_pytensor__constants == "exact":
+                continue
+            self._before[name] = getattr(config, name)
+            setattr(config, name, value)
+
+    def leave(self) -> None:
+        """Set the options back."""
+        for name, value in self._before.items():
+            setattr(config, name, value)
+        self._before.clear()
+
+
+CONVENTIONS = Conventions()
