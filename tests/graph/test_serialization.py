@@ -59,6 +59,16 @@ def test_names_tags_lines_and_constants_survive() -> None:
     assert loaded.owner.inputs[1].data == 2.5
 
 
+@pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy])
+def test_attributes_of_the_users_own_survive(copied: Any) -> None:
+    x: Any = number("x")
+    quotient, rest = div_mod(x, 2.0)
+    rest.partner, x.results = quotient, [quotient, rest]
+    new_x, new_rest = copied([x, rest])
+    assert (new_rest.partner, new_x.results) == (new_rest.owner.outputs[0], new_rest.owner.outputs)
+    assert not hasattr(new_rest.partner, "partner")
+
+
 def test_one_record_holds_the_whole_graph() -> None:
     x = number("x")
     out = chain(x, 100)

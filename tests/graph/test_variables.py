@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from tests.graph.arithmetic import NUMBER, Number, add, div_mod, inverse, number
-from treadle.graph import Apply, Constant, GraphTypeError, GraphValueError, Type, Variable
+from treadle.graph import (
+    Apply,
+    Constant,
+    GraphTypeError,
+    GraphValueError,
+    NominalVariable,
+    SharedVariable,
+    Type,
+    Variable,
+)
 
 
 def test_variables_compare_and_hash_by_identity() -> None:
@@ -41,6 +50,26 @@ def test_reading_a_tag_that_was_not_set_names_those_that_were() -> None:
     x.tag.note = "mine"
     with pytest.raises(AttributeError, match="'other' was never set on it; set are note"):
         _ = x.tag.other
+
+
+@pytest.mark.parametrize("kind", ["input", "computed", "constant", "shared", "nominal"])
+def test_attributes_of_the_users_own_are_kept_by_deep_copies_and_not_by_clones(kind: str) -> None:
+    x = number("x")
+    made: dict[str, Any] = {
+        "input": x,
+        "computed": add(x, x),
+        "constant": NUMBER.make_constant(3.0),
+        "shared": SharedVariable(NUMBER, 1.0),
+        "nominal": NominalVariable("note", NUMBER),
+    }
+    variable = made[kind]
+    variable.note = ["mine"]
+    assert variable.note == ["mine"]
+    copied = copy.deepcopy(variable)
+    assert copied.note == ["mine"]
+    assert copied is variable or copied.note is not variable.note
+    clone = variable.clone()
+    assert clone is variable or not hasattr(clone, "note")
 
 
 def test_constant_filters_its_value_and_refuses_others() -> None:

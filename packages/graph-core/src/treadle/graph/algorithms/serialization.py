@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # The outputs of one node: class, type and name, from which they are created before their owner is known.
 _Kinds = tuple[tuple[type[Variable], Any, "str | None"], ...]
-# Tag and origins of each output of a node, set afterwards.
-_Notes = tuple[tuple["ScratchPad | None", tuple[Variable, ...]], ...]
+# Tag, origins and the user's attributes (None for none) of each output of a node, set afterwards.
+_Notes = tuple[tuple["ScratchPad | None", tuple[Variable, ...], "dict[str, object] | None"], ...]
 # One node: op, inputs (as positions: first the record's inputs, then computed variables), outputs' notes, line, tag.
 _NodeState = tuple["Op", tuple[int, ...], _Notes, "UserLine | None", "ScratchPad | None"]
 
@@ -54,7 +54,7 @@ class GraphRecord:
             (
                 node.op,
                 tuple(position[v] for v in node.inputs),
-                tuple((out._tag, named_inputs(out.written_with)) for out in node.outputs),
+                tuple((out._tag, named_inputs(out.written_with), vars(out) or None) for out in node.outputs),
                 node.user_line,
                 node._tag,
             )
@@ -71,9 +71,11 @@ class GraphRecord:
         for node, size, (op, places, notes, line, tag) in zip(self.nodes, sizes, states, strict=True):
             outputs = variables[end : end + size]
             end += size
-            for out, (out_tag, sources) in zip(outputs, notes, strict=True):
+            for out, (out_tag, sources, attributes) in zip(outputs, notes, strict=True):
                 out.tag = out_tag
                 out.written_with = sources
+                if attributes is not None:
+                    vars(out).update(attributes)
             Apply.__init__(node, op, [variables[i] for i in places], outputs)
             node.user_line = line
             node.tag = tag

@@ -60,7 +60,9 @@ def check_type(kind: object) -> None:
 class Variable(Generic[T_co]):
     """A value computed by one Apply node, or given from outside; `Variable[T]` is one whose type is a T.
 
-    Variables compare by identity, so that they can be keys of dictionaries.
+    Variables compare by identity, so that they can be keys of dictionaries. Attributes of the user's own may be set on
+    them: pickles and deep copies keep these, `clone` and copies of graphs keep only the name and what is under `tag`.
+    Nothing that is compiled depends on them.
 
     Parameters
     ----------
@@ -74,7 +76,8 @@ class Variable(Generic[T_co]):
         Shown when printed.
     """
 
-    __slots__ = ("__weakref__", "_tag", "index", "name", "owner", "type", "written_with")
+    # With the dict variables take further attributes; it is made with the first of them.
+    __slots__ = ("__dict__", "__weakref__", "_tag", "index", "name", "owner", "type", "written_with")
 
     # Set by treadle.graph.algorithms.serialization: how a variable inside a graph is pickled without recursion.
     reducer: ClassVar[Callable[[Variable], tuple[object, ...]]]
