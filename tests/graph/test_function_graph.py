@@ -56,6 +56,25 @@ def test_graph_works_on_a_copy_unless_told_otherwise() -> None:
     assert graph_of([x], [y]).outputs[0] is y
 
 
+def test_memo_tells_the_copies_and_takes_those_that_exist() -> None:
+    x, y = number("x"), number("y")
+    inner = inverse(x)
+    out = add(inner, y)
+    copies: dict[Any, Any] = {}
+    graph = FunctionGraph([x, y], [out], memo=copies)
+    assert [copies[x], copies[y], copies[out]] == [*graph.inputs, *graph.outputs]
+    assert copies[inner.owner] is copies[inner].owner
+    kept = number("kept")
+    again = FunctionGraph([x, y], [out, inner], memo={y: kept}, copy_inputs=False)
+    assert (again.inputs, again.outputs[0].owner.inputs) == ([x, kept], [again.outputs[1], kept])
+
+
+def test_memo_must_be_a_dict() -> None:
+    x = number("x")
+    with pytest.raises(GraphTypeError, match=r"memo must hold copies .*, got \[\(x, x\)\]"):
+        FunctionGraph([x], [inverse(x)], memo=[(x, x)])  # type: ignore[arg-type]  # what the test is about
+
+
 def test_inputs_are_found_where_none_are_given() -> None:
     x, y = number("x"), number("y")
     assert FunctionGraph(outputs=[add(mul(x, y), 2.0)], clone=False).inputs == [x, y]

@@ -54,6 +54,9 @@ def clone_get_equiv(
         Whether replaced inputs must keep the type.
     """
     equiv: Equivalence = {} if memo is None else memo
+    if not isinstance(equiv, dict):
+        msg = f"clone: memo must hold copies by what they are copies of, got {text_of(memo)}. Pass a dict."
+        raise GraphTypeError(msg)
     copy_inputs, copy_orphans = as_flag("clone: copy_inputs", copy_inputs), as_flag("clone: copy_orphans", copy_orphans)
     inner = clone_inner_graphs is not None and as_flag("clone: clone_inner_graphs", clone_inner_graphs)
     for var in listed("input", inputs):

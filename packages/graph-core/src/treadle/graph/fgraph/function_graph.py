@@ -49,7 +49,10 @@ class FunctionGraph(EditableGraph):
         Whether to work on a copy of the graph; False takes possession of the variables given.
     update_mapping
         Which output is the new value of which input, by position.
-    copy_inputs, copy_orphans
+    memo
+        With `clone`, copies that exist already, by what they are copies of: they are used, and the others are entered,
+        of variables and of nodes (see `clone_get_equiv`).
+    copy_inputs, copy_orphans, clone_inner_graphs
         Passed on to the copying.
 
     Attributes
@@ -93,8 +96,10 @@ class FunctionGraph(EditableGraph):
         clone: bool = True,
         update_mapping: dict[int, int] | None = None,
         *,
+        memo: dict[Any, Any] | None = None,
         copy_inputs: bool = True,
         copy_orphans: bool = True,
+        clone_inner_graphs: bool | None = None,
     ) -> None:
         if outputs is None:
             msg = "FunctionGraph: no outputs are given. Pass outputs=[...]."
@@ -106,9 +111,9 @@ class FunctionGraph(EditableGraph):
             msg = f"FunctionGraph: features must be a list, got {text_of(features)}. Put them into one."
             raise GraphTypeError(msg)
         if as_flag("FunctionGraph: clone", clone):
-            memo = clone_get_equiv(ins, outs, copy_inputs, copy_orphans)
-            ins = [memo[v] for v in ins]
-            outs = [memo[v] for v in outs]
+            copies = clone_get_equiv(ins, outs, copy_inputs, copy_orphans, memo, clone_inner_graphs)
+            ins = [copies[v] for v in ins]
+            outs = [copies[v] for v in outs]
         self._set_up(ins, outs, feature_list, update_mapping, {})
 
     def _set_up(
