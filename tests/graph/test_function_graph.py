@@ -77,7 +77,7 @@ def test_memo_must_be_a_dict() -> None:
 
 def test_inputs_are_found_where_none_are_given() -> None:
     x, y = number("x"), number("y")
-    assert FunctionGraph(outputs=[add(mul(x, y), 2.0)], clone=False).inputs == [x, y]
+    assert FunctionGraph(outputs=[add(mul(x, y), 2.0)], clone=False).inputs == [y, x]
 
 
 def test_shared_variables_and_constants_need_not_be_given() -> None:

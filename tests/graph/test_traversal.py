@@ -21,6 +21,7 @@ from treadle.graph import (
     is_in_ancestors,
     op_as_string,
     orphans_between,
+    reading_order,
     toposort,
     truncated_graph_inputs,
     variable_ancestors,
@@ -35,22 +36,43 @@ PRODUCT = mul(X, Y)
 TOTAL = add(PRODUCT, X)
 
 
-@pytest.mark.parametrize(("bfs", "expected"), [(True, [1, 2, 3, 4, 6]), (False, [1, 2, 4, 3, 6])])
+@pytest.mark.parametrize(("bfs", "expected"), [(True, [1, 2, 3, 4, 6]), (False, [1, 3, 6, 4, 2])])
 def test_walk_yields_each_object_once_in_the_order_asked_for(bfs: bool, expected: list[int]) -> None:
     edges = {1: [2, 3], 2: [4], 3: [4, 6]}
     assert list(walk([1], edges.get, bfs)) == expected
 
 
 def test_ancestors_stop_at_blockers() -> None:
-    assert list(ancestors([TOTAL])) == [TOTAL, PRODUCT, X, Y]
-    assert list(ancestors([TOTAL], [PRODUCT])) == [TOTAL, PRODUCT, X]
+    assert list(ancestors([TOTAL])) == [TOTAL, X, PRODUCT, Y]
+    assert list(ancestors([TOTAL], [PRODUCT])) == [TOTAL, X, PRODUCT]
+    assert list(reading_order([TOTAL], [PRODUCT])) == [TOTAL, PRODUCT, X]
+
+
+def test_ancestors_come_depth_first_from_the_last_one_on() -> None:
+    x, y, z = (number(name) for name in "xyz")
+    state = SharedVariable(NUMBER, 1.0, name="state")
+    product = mul(x, y)
+    quotient, rest = div_mod(product, state)
+    first, second = add(z, quotient), add(quotient, add(y, z))
+    assert [v.name for v in graph_inputs([first, second])] == ["z", "y", "state", "x"]
+    assert list(explicit_graph_inputs([second, first])) == [y, x, z]
+    assert list(explicit_graph_inputs(second)) == [z, y, x]
+    assert list(ancestors([first])) == [first, quotient, state, product, y, x, z]
+    assert list(reading_order([first])) == [first, z, quotient, product, x, y, state]
+    assert list(apply_ancestors([second])) == [
+        second.owner,
+        second.owner.inputs[1].owner,
+        quotient.owner,
+        product.owner,
+    ]
+    assert list(vars_between([product], [first])) == [first, quotient, rest, state, product, z]
 
 
 def test_inputs_are_those_without_owner() -> None:
     constant = NUMBER.make_constant(1.0)
     state = SharedVariable(NUMBER, 1.0, name="state")
     out = add(add(X, constant), state)
-    assert list(graph_inputs([out])) == [X, constant, state]
+    assert list(graph_inputs([out])) == [state, constant, X]
     assert list(explicit_graph_inputs(out)) == [X]
 
 
@@ -63,8 +85,8 @@ def test_orders_of_evaluation_leave_out_what_is_given() -> None:
     nodes = [PRODUCT.owner, TOTAL.owner]
     assert toposort([TOTAL]) == nodes
     assert io_toposort([PRODUCT], [TOTAL]) == nodes[1:]
-    assert list(applys_between([X, Y], [TOTAL])) == nodes
-    assert list(apply_ancestors([TOTAL])) == nodes
+    assert list(applys_between([X, Y], [TOTAL])) == nodes[::-1]
+    assert list(apply_ancestors([TOTAL])) == nodes[::-1]
 
 
 def test_node_with_several_outputs_comes_once() -> None:
@@ -82,7 +104,7 @@ def test_dependence_of_variables_and_nodes() -> None:
 
 def test_truncated_inputs_are_the_nearest_that_cut_the_graph_off() -> None:
     out = inverse(TOTAL)
-    assert truncated_graph_inputs([out], [PRODUCT]) == [PRODUCT, X]
+    assert truncated_graph_inputs([out], [PRODUCT]) == [X, PRODUCT]
     assert truncated_graph_inputs([out]) == [out]
 
 
@@ -96,7 +118,8 @@ def test_deep_graphs_are_walked_without_recursion(length: int) -> None:
 def test_walk_can_return_what_each_object_led_to(bfs: bool) -> None:
     edges = {1: [2, 3], 2: [], 3: [2]}
     assert dict(walk([1], edges.get, bfs, return_children=True)) == edges
-    assert list(walk([2, 4], edges.get, bfs, return_children=True)) == [(2, []), (4, None)]
+    pairs = list(walk([2, 4], edges.get, bfs, return_children=True))
+    assert pairs == ([(2, []), (4, None)] if bfs else [(4, None), (2, [])])
 
 
 def test_variable_ancestors_are_ancestors() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.compile.functions.facade import function
 from treadle.compile.mode.mode import get_mode
 from treadle.config import config, new_lock, text_of
-from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_graph_inputs
+from treadle.graph import GraphTypeError, MissingInputError, Variable, explicit_graph_inputs, reading_order
 
 if TYPE_CHECKING:
     from treadle.compile.functions.function import Function
@@ -86,12 +86,10 @@ def evaluate(variable: Variable, values: Mapping[Value, Value], mode: Any = None
         # The result may not depend on what the expression was built from, as for zeros_like of a fixed shape.
         unused = kwargs["on_unused_input"] = "ignore"
     by_variable = _by_variable(variable, values, config.on_unused_input if unused is None else unused)
-    missing = [v for v in inputs if v not in by_variable]
+    missing = {v for v in inputs if v not in by_variable}
     if missing and not by_variable and not givens:
-        msg = (
-            f"eval: {variable} depends on {', '.join(f'{v} of type {v.type}' for v in missing)}. "
-            "Pass a dictionary with their values."
-        )
+        needed = [f"{v} of type {v.type}" for v in reading_order([variable]) if v in missing]
+        msg = f"eval: {variable} depends on {', '.join(needed)}. Pass a dictionary with their values."
         raise MissingInputError(msg)
     resolved_mode = get_mode(mode)
     # A function keeps the options it was made with, so other options ask for another function.

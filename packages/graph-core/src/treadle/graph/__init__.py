@@ -20,6 +20,7 @@ from treadle.graph.algorithms.traversal import (
     is_in_ancestors,
     order_nodes,
     orphans_between,
+    reading_order,
     toposort,
     toposort_with_orderings,
     truncated_graph_inputs,
@@ -152,8 +153,8 @@ __all__ = [
     "html_fragment", "html_page", "inplace_candidates", "io_connection_pattern", "io_toposort", "is_composing",
     "is_in_ancestors", "is_thunk_type", "let_go", "made_thunk", "memory_roots", "missing_test_message", "name_scope",
     "new_serial", "node_error", "note_op", "op_as_string", "order_nodes", "origins", "orphans_between", "perform_early",
-    "pp", "pprint", "prepare", "printing", "pydotprint", "raise_node_error", "reduce_by_place", "retell", "roots_of",
-    "serialization", "settle", "shared", "shared_constructor", "static_op", "tagged", "toposort",
+    "pp", "pprint", "prepare", "printing", "pydotprint", "raise_node_error", "reading_order", "reduce_by_place",
+    "retell", "roots_of", "serialization", "settle", "shared", "shared_constructor", "static_op", "tagged", "toposort",
     "toposort_with_orderings", "truncated_graph_inputs", "user_line", "variable_ancestors", "variable_depends_on",
     "vars_between", "vectorize_graph", "vectorize_node", "view_op", "walk", "walk_toposort", "write_html",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from treadle.config import discover, text_of
-from treadle.graph.algorithms.traversal import applys_between
+from treadle.graph.algorithms.traversal import toposort
 from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, LoweringError, MissingInputError
 from treadle.graph.ir.composition import composing
@@ -333,7 +333,7 @@ def _decomposed(node: Apply, origins: dict[Apply, Apply]) -> tuple[list[Variable
         )
         raise GraphTypeError(msg)
     allowed = {*node.inputs, *(x for v in node.inputs if v.owner is not None for x in v.owner.inputs)}
-    inside = list(applys_between(allowed, simpler))
+    inside = toposort(simpler, allowed)
     for var in chain(simpler, *(inner.inputs for inner in inside)):
         if var.owner is None and not isinstance(var, Constant) and var not in allowed:
             msg = (

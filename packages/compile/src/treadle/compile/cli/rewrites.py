@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import TreadleError
-from treadle.graph import Apply, Variable, apply_ancestors
+from treadle.graph import Apply, Variable, toposort
 from treadle.rewrite import RewriteDatabaseQuery, looks_at, optdb, rules_for, show_rewrites, why_not
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _why(console: Console, rule: str, subject: str, include: str) -> int:
         return 0
     # The rule does not look at the variable's node, but perhaps at those it is computed from.
     outputs, rewriter = list(target.outputs), optdb[rule]
-    nodes = [node for node in apply_ancestors(outputs) if looks_at(rewriter, node)]
+    nodes = [node for node in toposort(outputs) if looks_at(rewriter, node)]
     below = [why_not(rule, node, query, graph=outputs) for node in nodes]
     for answer in below[:MOST_NODES] or [own]:
         _say(console, str(answer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError
 from treadle.config import text_of
-from treadle.graph import CONVERTERS, SharedVariable, Variable, ancestors
+from treadle.graph import CONVERTERS, SharedVariable, Variable, ancestors, reading_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -129,8 +129,8 @@ def shared_in(
     """
     boundary = set(inputs)
     shared: dict[SharedVariable, None] = {}
-    for var in ancestors(variables, boundary | set(replaced)):
-        sources = ancestors([replaced[var]], boundary) if var in replaced else (var,)
+    for var in reading_order(variables, boundary | set(replaced)):
+        sources = reading_order([replaced[var]], boundary) if var in replaced else (var,)
         shared.update((v, None) for v in sources if isinstance(v, SharedVariable))
     return list(shared)
 

@@ -17,9 +17,9 @@ from treadle.graph import (
     FunctionGraph,
     MissingInputError,
     SharedVariable,
-    ancestors,
     clone_replace,
     origins,
+    reading_order,
     toposort,
 )
 
@@ -220,7 +220,7 @@ def _check_used(inputs: Sequence[In], needed: Sequence[Variable], action: str) -
         return
     # What is only above another input is not used, since that input's value takes its place.
     explicit = {item.variable for item in inputs}
-    used = dict.fromkeys(ancestors(needed, explicit))
+    used = dict.fromkeys(reading_order(needed, explicit))
     unused = [(i, item) for i, item in enumerate(inputs) if item.variable not in used and item.update is None]
     # An input that an expression was written with is no mistake, even if nothing is left of it.
     written_with = set(origins(needed, explicit)) if unused else ()

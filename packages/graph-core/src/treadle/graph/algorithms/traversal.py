@@ -45,13 +45,11 @@ def walk(
     expand
         Returns the neighbours of an object, or None.
     bfs
-        Breadth first: by distance. Otherwise depth first.
+        Breadth first: by distance. Otherwise depth first, from the last of several on.
     return_children
         Whether to yield pairs of an object and what `expand` returned for it.
     """
     pending = list(nodes)
-    if not bfs:
-        pending.reverse()
     seen: set[int] = set()
     at = 0
     while at < len(pending):
@@ -63,18 +61,31 @@ def walk(
         neighbours = expand(item)
         if neighbours is not None:
             neighbours = list(neighbours)
-            pending.extend(neighbours if bfs else reversed(neighbours))
+            pending.extend(neighbours)
         yield (item, neighbours) if return_children else item
 
 
 def ancestors(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Variable]:
-    """Yield the variables and all they are computed from, not going beyond the blockers."""
+    """Yield the variables and all they are computed from, not going beyond the blockers.
+
+    The order is depth first, from the last variable and the last input of each node on.
+    """
     stop = _stops(blockers)
 
     def expand(var: Variable) -> Iterable[Variable]:
         return () if var.owner is None or var in stop else var.owner.inputs
 
     return walk(listed("graph", graphs), expand, bfs=False)
+
+
+def reading_order(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Variable]:
+    """Yield the variables and all they are computed from, as `ancestors`, but from the first one on."""
+    stop = _stops(blockers)
+
+    def expand(var: Variable) -> Iterable[Variable]:
+        return () if var.owner is None or var in stop else reversed(var.owner.inputs)
+
+    return walk(reversed(listed("graph", graphs)), expand, bfs=False)
 
 
 def _stops(blockers: Collection[Variable] | None) -> set[Variable]:
@@ -87,8 +98,10 @@ def variable_ancestors(graphs: Iterable[Variable], blockers: Collection[Variable
 
 
 def apply_ancestors(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Apply]:
-    """Yield the nodes that the variables are computed by, each once."""
-    return iter(toposort(graphs, blockers))
+    """Yield the nodes that the variables are computed by, each once, in the order of `ancestors`."""
+    stop = _stops(blockers)
+    owners = (var.owner for var in ancestors(graphs, stop) if var.owner is not None and var not in stop)
+    return iter(dict.fromkeys(owners))
 
 
 def graph_inputs(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Variable]:
@@ -105,7 +118,11 @@ def explicit_graph_inputs(graph: Variable | Iterable[Variable]) -> Iterator[Vari
 
 
 def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Variable]:
-    """Yield the variables on the way from `ins` to `outs`, both included, and inputs met on the way."""
+    """Yield the variables on the way from `ins` to `outs`, both included, and inputs met on the way.
+
+    All outputs of a node come, also those that nothing needs. The order is that of `ancestors`, with the outputs of a
+    node behind its inputs.
+    """
     stop = set(listed("input", ins))
 
     def expand(var: Variable) -> Iterable[Variable]:
@@ -113,7 +130,7 @@ def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterato
             return ()
         return [*var.owner.inputs, *var.owner.outputs]
 
-    return walk(listed("output", outs), expand)
+    return walk(listed("output", outs), expand, bfs=False)
 
 
 def orphans_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Variable]:
@@ -123,8 +140,8 @@ def orphans_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iter
 
 
 def applys_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
-    """Yield the nodes between `ins` and `outs`, each once."""
-    return iter(toposort(outs, ins))
+    """Yield the nodes between `ins` and `outs`, each once, in the order of `ancestors`."""
+    return apply_ancestors(outs, ins)
 
 
 # Orders
@@ -415,10 +432,13 @@ def truncated_graph_inputs(
     Returns
     -------
     The ancestors asked for, as far as they occur, and the nearest variables that depend on none of them; so without
-    any, the outputs themselves. An ancestor that depends on another one is there beside it.
+    any, the outputs themselves. An ancestor that depends on another one is there beside it. The order is that of
+    `ancestors`; outputs alone keep theirs.
     """
     outs = listed("output", outputs)
     chosen = _stops(ancestors_to_include)
+    if not chosen:
+        return list(dict.fromkeys(outs))
     dependent = _dependents(outs, chosen)
     nearest: dict[Variable, None] = {}
 
@@ -435,10 +455,9 @@ def truncated_graph_inputs(
 def _dependents(outputs: Iterable[Variable], chosen: set[Variable]) -> set[Variable]:
     """Return the variables that are computed from a chosen one."""
     dependent: set[Variable] = set()
-    if chosen:
-        for node in toposort(outputs):
-            if any(x in chosen or x in dependent for x in node.inputs):
-                dependent.update(node.outputs)
+    for node in toposort(outputs):
+        if any(x in chosen or x in dependent for x in node.inputs):
+            dependent.update(node.outputs)
     return dependent
 
 

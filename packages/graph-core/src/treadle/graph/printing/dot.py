@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
-from treadle.graph.algorithms.traversal import ancestors, toposort
+from treadle.graph.algorithms.traversal import reading_order, toposort
 from treadle.graph.errors import GraphError, GraphTypeError, GraphValueError
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.inner_graph import HasInnerGraph
@@ -183,7 +183,7 @@ class DotWriter:
 
     def add_graph(self, inputs: Iterable[Variable], outputs: Sequence[Variable], order: Sequence[Apply]) -> None:
         """Add boxes, nodes grouped by name scope, and edges."""
-        used = dict.fromkeys(ancestors(outputs))
+        used = dict.fromkeys(reading_order(outputs))
         computed = {out: None for node in order for out in node.outputs}
         for var in dict.fromkeys([*inputs, *(v for v in used if v.owner is None)]):
             if var not in used:

@@ -20,10 +20,10 @@ from treadle.graph import (
     Op,
     SharedVariable,
     Variable,
-    graph_inputs,
     graph_replace,
     io_connection_pattern,
     origins,
+    reading_order,
 )
 from treadle.tensor.batches.batching import spread, spread_all
 from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
@@ -537,8 +537,8 @@ def _implicit_inputs(inputs: Sequence[Variable], outputs: Sequence[Variable], st
     """Return the shared variables that the outputs need."""
     shared: dict[SharedVariable, None] = {}
     known = set(inputs)
-    for var in graph_inputs(outputs, inputs):
-        if var in known or isinstance(var, Constant):
+    for var in reading_order(outputs, inputs):
+        if var.owner is not None or var in known or isinstance(var, Constant):
             continue
         if not isinstance(var, SharedVariable):
             msg = f"OpFromGraph: the outputs need {var} of type {var.type}, which is no input. Add it to the inputs."

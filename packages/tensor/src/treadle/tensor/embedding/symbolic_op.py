@@ -17,6 +17,7 @@ from treadle.graph import (
     Variable,
     graph_inputs,
     graph_replace,
+    reading_order,
     toposort,
 )
 from treadle.tensor.arguments.values import as_items
@@ -134,7 +135,8 @@ def construct_nominal_fgraph(
     inputs, outputs = _variables("inputs", inputs), _variables("outputs", outputs)
     known = set(inputs)
     shared: dict[SharedVariable, None] = {}
-    for var in graph_inputs(outputs, inputs):
+    roots = (var for var in reading_order(outputs, inputs) if var.owner is None)
+    for var in roots:
         if isinstance(var, SharedVariable) and var not in known:
             shared[var] = None
         elif var not in known and not isinstance(var, Constant):

@@ -19,6 +19,7 @@ from treadle.graph import (
     check_name,
     composed,
     new_serial,
+    reading_order,
     toposort,
 )
 from treadle.tensor.arguments.values import as_integer
@@ -224,7 +225,7 @@ def _opened(
 
 def _shared_of(parts: LoopParts) -> list[SharedVariable]:
     """Return the shared variables that a step depends on."""
-    variables = ancestors(parts.outputs, parts.inputs)
+    variables = reading_order(parts.outputs, parts.inputs)
     return [var for var in dict.fromkeys(variables) if isinstance(var, SharedVariable)]
 
 
