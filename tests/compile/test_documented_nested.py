@@ -56,6 +56,30 @@ def test_op_takes_inputs_and_computes_outputs_and_is_printed_by_its_name() -> No
             wrong()
 
 
+def test_constants_and_shared_variables_are_inputs_like_any_other() -> None:
+    x, a, two, state = *scalars("x", "a"), tt.constant(2.0), shared(3.0, name="state")
+    op = OpFromGraph([x, two, state], [x * two + state], strict=True)
+    assert [str(kind) for kind in op.input_types] == [str(x.type)] * 3
+    assert op.output_types == [x.type]
+    assert value(op(a, two, state), a=1) == 5.0
+    assert value(op(a, 10.0, state + 1), a=1) == 14.0
+    assert value(tt.grad(op(a, two, state), state), a=1) == 1.0
+    assert op == OpFromGraph([x, (factor := tt.dscalar()), (term := tt.dscalar())], [x * factor + term])
+    again = op.clone_with_inner_graph(op.fgraph.unfreeze())
+    assert again == op
+
+
+@pytest.mark.documents("OpFromGraph.options")
+def test_arguments_of_function_have_no_effect_and_others_are_refused() -> None:
+    x, a = scalars("x", "a")
+    out = OpFromGraph([x], [x * 2], mode="unknown", profile=True, accept_inplace=True, trust_input=True)(a)
+    assert value(out, a=2) == 4.0
+    with pytest.raises(GraphTypeError, match=r"no option givens: an op .* replaces nothing\. Leave it out"):
+        OpFromGraph([x], [x], givens={})
+    with pytest.raises(GraphTypeError, match=r"no option inlined: of the arguments of `function`, .* are taken"):
+        OpFromGraph([x], [x], inlined=True)
+
+
 @pytest.mark.documents("OpFromGraph.inline", "Function.nodes_with_inner_function")
 @pytest.mark.parametrize("inline", [True, False])
 def test_graph_is_put_in_the_nodes_place_at_once_or_late_or_never(inline: bool) -> None:

@@ -15,7 +15,7 @@ from tests.from_pytensor import programs
 from tests.from_pytensor.programs import Row
 from tools import from_pytensor
 from treadle import tensor as tt
-from treadle.compile import In, OpFromGraph, function, get_mode, shared
+from treadle.compile import In, function, get_mode, shared
 from treadle.graph import FunctionGraph, clone_replace, graph_inputs, vectorize_graph
 from treadle.rewrite import UnknownTagError
 
@@ -123,8 +123,6 @@ def test_graphs_keep_what_the_page_says() -> None:
     with pytest.raises(TypeError, match="type"):
         vectorize_graph(x * 2, {x: tt.lmatrix("m")})
     assert state in graph_inputs([clone_replace(state * 2, {}, copy_inputs_over=False)])
-    with pytest.raises(TypeError, match="shared"):
-        OpFromGraph([state, x], [x * 2])
     clipped = tt.clip(x, 0, 1).owner
     assert clipped is not None
     assert str(clipped.op) == "Minimum"

@@ -38,7 +38,7 @@ from treadle.tensor.types.conversion import as_tensor_variable, tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Cell, FunctionGraph, SymbolicShape, Type, Value
     from treadle.tensor.ops.tensor_op import Derivatives, Variables
@@ -48,6 +48,11 @@ __all__ = ["OpFromGraph"]
 
 # A gradient, or a directional derivative, given by the user: a function, an op, or one of these for each variable.
 Override = Any
+# Arguments of `function`, which an inner graph is not compiled by.
+_WITHOUT_EFFECT = (
+    *("accept_inplace", "allow_input_downcast", "mode", "no_default_updates", "profile", "rebuild_strict"),
+    "trust_input",
+)
 _DERIVED = ("_gradients", "_pattern", "_influences", "_reasons")
 
 
@@ -60,10 +65,13 @@ class OpFromGraph(Op, HasFrozenGraph):
     Parameters
     ----------
     inputs
-        The variables that the op takes, in order.
+        The variables that the op takes, in order. Constants and shared variables may be among them: inside, they are
+        inputs of their types like any other, and each node is given a variable for them. What was decided by a
+        constant's value when the graph was built, such as a length in the type of an output or the bound of a slice,
+        stays as it is.
     outputs
-        What it computes from them. Shared variables that these need are further inputs of each node, taken from the
-        graph: they need not be passed.
+        What it computes from them. Other shared variables that these need are further inputs of each node, taken from
+        the graph: they need not be passed.
     inline
         Whether rewriting puts the graph in the node's place before anything else. It does so late otherwise, after
         the canonical and stable forms are found; excluding the tag ``inline_ofg`` keeps the node. Every backend
@@ -94,12 +102,16 @@ class OpFromGraph(Op, HasFrozenGraph):
         Shown when printed.
     on_unused_input
         What to do about an input that the outputs were not written with: ``raise``, ``warn`` or ``ignore``.
+    options
+        Further arguments of `function`: ``mode``, ``profile``, ``trust_input``, ``accept_inplace``,
+        ``allow_input_downcast``, ``rebuild_strict``, ``no_default_updates``. They have no effect: the graph is compiled
+        with the function that the node is part of, in its mode.
 
     Raises
     ------
     GraphTypeError
-        If inputs or outputs are not variables, or inputs are constants, shared or given twice; if a derivative is
-        neither function, op nor list.
+        If inputs or outputs are not variables, or inputs are given twice; if a derivative is neither function, op nor
+        list; if there are other options, such as ``updates`` and ``givens``.
     GraphValueError
         If a derivative is given twice, or a list or pattern does not fit the inputs and outputs; if `strict`, and
         there are shared variables; if an input is unused, and that is not allowed.
@@ -140,22 +152,24 @@ class OpFromGraph(Op, HasFrozenGraph):
         strict: bool = False,
         name: str | None = None,
         on_unused_input: str = "ignore",
+        **options: object,
     ) -> None:
         _check_variables("inputs", inputs)
         _check_variables("outputs", outputs)
         ins, outs = list(inputs), list(outputs)
         _check_inputs(ins)
+        _check_options(options)
         _check_used(ins, outs, on_unused_input)
         implicit = _implicit_inputs(ins, outs, strict)
         self.name = name
         self.is_inline = bool(inline)
         self.shared_inputs = implicit
         self.explicit_count = len(ins)
-        # Inside, a shared variable is an input like any other.
-        plain: list[Variable] = [v.type.make_variable(v.name) for v in implicit]
-        if implicit:
-            outs = graph_replace(outs, dict(zip(implicit, plain, strict=True)), strict=False)
-        self._graph = graph.FrozenFunctionGraph([*ins, *plain], outs)
+        # Inside, what brings its value along is an input like any other.
+        plain = {v: v.type.make_variable(v.name) for v in (*ins, *implicit) if isinstance(v, Constant | SharedVariable)}
+        if plain:
+            outs = graph_replace(outs, plain, strict=False)
+        self._graph = graph.FrozenFunctionGraph([plain.get(v, v) for v in (*ins, *implicit)], outs)
         self.pullback_override = _one_override(
             "gradient", [("full", pullback), ("full", lop_overrides), ("short", grad_overrides)]
         )
@@ -168,6 +182,16 @@ class OpFromGraph(Op, HasFrozenGraph):
         self.given_pattern = _pattern(connection_pattern, len(ins), len(outs))
 
     # The graph inside
+
+    @property
+    def input_types(self) -> list[Type]:
+        """Types of the inputs, those of shared variables that need not be passed last."""
+        return [var.type for var in self.fgraph.inputs]
+
+    @property
+    def output_types(self) -> list[Type]:
+        """Types of the outputs, where the inputs are of the types of `input_types`."""
+        return [var.type for var in self.fgraph.outputs]
 
     def with_inner_graph(self, fgraph: FunctionGraph) -> OpFromGraph:
         """Return the op with another graph that computes the same, such as a rewritten one."""
@@ -512,10 +536,21 @@ def _check_variables(what: str, variables: object) -> None:
 
 def _check_inputs(inputs: Sequence[Variable]) -> None:
     for i, var in enumerate(inputs):
-        kind = "a constant" if isinstance(var, Constant) else "shared" if isinstance(var, SharedVariable) else ""
-        if kind or var in inputs[:i]:
-            msg = f"OpFromGraph: input {i}, {var}, is {kind or 'given twice'}. Give a variable of the same type."
+        if var in inputs[:i]:
+            msg = f"OpFromGraph: input {i}, {var}, is given twice. Give a variable of the same type."
             raise GraphTypeError(msg)
+
+
+def _check_options(options: Iterable[str]) -> None:
+    unknown = sorted(set(options).difference(_WITHOUT_EFFECT))
+    if unknown:
+        reason = (
+            "an op changes no shared variable and replaces nothing"
+            if unknown[0] in {"updates", "givens"}
+            else f"of the arguments of `function`, {', '.join(_WITHOUT_EFFECT)} are taken"
+        )
+        msg = f"OpFromGraph: there is no option {unknown[0]}: {reason}. Leave it out."
+        raise GraphTypeError(msg)
 
 
 def _check_used(inputs: Sequence[Variable], outputs: Sequence[Variable], action: object) -> None:

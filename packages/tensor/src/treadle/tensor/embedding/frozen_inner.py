@@ -9,7 +9,7 @@ from treadle.graph import HasInnerGraph, compile_inner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Compute, FrozenFunctionGraph, Variable
+    from treadle.graph import Compute, FrozenFunctionGraph, FunctionGraph, Op, Variable
 
 T = TypeVar("T")
 
@@ -35,6 +35,15 @@ class HasFrozenGraph(HasInnerGraph):
     def fn(self) -> Compute:
         """The inner graph as a function, compiled at the first use and kept."""
         return self.kept("_fn", lambda: compile_inner(self.fgraph.unfreeze()))
+
+    if TYPE_CHECKING:
+
+        def with_inner_graph(self, fgraph: FunctionGraph) -> Op:
+            """Return the op with another inner graph that computes the same."""
+
+    def clone_with_inner_graph(self, inner_fgraph: FunctionGraph) -> Op:
+        """Return the op with another inner graph that computes the same (a documented name of `with_inner_graph`)."""
+        return self.with_inner_graph(inner_fgraph)
 
     @property
     def inner_inputs(self) -> list[Variable]:
