@@ -11,14 +11,18 @@ import treadle.tensor as tt
 from treadle.compile import Mode, OpFromGraph, function, ifelse, shared, wrap_py
 from treadle.config import config
 from treadle.graph import (
+    FunctionGraph,
     GraphTypeError,
     GraphValueError,
     LoweringError,
     MethodNotDefinedError,
     MissingInputError,
     debugprint,
+    toposort,
 )
 from treadle.link.vm import PythonStepWarning
+from treadle.rewrite import optdb, rewrite_graph
+from treadle.scan import scan
 from treadle.tensor.errors import DisconnectedInputError, ShapeError, TensorTypeError
 
 if TYPE_CHECKING:
@@ -69,7 +73,6 @@ def test_constants_and_shared_variables_are_inputs_like_any_other() -> None:
     assert again == op
 
 
-@pytest.mark.documents("OpFromGraph.options")
 def test_arguments_of_function_have_no_effect_and_others_are_refused() -> None:
     x, a = scalars("x", "a")
     out = OpFromGraph([x], [x * 2], mode="unknown", profile=True, accept_inplace=True, trust_input=True)(a)
@@ -91,6 +94,35 @@ def test_graph_is_put_in_the_nodes_place_at_once_or_late_or_never(inline: bool) 
     without = function([a], out, mode=Mode("vm", "fast_run").excluding("inline_ofg"))
     assert len(without.nodes_with_inner_function) == 1 - inline
     assert without(0.0) == 1.0
+
+
+def test_canonical_forms_keep_the_node_of_a_graph_that_is_put_in_its_place_when_compiling() -> None:
+    x, a = scalars("x", "a")
+    out = OpFromGraph([x], [tt.exp(x)], inline=True, name="own")(a + 0)
+    canonical = rewrite_graph(out, include=("canonicalize", "stabilize"))
+    assert [str(node.op) for node in toposort([canonical])] == ["own{inline=True}"]
+    graph = FunctionGraph([a], [out])
+    optdb.query("+canonicalize").rewrite(graph)
+    assert len(graph.apply_nodes) == 1
+    assert str(rewrite_graph(out, include=("inline",)).owner.op) == "Exp"
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "VM"])
+def test_graphs_inside_of_loops_are_put_in_the_nodes_places_too(mode: str) -> None:
+    x, a = scalars("x", "a")
+    op = OpFromGraph([x], [tt.exp(-x)], inline=True, name="own")
+
+    def step(y: Any) -> Any:
+        return op(y) + scan(op, outputs_info=[y], n_steps=2, return_updates=False)[-1]
+
+    out = scan(step, outputs_info=[a], n_steps=3, return_updates=False)[-1]
+    compiled = function([a], out, mode=mode)
+    expected = 0.5
+    for _ in range(3):
+        expected = np.exp(-expected) + np.exp(-np.exp(-expected))
+    assert compiled(0.5) == pytest.approx(expected)
+    assert "own" not in str(debugprint(compiled, file="str"))
+    assert "own" in str(debugprint(out, file="str"))
 
 
 def short(inputs: Any, cotangents: Any) -> Any:

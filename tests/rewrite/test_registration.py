@@ -462,9 +462,9 @@ def registered() -> Iterator[list[tuple[Any, str]]]:
 
 
 def test_default_database_has_the_documented_databases_in_order() -> None:
-    names = ("merge", "useless", "canonicalize", "stabilize", "BlasOpt", "specialize", "uncanonicalize")
+    names = ("inline", "merge", "useless", "canonicalize", "stabilize", "BlasOpt", "specialize", "uncanonicalize")
     positions = [optdb.position(name) for name in (*names, "fusion", "inplace")]
-    assert positions == [0, 0.6, 1, 1.5, 1.7, 2, 3, 49, 50]
+    assert positions == [-0.01, 0, 0.6, 1, 1.5, 1.7, 2, 3, 49, 50]
     assert isinstance(optdb["canonicalize"], EquilibriumDB)
     assert isinstance(optdb["fusion"], SequenceDB)
 

@@ -36,6 +36,11 @@ CHOICES = [
 
 FROM_GRAPH = [
     Case("inline_ofg_expansion", lambda v: _inner(True, v.x), "mul(exp(x), [2.0])"),
+    Case(
+        "inline_ofg_in_loops",
+        lambda v: tt.scan_with_carry(lambda s, x: (tt.cos(_inner(True, -(s**2))) + x, None), v.s, v.x)[0],
+        "scan{loop}(shapei(axis=0)(x), x, s)",
+    ),
     Case("late_inline_OpFromGraph", lambda v: _inner(False, v.x), "mul(exp(x), [2.0])"),
 ]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _BOTH = ("fast_run", "fast_compile")
 # Tags of the phases' databases beside their names.
 _TAGS = {
+    Phase.INLINE: _BOTH,
     Phase.CANONICALIZE: (*_BOTH, "canonicalize_db"),
     Phase.STABILIZE: _BOTH,
     Phase.SPECIALIZE: _BOTH,
@@ -39,7 +40,7 @@ _SEQUENCES = (Phase.FUSION, Phase.INPLACE)
 class PhasedDatabase(SequenceDB):
     """A sequence of databases, one for each phase, filled with rule sets.
 
-    Before the phases it holds ``merge`` (position 0), if the rules for every graph are among the sets.
+    After the first phase it holds ``merge`` (position 0), if the rules for every graph are among the sets.
 
     Parameters
     ----------

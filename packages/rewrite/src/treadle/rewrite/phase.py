@@ -6,8 +6,12 @@ from enum import IntEnum
 
 
 class Phase(IntEnum):
-    """A stage of rewriting. Stages run in this order; the rules of one run together until none applies."""
+    """A stage of rewriting. Stages run in this order; the rules of one run together until none applies.
 
+    In the first, ops that ask for it give way to the graphs that they are made of.
+    """
+
+    INLINE = 0
     CANONICALIZE = 1
     STABILIZE = 2
     SPECIALIZE = 3
@@ -23,7 +27,7 @@ class Phase(IntEnum):
     @property
     def position(self) -> float:
         """Where the phase stands in the default database, as documented."""
-        return (1.0, 1.5, 2.0, 3.0, 49.0, 50.0)[self - 1]
+        return (-0.01, 1.0, 1.5, 2.0, 3.0, 49.0, 50.0)[self]
 
     @property
     def default_tags(self) -> tuple[str, ...]:

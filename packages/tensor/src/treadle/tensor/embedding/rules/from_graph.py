@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import Phase, RuleSet, rewrite_graph
 from treadle.tensor.embedding.from_graph import OpFromGraph
+from treadle.tensor.embedding.frozen_inner import HasFrozenGraph
+from treadle.tensor.loops.loops import Scan
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:
@@ -20,13 +22,19 @@ RULES = RuleSet("from_graph")
 def _expanded(op: OpFromGraph, chosen: Callable[[OpFromGraph], bool]) -> FunctionGraph:
     """Return a copy of an op's graph in which those of chosen ops, however deep, stand in these ops' places."""
     fgraph: FunctionGraph = op.fgraph.unfreeze()
+    _expand(fgraph, chosen)
+    return fgraph
+
+
+def _expand(fgraph: FunctionGraph, chosen: Callable[[OpFromGraph], bool]) -> None:
+    """Put the graphs of chosen ops, however deep, in these ops' places."""
     # The same op of the same variables is put in once: gradients of nested ops compute much of each other again.
     known: dict[tuple[Any, ...], Sequence[Variable]] = {}
     while True:
         nodes = fgraph.toposort()
         inner = [(node, node.op) for node in nodes if isinstance(node.op, OpFromGraph) and chosen(node.op)]
         if not inner:
-            return fgraph
+            return
         for node, op in inner:
             key = (op, *node.inputs)
             if key not in known:
@@ -34,12 +42,40 @@ def _expanded(op: OpFromGraph, chosen: Callable[[OpFromGraph], bool]) -> Functio
             fgraph.replace_all(zip(node.outputs, known[key], strict=True), "expanded")
 
 
-@RULES.rule(Phase.CANONICALIZE, OpFromGraph, tags=BOTH, depth=1)
+def _asks(op: OpFromGraph) -> bool:
+    """Whether an op asks to be put in the place of its nodes at once."""
+    return op.is_inline
+
+
+# What other rules bring in, such as those of batches, is put in its place late.
+@RULES.rule((Phase.INLINE, Phase.SPECIALIZE), OpFromGraph, tags=BOTH, depth=1)
 def inline_ofg_expansion(node: NodeOf[OpFromGraph]) -> Sequence[Variable] | None:
     """An op made of a graph with ``inline=True`` -> the graph."""
-    if not node.op.is_inline:
-        return None
-    return _expanded(node.op, lambda inner: inner.is_inline).freeze().bind(node.inputs)
+    return _expanded(node.op, _asks).freeze().bind(node.inputs) if node.op.is_inline else None
+
+
+def _has_inline(op: HasFrozenGraph) -> bool:
+    """Whether the graph of an op, or one further inside, holds an op that asks to be put in its place."""
+    return any(
+        _has_inline(inner.op) or (isinstance(inner.op, OpFromGraph) and inner.op.is_inline)
+        for inner in op.fgraph.apply_nodes
+        if isinstance(inner.op, HasFrozenGraph)
+    )
+
+
+@RULES.graph_pass(Phase.INLINE, tags=BOTH)
+def inline_ofg_in_loops(fgraph: FunctionGraph) -> int:
+    """scan(body) -> scan(body in which the graphs of ops with ``inline=True`` stand in these ops' places)."""
+    changes = 0
+    for node in fgraph.toposort():
+        if isinstance(node.op, Scan) and _has_inline(node.op):
+            body = node.op.fgraph.unfreeze()
+            _expand(body, _asks)
+            inline_ofg_in_loops(body)
+            new = node.op.with_inner_graph(body).make_node(*node.inputs)
+            fgraph.replace_all(zip(node.outputs, new.outputs, strict=True), "inline_ofg_in_loops")
+            changes += 1
+    return changes
 
 
 def _is_plain(op: OpFromGraph) -> bool:
@@ -61,6 +97,6 @@ def late_inline_OpFromGraph(node: NodeOf[OpFromGraph]) -> Sequence[Variable] | N
     """
     if not _is_plain(node.op):
         return None
-    inner = _expanded(node.op, _is_plain)
+    inner = _expanded(node.op, lambda op: _is_plain(op) or op.is_inline)
     rewrite_graph(inner, include=("canonicalize", "stabilize"))
     return inner.freeze().bind(node.inputs)
