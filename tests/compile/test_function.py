@@ -93,6 +93,17 @@ def test_constants_and_shared_variables_are_not_inputs() -> None:
 
 
 @pytest.mark.documents("error:UnusedInputError", "F9")
+def test_inputs_and_outputs_take_further_attributes() -> None:
+    x = tt.dscalar("x")
+    given, result = In(x), Out(x * 2)
+    vars(given).update(note="in")
+    vars(result).update(note="out")
+    f = compiled([given], result)
+    assert f(1.0) == 2.0
+    assert (vars(given)["variable"], vars(given)["note"], vars(result)["note"]) == (x, "in", "out")
+    assert len({given: 1, In(x): 2}) == 2
+
+
 def test_input_given_twice_is_refused() -> None:
     x = tt.dscalar("x")
     with pytest.raises(UnusedInputError, match="x is given twice among the inputs"):

@@ -80,7 +80,7 @@ def test_number_in_place_of_a_list_is_refused() -> None:
 
 
 @pytest.mark.parametrize("replace", [clone_replace, graph_replace, vectorize_graph])
-@pytest.mark.parametrize("pairs", [3, X, [X], [(X, 3)], {X: 3}])
+@pytest.mark.parametrize("pairs", [3, X, [X], [(3, X)], {3: X}, [(X, 3, 4)]])
 def test_replacements_that_are_not_pairs_of_variables_are_refused(replace: Callable[..., Any], pairs: Any) -> None:
     with pytest.raises(GraphTypeError, match=rf"{replace.__name__}: pairs .* are needed, got"):
         replace([Y], pairs)

@@ -4,6 +4,7 @@ import pytest
 
 from tests.graph.arithmetic import NUMBER, Number, add, chain, inverse, mul, number
 from treadle.graph import (
+    FunctionGraph,
     GraphTypeError,
     GraphValueError,
     SharedVariable,
@@ -89,6 +90,17 @@ def test_graph_replace_copies_only_what_depends_on_the_replaced() -> None:
 def test_graph_replace_applies_all_at_once() -> None:
     x, y = number("x"), number("y")
     assert same(graph_replace(add(x, y), {x: y, y: x}), add(y, x))
+
+
+def test_values_take_the_places_of_variables_as_constants_of_their_types() -> None:
+    x, y = number("x"), number("y")
+    for replaced in (graph_replace(add(x, y), {x: 2}), clone_replace(add(x, y), [(x, 2)])):
+        assert same(replaced, add(NUMBER.make_constant(2.0), y))
+    graph = FunctionGraph([y], [add(y, inverse(y))], clone=False)
+    graph.replace_all([(graph.outputs[0].owner.inputs[1], 3.0)])
+    assert same(graph.outputs[0], add(y, NUMBER.make_constant(3.0)))
+    with pytest.raises(GraphTypeError, match="graph_replace: x is to be replaced by 'a', which is no variable and no"):
+        graph_replace(inverse(x), {x: "a"})
 
 
 def test_graph_replace_can_replace_outputs() -> None:

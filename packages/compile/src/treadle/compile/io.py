@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class In:
-    """An input of a function.
+    """An input of a function. Further attributes may be set on it; functions do not look at them.
 
     Parameters
     ----------
@@ -48,19 +48,6 @@ class In:
     TypeError
         If default value or update are not of the variable's type.
     """
-
-    __slots__ = (
-        "allow_downcast",
-        "borrow",
-        "container",
-        "implicit",
-        "mutable",
-        "name",
-        "strict",
-        "update",
-        "value",
-        "variable",
-    )
 
     def __init__(
         self,
@@ -174,7 +161,7 @@ class In:
 
 
 class Out:
-    """An output of a function.
+    """An output of a function. Further attributes may be set on it; functions do not look at them.
 
     Parameters
     ----------
@@ -184,8 +171,6 @@ class Out:
         Whether the result may share memory with an input that is borrowed too, with a shared variable or with another
         borrowed output, and may be in the backend's own form (a JAX array, a PyTorch tensor) where that saves a copy.
     """
-
-    __slots__ = ("borrow", "variable")
 
     def __init__(self, variable: object, borrow: bool = False) -> None:
         if not isinstance(variable, Variable):

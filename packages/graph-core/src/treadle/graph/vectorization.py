@@ -263,7 +263,7 @@ def vectorize_graph(
     """
     outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
     new: dict[Variable, Variable] = {}
-    for old, wide in replacement_pairs("vectorize_graph", replace):
+    for old, wide in replacement_pairs("vectorize_graph", replace, takes_values=False):
         _check_replacement(old, wide)
         new[old] = wide
     replaced = list(new.items())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Equivalence = dict[Any, Any]
 # A mapping is not covariant in its keys, which may be of any class of variable.
-Replacements: TypeAlias = "Mapping[Any, Variable] | Iterable[tuple[Variable, Variable]]"
+Replacements: TypeAlias = "Mapping[Any, Any] | Iterable[tuple[Variable, Any]]"
 
 
 def clone_get_equiv(
@@ -130,8 +130,11 @@ def clone(
     return [equiv[v] for v in ins], [equiv[v] for v in outs]
 
 
-def replacement_pairs(what: str, replace: object) -> list[tuple[Variable, Variable]]:
-    """Return replacements as pairs of an old and a new variable."""
+def replacement_pairs(what: str, replace: object, *, takes_values: bool = True) -> list[tuple[Variable, Variable]]:
+    """Return replacements as pairs of an old and a new variable.
+
+    Where values are taken in place of new variables, they are constants of the old variables' types.
+    """
     items = () if replace is None else replace.items() if isinstance(replace, Mapping) else replace
     # A variable can be indexed without end.
     items = None if isinstance(items, Variable) else as_list(items)
@@ -140,11 +143,25 @@ def replacement_pairs(what: str, replace: object) -> list[tuple[Variable, Variab
             f"{what}: pairs of an old and a new variable are needed, got {text_of(replace)}. Pass a dict or such pairs."
         )
         raise GraphTypeError(msg)
+    pairs = []
     for pair in items:
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(v, Variable) for v in pair):
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Variable)
+        if not is_pair or not (takes_values or isinstance(pair[1], Variable)):
             msg = f"{what}: pairs (old variable, new variable) are needed, got {text_of(pair)}. Pass such pairs."
             raise GraphTypeError(msg)
-    return [(old, new) for old, new in items]
+        old, new = pair
+        pairs.append((old, new if isinstance(new, Variable) else _constant(what, old, new)))
+    return pairs
+
+
+def _constant(what: str, old: Variable, value: object) -> Variable:
+    kind = old.type
+    try:
+        data = kind.filter(value)
+    except (TypeError, ValueError) as error:
+        msg = f"{what}: {old} is to be replaced by {text_of(value)}, which is no variable and no value for it: {error}"
+        raise GraphTypeError(msg) from error
+    return kind.make_constant(kind.copy_value(data) if kind.may_share_memory(data, value) else data)
 
 
 def _carry(equiv: Equivalence, replaced: Iterable[Variable]) -> None:
@@ -190,7 +207,7 @@ def clone_replace(
     output
         One variable, or a sequence.
     replace
-        Pairs of an old variable and its replacement in the copy.
+        Pairs of an old variable and its replacement in the copy: a variable, or a value of its type.
     rebuild_strict
         True: a replacement must keep (or refine, or losslessly convert to) the type. False: nodes are rebuilt with
         whatever type it has, so that result types may change.
@@ -245,8 +262,8 @@ def graph_replace(
     outputs
         One variable, or a sequence.
     replace
-        Pairs of an old variable, an input or a computed one, and what takes its place. Replacements apply at once,
-        not one after the other, and are not searched themselves.
+        Pairs of an old variable, an input or a computed one, and what takes its place: a variable, or a value of its
+        type. Replacements apply at once, not one after the other, and are not searched themselves.
     strict
         Whether each replaced variable must occur in the graph.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.config import text_of
 from treadle.graph.algorithms.clone import replacement_pairs
@@ -350,11 +350,14 @@ class EditableGraph(AbstractFunctionGraph):
 
     def replace_all(
         self,
-        pairs: Iterable[tuple[Variable, Variable]],
+        pairs: Iterable[tuple[Variable, Any]],
         reason: str | None = None,
         import_missing: bool = False,
     ) -> None:
-        """Replace each old variable of the pairs by its new one, one after the other; all of them or none."""
+        """Replace each old variable of the pairs by its new one, one after the other; all of them or none.
+
+        In place of a new variable, a value of the old one's type will do.
+        """
         with Transaction(self._observers):
             for var, new_var in replacement_pairs("replace_all", pairs):
                 self.replace(var, new_var, reason, import_missing=import_missing)
