@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import optdb
+from treadle.rewrite import OpPattern, optdb
 from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.tensor.elementwise.scalar_op import ScalarOp
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["broadcasted_by", "elemwise_of", "register_canonicalize", "register_specialize", "register_stabilize"]
@@ -37,25 +37,11 @@ register_stabilize = _registering("stabilize", "fast_run")
 register_specialize = _registering("specialize", "fast_run")
 
 
-class ElemwiseOf(type):
-    """Metaclass of classes whose instances are the elementwise ops of a class of scalar ops."""
-
-    of = Elemwise
-    scalar_class: type
-
-    def __instancecheck__(cls, op: object) -> bool:
-        """Whether something is an elementwise op of such a scalar op."""
-        return isinstance(op, Elemwise) and isinstance(op.scalar_op, cls.scalar_class)
-
-
-def elemwise_of(scalar_op: ScalarOp | type) -> Elemwise | type[Elemwise]:
-    """Return the elementwise op of a scalar op, or all those of a documented class, for rewriters to track."""
-    if not isinstance(scalar_op, type):
+def elemwise_of(scalar_op: Any) -> Elemwise | OpPattern:
+    """Return the elementwise op of a scalar op, or all those of a class or pattern, for rewriters to track."""
+    if isinstance(scalar_op, ScalarOp):
         return Elemwise(scalar_op)
-    stand_in: type[Elemwise] = ElemwiseOf(  # type: ignore[assignment]  # stands for some ops of the class
-        f"Elemwise of {scalar_op.__name__}", (), {"scalar_class": scalar_op}
-    )
-    return stand_in
+    return OpPattern(Elemwise, scalar_op=scalar_op if isinstance(scalar_op, OpPattern) else OpPattern(scalar_op))
 
 
 def broadcasted_by(x: TensorVariable, y: TensorVariable) -> bool:

@@ -7,12 +7,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.graph import Op
-from treadle.rewrite.engine.tracked import class_of
+from treadle.rewrite.engine.tracked import class_of, class_tracked
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from treadle.graph import Apply, FunctionGraph
     from treadle.rewrite.engine.interface import NodeRewriter
@@ -45,23 +45,30 @@ class Slot(NamedTuple):
     cost: RuleCost
 
 
+class Test(NamedTuple):
+    """What some ops of a class meet that a rule tracks."""
+
+    of: type
+    holds: Callable[[Op], object]
+    rule: int
+
+
 class RuleIndex:
-    """Rules by op: those that track the op itself, those that track a class of it, those that track everything.
+    """Rules by op: those that track the op itself, a class of it, or what it meets, and those that track everything.
 
     It is made once for a rewriter and used by all its runs.
     """
 
     __slots__ = (
         "_by_class",
-        "_by_kind",
         "_by_op",
         "_cached",
+        "_tests",
         "_tracking_all",
         "depth",
         "inner",
         "loose",
         "rules",
-        "single",
         "traits",
     )
 
@@ -69,7 +76,7 @@ class RuleIndex:
         self.rules = tuple(rules)
         self._by_op: dict[Op, list[int]] = {}
         self._by_class: dict[type, list[int]] = {}
-        self._by_kind: list[tuple[type, int]] = []
+        self._tests: list[Test] = []
         self._tracking_all: list[int] = []
         for i, rule in enumerate(self.rules):
             tracked = rule.tracks()
@@ -77,17 +84,14 @@ class RuleIndex:
                 self._tracking_all.append(i)
                 continue
             for item in tracked:
-                kind_or_op: object = item
-                if not isinstance(kind_or_op, type):
-                    self._by_op.setdefault(item, []).append(i)  # type: ignore[arg-type]  # an op
-                elif issubclass(kind_or_op, Op):
-                    self._by_class.setdefault(kind_or_op, []).append(i)
+                if isinstance(item, Op):
+                    self._by_op.setdefault(item, []).append(i)
+                elif isinstance(item, type) and class_of(item) is item:
+                    self._by_class.setdefault(item, []).append(i)
                 else:
-                    self._by_kind.append((kind_or_op, i))
-        self._cached: dict[type, frozenset[int]] = {}
+                    self._tests.append(_test_of(item, i))
+        self._cached: dict[type, tuple[frozenset[int], tuple[Test, ...], bool]] = {}
         self.depth = max((depth_of(rule) for rule in self.rules), default=0)
-        # Classes of ops of which rules look at single ops: at the root, and below it.
-        self.single = frozenset(type(op) for op in self._by_op).union(*(_classes(kind) for kind, _ in self._by_kind))
         self.inner = frozenset(type(inner) for inner in map(inner_of, self.rules) if inner is not None)
         # The first fields of each rule's `Slot`.
         self.traits = tuple(map(_traits_of, self.rules))
@@ -95,26 +99,34 @@ class RuleIndex:
 
     def __getitem__(self, op: Op) -> list[int]:
         """Return the numbers of the rules for an op, in order."""
-        kind = type(op)
-        by_class = self._cached.get(kind)
-        if by_class is None:
+        by_class, tests, _ = self._of_class(type(op))
+        if not tests and op not in self._by_op:
+            return sorted(by_class)
+        meeting = (test.rule for test in tests if test.holds(op))
+        return sorted(by_class.union(self._by_op.get(op, ()), meeting))
+
+    def looks_at_single(self, kind: type[Op]) -> bool:
+        """Whether rules look at some ops of a class and not at all of them."""
+        return self._of_class(kind)[2]
+
+    def _of_class(self, kind: type[Op]) -> tuple[frozenset[int], tuple[Test, ...], bool]:
+        """Return the rules for all ops of a class, what tells those for some of them, and whether there are any."""
+        known = self._cached.get(kind)
+        if known is None:
             numbers = set(self._tracking_all)
             for base in kind.__mro__:
                 numbers.update(self._by_class.get(base, ()))
-            by_class = self._cached[kind] = frozenset(numbers)
-        if kind not in self.single:
-            return sorted(by_class)
-        of_kinds = (i for named, i in self._by_kind if isinstance(op, named))
-        return sorted(by_class.union(self._by_op.get(op, ()), of_kinds))
+            tests = tuple(test for test in self._tests if issubclass(kind, test.of))
+            is_single = bool(tests) or any(type(op) is kind for op in self._by_op)
+            known = self._cached[kind] = (frozenset(numbers), tests, is_single)
+        return known
 
 
-def _classes(kind: type) -> Iterator[type]:
-    """Yield the classes of the ops that a class stands for."""
-    pending = [class_of(kind)]
-    while pending:
-        current = pending.pop()
-        yield current
-        pending += current.__subclasses__()
+def _test_of(item: type | Callable[[Op], object], rule: int) -> Test:
+    """Return what tells the ops that a class stands for, or that meet a predicate."""
+    if isinstance(item, type):
+        return Test(class_of(item), lambda op: isinstance(op, item), rule)
+    return Test(class_tracked(item), item, rule)
 
 
 def inner_of(rule: NodeRewriter) -> Op | None:
@@ -190,7 +202,8 @@ class Worklist:
         self._number = run.numbers.of
         self._queue: deque[Apply] = deque()
         self._queued: set[Apply] = set()
-        self._single = index.single
+        # By class of ops, whether rules look at some ops of it only.
+        self._single: dict[type, bool] = {}
         self._plans: dict[object, Plan] = {}
         self._slots: list[Slot | None] = [None] * len(index.rules)
         self._stopped: set[int] = set()
@@ -203,7 +216,10 @@ class Worklist:
     def plan(self, op: Op) -> Plan:
         """Return the rules for an op."""
         kind = type(op)
-        number = self._number(op) if kind in self._single else kind
+        is_single = self._single.get(kind)
+        if is_single is None:
+            is_single = self._single[kind] = self._index.looks_at_single(kind)
+        number = self._number(op) if is_single else kind
         plan = self._plans.get(number)
         if plan is None:
             numbers = [i for i in self._index[op] if i not in self._stopped]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import DestroyHandler, Feature, Op
+from treadle.graph import DestroyHandler, Feature
 from treadle.rewrite import GraphRewriter, NodeRewriter, RewriterTypeError
-from treadle.rewrite.engine.tracked import check_tracked
+from treadle.rewrite.engine.tracked import Tracked, check_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class FromFunctionNodeRewriter(NodeRewriter):
     fn
         The function; `NodeRewriter.transform` says what it may return.
     tracks
-        Ops and classes of ops it looks at; every node if None.
+        Ops and classes of ops it looks at, and predicates of ops such as `OpPattern`; every node if None.
     requirements
         Classes of features to attach to the graph, or functions of the graph to call.
     depth
@@ -44,7 +44,7 @@ class FromFunctionNodeRewriter(NodeRewriter):
     def __init__(
         self,
         fn: Callable[[FunctionGraph, Apply], object],
-        tracks: Sequence[Op | type[Op]] | None,
+        tracks: Sequence[Tracked] | None,
         requirements: Sequence[Requirement] = (),
         depth: int | None = None,
     ) -> None:
@@ -55,8 +55,8 @@ class FromFunctionNodeRewriter(NodeRewriter):
         self.depth = depth
         self._tracks = None if tracks is None else tuple(tracks)
 
-    def tracks(self) -> Sequence[Op | type[Op]] | None:
-        """Return the ops and classes of ops it looks at."""
+    def tracks(self) -> Sequence[Tracked] | None:
+        """Return the ops, classes of ops and predicates of what it looks at."""
         return self._tracks
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> object:
@@ -101,7 +101,7 @@ def _check_function(what: str, fn: object) -> None:
 
 
 def node_rewriter(
-    tracks: Sequence[Op | type[Op]] | None,
+    tracks: Sequence[Tracked] | None,
     inplace: bool = False,
     requirements: Sequence[Requirement] = (),
     *,
@@ -112,7 +112,7 @@ def node_rewriter(
     Parameters
     ----------
     tracks
-        Ops and classes of ops it looks at; every node if None.
+        Ops and classes of ops it looks at, and predicates of ops such as `OpPattern`; every node if None.
     inplace
         Whether what it returns overwrites inputs, so that a destroy handler must watch the graph.
     requirements
@@ -124,7 +124,7 @@ def node_rewriter(
     Raises
     ------
     RewriterTypeError
-        If `tracks` is empty, or holds something that is no op or class of ops.
+        If `tracks` is empty, or holds something that is no op, class of ops or predicate.
     """
     if tracks is not None:
         if not isinstance(tracks, list | tuple | set | frozenset) or not tracks:

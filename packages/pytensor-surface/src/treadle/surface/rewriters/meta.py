@@ -16,7 +16,8 @@ from treadle.rewrite.engine.run import replacements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Op, Variable
+    from treadle.graph import Apply, Variable
+    from treadle.rewrite.engine.tracked import Tracked
 
 
 # The time of an alternative is the least of this many calls.
@@ -41,14 +42,12 @@ class MetaNodeRewriter(NodeRewriter):
 
     depth = 1
 
-    def __init__(
-        self, tracks: Sequence[Op | type[Op]] | None, rewriters: Sequence[NodeRewriter], name: str = "meta"
-    ) -> None:
+    def __init__(self, tracks: Sequence[Tracked] | None, rewriters: Sequence[NodeRewriter], name: str = "meta") -> None:
         self.rewriters = tuple(rewriters)
         self.name = name
         self._tracks = None if tracks is None else tuple(tracks)
 
-    def tracks(self) -> Sequence[Op | type[Op]] | None:
+    def tracks(self) -> Sequence[Tracked] | None:
         """Return the ops and classes of ops it looks at."""
         return self._tracks
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.graph import Constant, Op, Variable
 from treadle.rewrite import Law, NodeRewriter, Pattern, RuleDefinitionError
 from treadle.rewrite.engine.run import replacements
-from treadle.rewrite.engine.tracked import is_among, is_tracked
+from treadle.rewrite.engine.tracked import OpPattern, is_among, is_tracked
 from treadle.rewrite.errors import require_kind
 from treadle.rewrite.pattern import placed, standing_for
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import Apply, FunctionGraph
+    from treadle.rewrite.engine.tracked import Tracked
 
 
 class SubstitutionNodeRewriter(NodeRewriter):
@@ -43,7 +44,7 @@ class SubstitutionNodeRewriter(NodeRewriter):
         self.transfer_tags = transfer_tags
         self.name = name or f"{op1}_to_{op2}"
 
-    def tracks(self) -> Sequence[Op | type[Op]]:
+    def tracks(self) -> Sequence[Tracked]:
         """Return the op to replace."""
         return (self.op1,)
 
@@ -79,7 +80,7 @@ class RemovalNodeRewriter(NodeRewriter):
         self.op = op
         self.name = name or f"remove_{op}"
 
-    def tracks(self) -> Sequence[Op | type[Op]]:
+    def tracks(self) -> Sequence[Tracked]:
         """Return the op to remove."""
         return (self.op,)
 
@@ -133,7 +134,7 @@ class PatternNodeRewriter(NodeRewriter):
         out_pattern: Any,
         allow_multiple_clients: bool = False,
         name: str | None = None,
-        tracks: Sequence[Op | type[Op]] = (),
+        tracks: Sequence[Tracked] = (),
         get_nodes: Callable[[FunctionGraph, Apply], Sequence[Apply | Variable]] | None = None,
         *,
         is_commutative: Callable[[Op], bool] | None = None,
@@ -157,7 +158,7 @@ class PatternNodeRewriter(NodeRewriter):
         self._tracks = tuple(tracks) or (self.op,)
         self.depth = self.law.depth if not tracks else None
 
-    def tracks(self) -> Sequence[Op | type[Op]]:
+    def tracks(self) -> Sequence[Tracked]:
         """Return the op at the pattern's root, or the ops given."""
         return self._tracks
 
@@ -233,8 +234,10 @@ def _pattern(form: Any, once: bool, inside_once: bool) -> object:
             msg = f"pattern: a constraint narrows a hole or an applied op, got {form!r}."
             raise RuleDefinitionError(msg)
         return inner.that(form["constraint"])
-    if not isinstance(form, tuple | list) or not form or not is_tracked(form[0]):
+    is_applied = isinstance(form, tuple | list) and bool(form)
+    op = form[0].ops if is_applied and isinstance(form[0], OpPattern) else form[0] if is_applied else None
+    if not is_tracked(op):
         msg = f"pattern: give (op, *patterns), a name, a number, a constant or a dict, got {form!r}."
         raise RuleDefinitionError(msg)
-    pattern = Pattern.pattern_of(form[0], [_pattern(x, inside_once, inside_once) for x in form[1:]])
+    pattern = Pattern.pattern_of(op, [_pattern(x, inside_once, inside_once) for x in form[1:]])
     return pattern.only_used_once if once else pattern

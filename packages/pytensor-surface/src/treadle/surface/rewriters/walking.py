@@ -14,8 +14,9 @@ from treadle.rewrite.worklist import Worklist
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.graph import Apply, FunctionGraph
     from treadle.rewrite.engine.run import Callback
+    from treadle.rewrite.engine.tracked import Tracked
 
 
 class SequentialNodeRewriter(NodeRewriter):
@@ -43,7 +44,7 @@ class SequentialNodeRewriter(NodeRewriter):
         )
         self.name = "_".join(str(rewriter) for rewriter in rewriters)
 
-    def tracks(self) -> Sequence[Op | type[Op]] | None:
+    def tracks(self) -> Sequence[Tracked] | None:
         """Return the ops and classes of ops that any of the rewriters looks at."""
         return self._tracks
 

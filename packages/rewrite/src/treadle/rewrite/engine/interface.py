@@ -11,8 +11,9 @@ from treadle.rewrite.engine.tracked import is_among
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.graph import Apply, FunctionGraph
     from treadle.rewrite.engine.report import Report
+    from treadle.rewrite.engine.tracked import Tracked
 
 
 class Rewriter:
@@ -106,8 +107,8 @@ class NodeRewriter(Rewriter, ABC):
     depth: int | None = None
     first_of: Sequence[NodeRewriter] = ()
 
-    def tracks(self) -> Sequence[Op | type[Op]] | None:
-        """Return the ops and classes of ops it looks at, or None if it looks at every node."""
+    def tracks(self) -> Sequence[Tracked] | None:
+        """Return what it looks at, ops, classes of ops and predicates of ops; or None if it looks at every node."""
         return None
 
     @abstractmethod

@@ -1,9 +1,11 @@
-"""Ops, classes of ops, and classes that stand for some ops of a class, as rewriters track them."""
+"""What rewriters track: ops, classes of ops, and predicates, which say of an op whether it is looked at."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from treadle.config import text_of
 from treadle.graph import Op
 from treadle.rewrite.errors import RewriterTypeError
 
@@ -12,33 +14,148 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 # An op, a class of ops, or a class that stands for some of them: ``isinstance`` tells which ops of its `of` these are.
-Tracked = Op | type[Op]
+NamedOps = Op | type[Op]
+# Or a function of an op that says whether it is tracked, such as an `OpPattern`.
+Tracked = NamedOps | Callable[[Op], object]
 
 
-def is_tracked(item: object) -> TypeGuard[Tracked]:
+class OpPattern:
+    """The ops of a class with some parameters, for rewriters to track: a function that says whether an op is one.
+
+    ``OpPattern(Reduction, kind="max")`` stands for all maxima, ``OpPattern(Elemwise, scalar_op=OpPattern(Cast))`` for
+    all conversions.
+
+    Parameters
+    ----------
+    op_type
+        A class, or several: what `isinstance` takes.
+    parameters, kwargs
+        Attributes, and what each must be: a value that it equals, a class that it is of, or a pattern that it matches.
+        A mapping, or pairs, or named arguments.
+
+    Raises
+    ------
+    RewriterTypeError
+        If `op_type` is no class, or parameters are given both ways.
+    """
+
+    __slots__ = ("op_type", "parameters")
+
+    def __init__(
+        self,
+        op_type: Any,
+        parameters: Mapping[str, object] | Sequence[tuple[str, object]] | None = None,
+        **kwargs: object,
+    ) -> None:
+        if kwargs and parameters is not None:
+            msg = "OpPattern: parameters are given as a mapping or by name, got both. Choose one."
+            raise RewriterTypeError(msg)
+        try:
+            isinstance(None, op_type)
+            given = kwargs or dict(parameters or {})
+        except (TypeError, ValueError):
+            msg = (
+                f"OpPattern: a class and its parameters are needed, got {text_of(op_type)} and {text_of(parameters)}. "
+                "Name the class of ops, and attributes with values."
+            )
+            raise RewriterTypeError(msg) from None
+        self.op_type = op_type
+        self.parameters = tuple(sorted(given.items(), key=lambda item: item[0]))
+
+    def __call__(self, op: object) -> bool:
+        """Whether an op matches."""
+        return isinstance(op, self.op_type) and self.match_parameters(op)
+
+    match_op = __call__
+
+    def match_parameters(self, op: object) -> bool:
+        """Whether an op of the class has the parameters."""
+        return all(_is_as_wanted(getattr(op, name, None), wanted) for name, wanted in self.parameters)
+
+    @property
+    def ops(self) -> type:
+        """A class that stands for the ops: they are its instances."""
+        return MatchingOps(str(self), (), {"of": class_tracked(self), "pattern": self})
+
+    def __eq__(self, other: object) -> bool:
+        """Compare class and parameters."""
+        return isinstance(other, OpPattern) and (self.op_type, self.parameters) == (other.op_type, other.parameters)
+
+    def __hash__(self) -> int:
+        return hash((OpPattern, self.op_type, tuple(name for name, _ in self.parameters)))
+
+    def __str__(self) -> str:
+        kind = getattr(self.op_type, "__name__", self.op_type)
+        parameters = (f"{name}={getattr(wanted, '__name__', wanted)}" for name, wanted in self.parameters)
+        return f"OpPattern({', '.join([str(kind), *parameters])})"
+
+    __repr__ = __str__
+
+
+class MatchingOps(type):
+    """Metaclass of classes that stand for the ops of a pattern."""
+
+    of: type
+    pattern: OpPattern
+
+    def __instancecheck__(cls, op: object) -> bool:
+        """Whether something is an op that matches."""
+        return cls.pattern(op)
+
+
+def _is_as_wanted(value: object, wanted: object) -> bool:
+    """Whether a parameter's value is as a pattern has it."""
+    if isinstance(wanted, OpPattern):
+        return wanted(value)
+    if isinstance(wanted, type) and isinstance(value, wanted):
+        return True
+    return bool(value == wanted)
+
+
+def is_tracked(item: object) -> TypeGuard[NamedOps]:
     """Whether something is an op or a class of ops, or stands for some ops of a class."""
     return isinstance(item, Op) or (isinstance(item, type) and issubclass(class_of(item), Op))
 
 
 def class_of(kind: type) -> type:
     """Return a class of ops itself; for a class that stands for some ops, the class of these."""
-    represented = getattr(kind, "of", None)
-    return kind if issubclass(kind, Op) or not isinstance(represented, type) else represented
+    represented = kind.__dict__.get("of")
+    return represented if isinstance(represented, type) else kind
+
+
+def class_tracked(item: object) -> type:
+    """Return the class whose ops, some of them or all, something tracked stands for: Op if it is any function."""
+    if isinstance(item, OpPattern):
+        item = item.op_type
+    return class_of(item) if isinstance(item, type) else Op
+
+
+def is_predicate(item: object) -> TypeGuard[Callable[[Op], object]]:
+    """Whether something is a function that says of ops whether they are tracked."""
+    return callable(item) and not isinstance(item, type | Op)
 
 
 def check_tracked(subject: str, tracked: Iterable[object]) -> None:
-    """Refuse what is neither an op nor a class of ops."""
+    """Refuse what is neither an op nor a class of ops nor a predicate."""
     for item in tracked:
-        if not is_tracked(item):
+        if not is_tracked(item) and not is_predicate(item):
             msg = f"{subject}: tracks ops or classes of ops, got {item!r}. Name the op itself."
             raise RewriterTypeError(msg)
 
 
 def is_among(op: Op, tracked: Iterable[Tracked]) -> bool:
-    """Whether an op is one of several, or of one of their classes."""
-    return any(isinstance(op, item) if isinstance(item, type) else op == item for item in tracked)
+    """Whether an op is one of several, or of one of their classes, or meets one of the predicates."""
+    return any(_is(op, item) for item in tracked)
+
+
+def _is(op: Op, item: Tracked) -> bool:
+    if isinstance(item, type):
+        return isinstance(op, item)
+    return op == item if isinstance(item, Op) else bool(item(op))
 
 
 def name_of(tracked: Tracked) -> str:
-    """Return the name of an op or of a class of ops."""
-    return tracked.__name__ if isinstance(tracked, type) else str(tracked)
+    """Return the name of an op, of a class of ops, or of a predicate."""
+    if isinstance(tracked, Op | OpPattern):
+        return str(tracked)
+    return str(getattr(tracked, "__name__", tracked))
