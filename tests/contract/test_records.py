@@ -11,6 +11,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import IfElse, Op, applys_between
+from treadle.surface.op_kinds import OpKind
 from treadle.tensor import ExternalOp, GradientError
 from treadle.testing import SAMPLES, VARIANTS, Check, Sample, SampleTable, checks, contract, verify_grad
 from treadle.testing import contract as contract_function
@@ -22,7 +23,7 @@ from treadle.testing.sample import OPTIONAL_DTYPES, REALS
 
 
 def op_classes() -> set[type[Op]]:
-    """Return the classes of all ops of the package, except bases, graphs as ops, and draws."""
+    """Return the classes of all ops of the package, except bases, what stands for others, graphs as ops, and draws."""
     kinds: set[type[Op]] = set()
     pending: list[type[Any]] = [Op]
     while pending:
@@ -32,7 +33,9 @@ def op_classes() -> set[type[Op]]:
     ours = {
         kind
         for kind in kinds
-        if kind.__module__.startswith(("treadle.tensor.", "treadle.surface.")) and not isabstract(kind)
+        if kind.__module__.startswith(("treadle.tensor.", "treadle.surface."))
+        and not isabstract(kind)
+        and not isinstance(kind, OpKind)
     }
     drawing = ("treadle.tensor.random.", "treadle.tensor.loops.states")
     recorded = {kind for kind in ours if not kind.__module__.startswith(drawing) and not kind.__name__.startswith("_")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from abc import ABC
 from importlib import import_module
 from typing import Any
 
@@ -11,11 +12,18 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
-from treadle.rewrite import EquilibriumDB, EquilibriumGraphRewriter, RewriteDatabaseQuery, RewriterTypeError, SequenceDB
+from treadle.rewrite import (
+    EquilibriumDB,
+    EquilibriumGraphRewriter,
+    OpPattern,
+    RewriteDatabaseQuery,
+    RewriterTypeError,
+    SequenceDB,
+)
 from treadle.rewrite.explanation import rules_for
 from treadle.surface.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
 from treadle.surface.registration import broadcasted_by, elemwise_of
-from treadle.surface.rewriters import WalkingGraphRewriter, graph_rewriter, node_rewriter
+from treadle.surface.rewriters import PatternNodeRewriter, WalkingGraphRewriter, graph_rewriter, in2out, node_rewriter
 from treadle.tensor.reductions.reduction import Reduction
 
 # Its names are found when they are asked for.
@@ -45,7 +53,7 @@ def test_registered_rewriter_is_used_by_the_modes() -> None:
 
 
 def test_scalar_op_or_its_class_gives_the_elementwise_op() -> None:
-    assert elemwise_of(tt.exp.scalar_op) == tt.exp  # type: ignore[arg-type]  # a scalar op
+    assert elemwise_of(tt.exp.scalar_op) == tt.exp
 
 
 def test_shorter_tensor_is_broadcast() -> None:
@@ -83,6 +91,13 @@ TRACKED: list[tuple[Any, list[str]]] = [
     (elemwise_of(ts.Cast), ["Cast_float32"]),
     (elemwise_of(ts.Exp), ["Exp"]),
     (elemwise_of(ts.UnaryScalarOp), ["Cast_float32", "Exp", "Log"]),
+    (elemwise_of(OpPattern(ts.Exp)), ["Exp"]),
+    (OpPattern(tt.Elemwise, scalar_op=ts.Log), ["Log"]),
+    (OpPattern(Reduction, kind="sum", axes=(1,)), ["sum"]),
+    (OpPattern((Reduction, tt.Accumulation), {"kind": "prod"}), ["prod"]),
+    (OpPattern(CAReduce, kind="max"), ["max"]),
+    (lambda op: isinstance(op, Reduction) and op.kind.startswith("m"), ["max", "min"]),
+    (type(tt.max(tt.dvector()).owner.op), ["all", "max", "min", "prod", "sum"]),  # type: ignore[union-attr]  # it has one
 ]
 
 
@@ -96,6 +111,50 @@ def test_classes_that_stand_for_ops_of_a_kind_are_tracked(at: int, walking: bool
 def test_a_class_that_stands_for_no_ops_is_not_tracked() -> None:
     with pytest.raises(RewriterTypeError, match="tracks ops or classes of ops"):
         node_rewriter([ts.Exp])
+
+
+class Marked(ABC):  # noqa: B024 - what counts is its metaclass
+    """A class of users, beside those of ops."""
+
+
+class MarkedMax(Marked, Max):  # type: ignore[misc]  # what type checkers know of it is the class alone
+    """Maxima that are marked."""
+
+
+def test_ops_of_a_class_derived_from_a_kind_are_seen_by_what_tracks_either() -> None:
+    x = tt.dmatrix("x")
+    seen: list[tuple[str, bool]] = []
+
+    def looking(name: str, tracked: Any) -> Any:
+        @node_rewriter([tracked])
+        def look(fgraph: FunctionGraph, node: Any) -> None:
+            del fgraph
+            seen.append((name, isinstance(node.op, MarkedMax)))
+
+        return look
+
+    graph = FunctionGraph([x], [MarkedMax((0,))(x), tt.max(x), tt.sum(x)], clone=True)
+    EquilibriumGraphRewriter([looking("kind", Max), looking("own", MarkedMax)]).rewrite(graph)
+    assert sorted(set(seen)) == [("kind", False), ("kind", True), ("own", True)]
+
+
+def test_a_pattern_of_ops_is_compared_shown_and_used_in_patterns_of_graphs() -> None:
+    pattern = OpPattern(tt.Elemwise, scalar_op=OpPattern(ts.Exp))
+    assert pattern == elemwise_of(ts.Exp)
+    assert len({pattern, elemwise_of(ts.Exp)}) == 1
+    assert str(pattern) == "OpPattern(Elemwise, scalar_op=OpPattern(Exp))"
+    assert pattern.match_op(tt.exp)
+    assert not pattern(tt.log)
+    x = tt.dvector("x")
+    rewriter = PatternNodeRewriter((pattern, "x"), (tt.sin, "x"))
+    graph = FunctionGraph([x], [tt.exp(x)], clone=True)
+    in2out(rewriter).rewrite(graph)
+    assert graph.outputs[0].owner is not None
+    assert graph.outputs[0].owner.op == tt.sin
+    with pytest.raises(RewriterTypeError, match="OpPattern: a class and its parameters are needed"):
+        OpPattern("Elemwise")
+    with pytest.raises(RewriterTypeError, match="as a mapping or by name, got both"):
+        OpPattern(tt.Elemwise, {"a": 1}, b=2)
 
 
 def test_rules_for_a_kind_of_op_are_listed() -> None:

@@ -6,6 +6,7 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.surface.scalar_values import *  # noqa: F403
+    from treadle.surface.vectors import *  # noqa: F403
     from treadle.tensor import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
@@ -21,6 +22,7 @@ else:
                 "tile trace transfer transpose tri tril tril_indices tril_indices_from triu triu_indices "
                 "triu_indices_from vertical_stack where zeros zeros_like NotScalarConstantError"
             ),
+            "treadle.surface.vectors": "AllocEmpty MakeVector make_vector",
             "treadle.surface.scalar_values": "ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar",
         },
     )

@@ -10,6 +10,7 @@ import numpy as np
 from treadle.config import alias
 from treadle.graph import Form
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp, ScalarOpKind
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable
@@ -80,13 +81,34 @@ switch: Elemwise = elementwise(
 )  # fmt: skip
 
 
+class Cast(ScalarOp, metaclass=ScalarOpKind):
+    """The conversion to a dtype, ``Cast("float32")``: the class of all of them."""
+
+    __slots__ = ()
+    names = ()
+
+    @classmethod
+    def named(cls, *parameters: object) -> ScalarOp:
+        """Return the conversion to a dtype, or to that of a type."""
+        if len(parameters) != 1:
+            return ScalarOpKind.named(cls)
+        (dtype,) = parameters
+        return SCALAR_OPS[f"cast_{TensorType(getattr(dtype, 'dtype', dtype)).dtype}"]
+
+    @property
+    def o_type(self) -> TensorType:
+        """The type that a scalar is converted to."""
+        return TensorType(self.name.removeprefix("cast_"), ())
+
+
 def _cast_op(dtype: str) -> Elemwise:
     kind = np.dtype(dtype)
-    return elementwise(
+    scalar_op = Cast.made(
         name=f"cast_{dtype}", cheap=True, dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
         idempotent=True, parity="odd" if kind.kind in "fc" else None,
         pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
     )  # fmt: skip
+    return Elemwise(scalar_op)
 
 
 CASTS = {dtype: _cast_op(dtype) for dtype in DTYPES}

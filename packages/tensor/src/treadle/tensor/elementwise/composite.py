@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -72,6 +72,9 @@ class Composite:
     constants
         Numbers that steps take, each with its dtype.
     """
+
+    # As of scalar ops.
+    takes_none: ClassVar[bool] = False
 
     nin: int
     dtypes: tuple[str, ...]

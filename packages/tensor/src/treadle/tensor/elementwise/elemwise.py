@@ -162,6 +162,11 @@ class Elemwise(TensorOp):
         return replace(self, inplace=tuple(pairs)) if pairs else self
 
     @property
+    def inplace_pattern(self) -> Mapping[int, int]:
+        """For outputs, the input whose memory each may take."""
+        return dict(self.inplace)
+
+    @property
     def name(self) -> str:
         """The name that was given, or the scalar function's."""
         return self.scalar_op.name if self.label is None else self.label
@@ -171,6 +176,12 @@ class Elemwise(TensorOp):
         """The scalar functions: one, or those of a composite's steps."""
         scalar = self.scalar_op
         return tuple(step.scalar_op for step in scalar.steps) if isinstance(scalar, Composite) else (scalar,)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the operands, where calls may use them."""
+        scalar = self.scalar_op
+        return scalar.parameters if isinstance(scalar, ScalarOp) else ()
 
     @property
     def nin(self) -> int:
@@ -196,10 +207,11 @@ class Elemwise(TensorOp):
         ) -> TensorVariable | list[Variable]:
             """Apply the function; see `Op.__call__`."""
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Any, **named: Any) -> Apply:
         """Return the node: inputs padded to one rank, Python numbers given the dtype that the others decide.
 
-        An associative function takes any number of operands from two on: the node is that of the last one.
+        An associative function takes any number of operands from two on: the node is that of the last one. A sum or
+        product of one operand, or another function that has an identity, is that operand.
 
         Raises
         ------
@@ -210,14 +222,24 @@ class Elemwise(TensorOp):
         ShapeError
             If the static shapes do not broadcast together.
         """
-        if len(inputs) != self.nin:
-            if len(inputs) > self.nin and isinstance(self.scalar_op, ScalarOp) and self.scalar_op.associative:
-                return self.make_node(self(*inputs[:-1]), inputs[-1])
-            msg = f"{self.name}: {self.nin} operands are needed, got {len(inputs)}."
-            raise TensorTypeError(msg)
+        if named or len(inputs) != self.nin or (self.scalar_op.takes_none and any(x is None for x in inputs)):
+            return self._respelled(inputs, named)
         if config.cast_policy != "numpy":
             inputs = self._by_policy(inputs)
         return self._node(inputs)
+
+    def _respelled(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Apply:
+        """Return the node of a call with another number of operands, or with named ones."""
+        scalar = self.scalar_op
+        if isinstance(scalar, Composite):
+            msg = f"{self.name}: {self.nin} operands are needed, got {len(inputs)}."
+            raise TensorTypeError(msg)
+        if scalar.associative and not named:
+            if len(inputs) > self.nin:
+                return self.make_node(self(*inputs[:-1]), inputs[-1])
+            if len(inputs) == 1 and scalar.identity is not None:
+                return Elemwise(SCALAR_OPS["identity"]).make_node(*inputs)
+        return scalar.respelled(self, inputs, named)
 
     def _node(self, inputs: Sequence[Any]) -> Apply:
         """Return the node of as many operands as the function takes."""
@@ -561,6 +583,9 @@ class Elemwise(TensorOp):
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
         name = self.scalar_op.name[:1].upper() + self.scalar_op.name[1:] if self.label is None else self.label
         return name + (f"{{{marks[1:]}}}" if marks else "")
+
+
+ScalarOp.op_class = Elemwise
 
 
 def _applied(make: Callable[P, ScalarOp]) -> Callable[P, Elemwise]:

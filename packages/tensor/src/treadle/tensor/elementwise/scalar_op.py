@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import inspect
 import math
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from treadle.graph import DuplicateRegistrationError, tagged
+from treadle.graph import DuplicateRegistrationError, GraphTypeError, tagged
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.families import load_scalar_families
 from treadle.tensor.types.dtype_rules import check_conversion, float_like, of_ufunc
@@ -18,8 +19,9 @@ from treadle.tensor.types.dtype_rules import check_conversion, float_like, of_uf
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Form, Variable
+    from treadle.graph import Apply, Form, Variable
     from treadle.tensor.elementwise.composite import Composite
+    from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.types.dtype_rules import Dtype, DtypeRule, Operand, Signature
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
@@ -67,11 +69,39 @@ def _derived(*operands: Any) -> Any:
     raise NotImplementedError(operands)
 
 
+class ScalarOpKind(type):
+    """Metaclass of the classes of scalar ops: a scalar op is the one instance of a class, or shares it with others.
+
+    ``ScalarOp(name="exp", ...)`` makes the class, so that ``type(op.scalar_op)`` tells functions apart: as a key of
+    dictionaries, in ``isinstance`` and in ``match`` statements. Calling the class gives the scalar op.
+    """
+
+    # Names of the scalar ops that are instances of the class.
+    names: tuple[str, ...]
+
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
+        """Return the scalar op; one of several chosen by the arguments."""
+        return cls.named(*args)
+
+    def named(cls, *parameters: object) -> ScalarOp:
+        """Return the scalar op of the class; a class of several chooses by the parameters."""
+        if len(cls.names) != 1:
+            msg = f"{cls.__name__}: the class stands for no single scalar op. Call the function of treadle.tensor."
+            raise TensorTypeError(msg)
+        return SCALAR_OPS[cls.names[0]]
+
+    def made(cls, **fields: Any) -> ScalarOp:
+        """Make a scalar op that is an instance of this class; the fields are those of `ScalarOp`."""
+        scalar_op: ScalarOp = type.__call__(cls, **fields)
+        return scalar_op
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ScalarOp:
     """An elementwise function and everything treadle knows about it.
 
-    Most are a NumPy ufunc, whose name gives `name`, `nin`, `dtypes` and `impl`.
+    Most are a NumPy ufunc, whose name gives `name`, `nin`, `dtypes` and `impl`. Each is of a class of its own, which
+    ``type(scalar_op)`` is. Called on tensors, it is applied to their elements.
 
     Parameters
     ----------
@@ -137,7 +167,8 @@ class ScalarOp:
     selective
         Whether the result is one of the operands.
     bound
-        ``upper`` if the result is as large as every operand at least, ``lower`` if it is as small; NaN if one is NaN.
+        ``upper`` if the result is as large as every operand at least, ``lower`` if it is as small, ``between`` if it
+        lies between the last two of three; NaN if one is NaN.
     wraps
         Whether the result of integers is that of unbounded integers, wrapped around: that of sums and products is.
     conjugates
@@ -154,6 +185,12 @@ class ScalarOp:
 
     # The body for operands of some dtypes, as steps. Set by `treadle.tensor.elementwise.composite`, made of scalar ops.
     formula_for: ClassVar[Callable[[ScalarOp, Sequence[str]], Composite]]
+    # The class of the op that applies it to tensors. Set by `treadle.tensor.elementwise.elemwise`, made of scalar ops.
+    op_class: ClassVar[type[Elemwise]]
+    # Whether None may stand for an operand, which a call then spells otherwise (see `respelled`).
+    takes_none: ClassVar[bool] = False
+    # Names of the operands, for messages, where calls may use them.
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     name: str = ""
     nin: int = 0
@@ -183,7 +220,7 @@ class ScalarOp:
     nonzero: bool = False
     keeps_positive: bool = False
     selective: bool = False
-    bound: Literal["upper", "lower"] | None = None
+    bound: Literal["upper", "lower", "between"] | None = None
     wraps: bool = False
     conjugates: bool = False
     cheap: bool = False
@@ -194,8 +231,18 @@ class ScalarOp:
     evaluators: dict[tuple[Dtype, ...], Impl] = field(default_factory=dict, repr=False, init=False)
     _signatures: dict[tuple[Operand, ...], Signature] = field(default_factory=dict, repr=False, init=False)
 
+    def __new__(cls, **fields: Any) -> ScalarOp:
+        """Make the class of a scalar op that has none yet."""
+        if cls is not ScalarOp:
+            return object.__new__(cls)
+        words = str(fields.get("name") or fields.get("ufunc")).split("_")
+        title = "".join(word[:1].upper() + word[1:] for word in words)
+        own: Any = ScalarOpKind(title, (ScalarOp,), {"__slots__": (), "names": ()})
+        scalar_op: ScalarOp = object.__new__(own)
+        return scalar_op
+
     def __post_init__(self) -> None:
-        """Fill in what follows from the ufunc, and enter the scalar op into the table."""
+        """Fill in what follows from the ufunc, and enter the scalar op into the table and its class."""
         ufunc: np.ufunc | None = None if self.ufunc is None else getattr(np, self.ufunc, None)
         if self.ufunc is not None and not isinstance(ufunc, np.ufunc):
             msg = f"{self.name or self.ufunc}: ufunc must name a ufunc of NumPy, got {self.ufunc!r}. Pass impl or body."
@@ -210,6 +257,9 @@ class ScalarOp:
         if self.impl is _derived:
             self._derive("impl", ufunc or partial(_evaluated, self))
         SCALAR_OPS.add(self)
+        kind: object = type(self)
+        if isinstance(kind, ScalarOpKind):
+            kind.names = (*kind.names, self.name)
 
     def sign_of(self, changed: Sequence[bool]) -> int:
         """Return the factor of the result where operands change their sign: 1, -1, or 0 if `parity` tells neither."""
@@ -258,6 +308,27 @@ class ScalarOp:
             self._signatures[key] = resolved
         return resolved
 
+    def respelled(self, op: Elemwise, operands: Sequence[Any], named: dict[str, Any]) -> Apply:
+        """Return the node of a call that does not give the operands one by one: a class may have one of its own.
+
+        Raises
+        ------
+        TensorTypeError, GraphTypeError
+            If the function has no such call.
+        """
+        if named:
+            msg = (
+                f"{op}: the call got an unexpected keyword argument {next(iter(named))!r}. Pass operands, and of named "
+                "arguments those that it takes."
+            )
+            raise GraphTypeError(msg)
+        msg = f"{op.name}: {self.nin} operands are needed, got {len(operands)}."
+        raise TensorTypeError(msg)
+
+    def __call__(self, *operands: TensorLike) -> TensorVariable:
+        """Apply the function to tensors, elementwise."""
+        return self.op_class(self)(*operands)
+
     def canonical(self) -> bytes:
         """Return the canonical encoding: the name."""
         return tagged("scalar_op", self.name.encode())
@@ -278,6 +349,19 @@ def _scalar_op_named(name: str) -> ScalarOp:
     except KeyError:
         msg = f"pickle: no scalar op is named {name!r} here. Import the module that declares it first."
         raise TensorTypeError(msg) from None
+
+
+def _kind_of(name: str) -> type[ScalarOp]:
+    """Return the class of a scalar op: how a pickled one is found again."""
+    return type(_scalar_op_named(name))
+
+
+def _reduced(kind: ScalarOpKind) -> tuple[Callable[[str], type[ScalarOp]], tuple[str]]:
+    """Return how a class is pickled: by the name of a scalar op of it."""
+    return _kind_of, (kind.names[0],)
+
+
+copyreg.pickle(ScalarOpKind, _reduced)  # type: ignore[arg-type]  # classes are looked up there too
 
 
 def _evaluator(scalar_op: ScalarOp, dtypes: Sequence[np.dtype]) -> Callable[..., np.ndarray]:

@@ -98,6 +98,11 @@ class Accumulation(AlongAxis):
     dtype_fields = ("dtype",)
 
     @property
+    def mode(self) -> str:
+        """The kind, as ``add`` or ``mul`` where it is that of sums or products."""
+        return {"sum": "add", "prod": "mul"}.get(self.kind, self.kind)
+
+    @property
     def linear(self) -> Literal["jointly"] | None:  # type: ignore[override]  # depends on the kind
         """A sum is linear."""
         return "jointly" if self._is_smooth and self.kind == "sum" else None

@@ -94,6 +94,11 @@ class OverAxes(TensorOp):
         fix_axes(self)
         super().__post_init__()
 
+    @property
+    def axis(self) -> tuple[int, ...]:
+        """The axes."""
+        return self.axes
+
     def checked(self, x: Type) -> TensorType:
         """Return the input's type, which must be a tensor that has the axes."""
         if not isinstance(x, TensorType):

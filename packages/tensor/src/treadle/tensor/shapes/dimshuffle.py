@@ -87,6 +87,21 @@ class DimShuffle(TensorOp):
         """The rank of the input."""
         return self.ndim
 
+    @property
+    def shuffle(self) -> tuple[int, ...]:
+        """The input's dimensions that the result has, in its order."""
+        return tuple(d for d in self.order if isinstance(d, int))
+
+    @property
+    def drop(self) -> tuple[int, ...]:
+        """The input's dimensions that the result does not have."""
+        return self.dropped
+
+    @property
+    def augment(self) -> tuple[int, ...]:
+        """Where the result has dimensions that the input does not have."""
+        return tuple(at for at, d in enumerate(self.order) if d == NEW)
+
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for every element of the input."""
         return fact == "nonnegative" and output.owner is not None and holds(fact, output.owner.inputs[0])

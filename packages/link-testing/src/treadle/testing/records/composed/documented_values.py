@@ -1,4 +1,4 @@
-"""Records of pytensor-surface's ops on values that are not tensors: scalars and lists. They have no batch."""
+"""Records of pytensor-surface's ops: of scalars and lists, which are no tensors and have no batch, and of vectors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from treadle import typed_list
 from treadle.surface.scalar_values import scalar_from_tensor, tensor_from_scalar
+from treadle.surface.vectors import AllocEmpty, make_vector
 from treadle.tensor import TensorVariable
 from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import of_shape
@@ -32,10 +33,18 @@ def _changed_in_python(x: Array, y: Array) -> tuple[Array, ...]:
     return items[0], items[-2], np.array(sum(same[0])), np.array(same[1].index(True)), np.array(len(items))
 
 
+def _with_empty(x: TensorVariable) -> TensorVariable:
+    empty: TensorVariable = AllocEmpty(x.dtype)(x.shape[0], 2)
+    return empty * np.zeros((), x.dtype) + x[:, :2]
+
+
 # The C backend has no values of these types.
 SAMPLES: tuple[Sample, ...] = (
     Sample("scalar", F, lambda x: x * tensor_from_scalar(scalar_from_tensor(x[0, 0])), lambda x: x * x[0, 0],
            (_X,), variants=_VARIANTS, kinds=(*_KINDS, "first"), wrt=(0,),
            optional=True),
+    Sample("vector", F, lambda x: make_vector(x[0, 0], x[1, 1], x[2, 0]),
+           lambda x: np.array([x[0, 0], x[1, 1], x[2, 0]]), (_X,), variants=_VARIANTS, wrt=(0,)),
+    Sample("empty", F, _with_empty, lambda x: x[:, :2], (_X,), variants=_VARIANTS),
     Sample("list", F, _changed, _changed_in_python, (_X, _X), variants=_VARIANTS, kinds=_KINDS, optional=True),
 )  # fmt: skip
