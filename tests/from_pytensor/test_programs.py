@@ -125,6 +125,6 @@ def test_graphs_keep_what_the_page_says() -> None:
     assert state in graph_inputs([clone_replace(state * 2, {}, copy_inputs_over=False)])
     clipped = tt.clip(x, 0, 1).owner
     assert clipped is not None
-    assert str(clipped.op) == "Minimum"
+    assert clipped.op == tt.clip
     with pytest.raises(ValueError, match="axis"):
         tt.sort(x, axis=tt.lscalar("i"))  # type: ignore[arg-type]  # that is the point

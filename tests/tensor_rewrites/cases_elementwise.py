@@ -251,6 +251,8 @@ SWITCH = [
     Case("extremum_in_extremum", lambda v: tt.maximum(tt.maximum(v.x, v.y), v.y), "maximum(x, y)"),
     Case("extremum_in_extremum", lambda v: tt.minimum(3.0, tt.minimum(v.x, 2.0)), "minimum(x, [2.0])"),
     Case("extremum_of_opposite", lambda v: tt.clip(v.i, 3, 1), "alloc(1, shapei(axis=0)(i))"),
+    Case("extremum_of_opposite", lambda v: tt.minimum(tt.maximum(v.i, 3), 1), "alloc(1, shapei(axis=0)(i))"),
+    Case("clip_to_extrema", lambda v: tt.clip(v.x, 0, v.y), "minimum(maximum(x, [0.0]), y)"),
     Case(
         "choice_of_same",
         lambda v: tt.where(v.x > 0, 1.0, 2.0) * tt.where(v.x > 0, 3.0, 4.0),

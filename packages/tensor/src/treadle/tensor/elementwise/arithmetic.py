@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from functools import reduce
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from treadle.config import alias
-from treadle.graph import Infix, Precedence, Prefix
-from treadle.tensor.elementwise.cast import as_float, switch
+from treadle.graph import GraphTypeError, Infix, Precedence, Prefix
+from treadle.tensor.elementwise.cast import as_float, identity, switch
 from treadle.tensor.elementwise.comparison import eq, gt, lt
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
+from treadle.tensor.elementwise.scalar_op import ScalarOp, ScalarOpKind
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.dtype_rules import of_ufunc, promote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph import Variable
+    from treadle.graph import Apply, Variable
     from treadle.tensor.elementwise.scalar_op import Inputs, Pullback, Terms
+    from treadle.tensor.types.dtype_rules import Operand, Signature
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 
@@ -147,21 +152,55 @@ def smallest(*args: TensorLike) -> TensorVariable:
     return _folded("smallest", minimum, args)
 
 
-def clip(
-    x: TensorLike,
-    a_min: TensorLike | None = None,
-    a_max: TensorLike | None = None,
-    *,
-    min: TensorLike | None = None,
-    max: TensorLike | None = None,
-) -> TensorVariable:
-    """Limit a tensor's values to an interval (as numpy.clip); None leaves a side open.
+class Clip(ScalarOp, metaclass=ScalarOpKind):
+    """The limitation of values to an interval, ``clip(x, low, high)``: minimum(maximum(x, low), high)."""
 
-    Where a value lies on a bound, half of the gradient flows to each. `min` and `max` are other names of the bounds.
-    """
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
-    raised: TensorVariable = as_tensor_variable(x) if low is None else maximum(x, low)
-    return raised if high is None else minimum(raised, high)
+    __slots__ = ()
+    names = ()
+    takes_none = True
+    parameters = ("x", "a_min", "a_max")
+
+    def respelled(self, op: Elemwise, operands: Sequence[Any], named: dict[str, Any]) -> Apply:
+        """Return the node of a call whose bounds are named, or are left out: None leaves a side open."""
+        try:
+            x, low, high = _interval(*operands, **named)
+        except TypeError as error:
+            what = str(error).partition("() ")[2].replace("_interval", "clip")
+            msg = f"{op.name}: the call {what}. Pass a tensor and the bounds a_min and a_max, or min and max."
+            raise GraphTypeError(msg) from None
+        if low is None and high is None:
+            return identity.make_node(x)
+        if low is None or high is None:
+            return minimum.make_node(x, high) if low is None else maximum.make_node(x, low)
+        return op.make_node(x, low, high)
+
+
+def _interval(
+    x: TensorLike, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> tuple[TensorLike, Any, Any]:
+    """Return what is clipped, and the bounds."""
+    return x, a_min if min is None else min, a_max if max is None else max
+
+
+def _clip_dtypes(operands: Sequence[Operand]) -> Signature:
+    """Return the dtypes of a minimum of a maximum."""
+    x, low, high = operands
+    inner = promote([x, low]) if isinstance(x, type) and isinstance(low, type) else of_ufunc("maximum")([x, low])[1]
+    _, dtype = of_ufunc("minimum")([inner, high])
+    return (dtype,) * 3, dtype
+
+
+def _clipped(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    limited: np.ndarray = np.minimum(np.maximum(x, low), high)
+    return limited
+
+
+clip = Elemwise(
+    Clip.made(
+        name="clip", nin=3, cheap=True, dtypes=_clip_dtypes, impl=_clipped,
+        body=lambda x, low, high: minimum(maximum(x, low), high), selective=True, bound="between", keeps_positive=True,
+    )
+)  # fmt: skip
 
 
 def divmod_(x: object, y: object) -> tuple[TensorVariable, TensorVariable]:

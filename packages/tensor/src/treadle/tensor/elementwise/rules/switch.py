@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, neg, sub, true_div
+from treadle.tensor.elementwise.arithmetic import add, clip, maximum, minimum, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast, second, switch
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.logic import invert, logical_not
@@ -42,6 +42,8 @@ _law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 
 _law("switch_of_not", switch(logical_not(c), x, y), switch(c, y, x))
 _law("switch_of_inverse", switch(invert(c), x, y), switch(c, y, x), when=_has_bool_condition)
+# Rules about extrema see what is clipped, and backends compute it, from here on; until then it is one op.
+RULES.law("clip_to_extrema", clip(x, y, c), minimum(maximum(x, y), c), phase=Phase.STABILIZE)
 _law("maximum_with_itself", maximum(x, x), x)
 _law("minimum_with_itself", minimum(x, x), x)
 
@@ -226,13 +228,18 @@ def extremum_in_extremum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, maximum, minimum, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, maximum, minimum, clip, tags=BOTH, needs_graph=True)
 def extremum_of_opposite(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
-    """minimum(maximum(x, a), b) -> b, for constants b <= a and integers, and so the other way round.
+    """minimum(maximum(x, a), b) -> b, for constants b <= a and integers, and so the other way round, and for clip.
 
     Of floats only where the bounds are equal does nothing change but NaN, which must stay.
     """
     out = node.outputs[0]
+    if node.op == clip:
+        low, high = map(constant_value, node.inputs[1:])
+        if low is None or high is None or low < high or kind_of(out) not in "iu":
+            return None
+        return broadcast_like(fgraph, out, constant(high, dtype=out.dtype), node.inputs)
     opposite = minimum if node.op == maximum else maximum
     for inner_var, other in (node.inputs, node.inputs[::-1]):
         inner = inner_var.owner

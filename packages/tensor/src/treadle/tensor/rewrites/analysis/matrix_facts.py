@@ -165,7 +165,8 @@ def _is_positive(function: ScalarOp, node: NodeOf[Elemwise], facts: Facts) -> bo
         return any(facts.hold("positive", x) for x in node.inputs)
     # Of integers, which wrap around, only one of the operands is sure.
     kept = function.keeps_positive if of_floats else function.selective
-    return kept and all(facts.hold("positive", x) for x in node.inputs)
+    limits = node.inputs[1:] if function.bound == "between" else node.inputs
+    return kept and all(facts.hold("positive", x) for x in limits)
 
 
 def _is_hermitian(x: TensorVariable, out: TensorVariable, facts: Facts) -> bool:

@@ -183,7 +183,8 @@ def is_nonnegative(var: TensorVariable, depth: int = 4) -> bool:
         return True
     if depth <= 0:
         return False
-    each = (is_nonnegative(x, depth - 1) for x in node.inputs)
+    limits = node.inputs[1:] if scalar_op.bound == "between" else node.inputs
+    each = (is_nonnegative(x, depth - 1) for x in limits)
     if scalar_op.bound == "upper":
         return any(each)
     # Of integers, which wrap around, only one of the operands is sure.
