@@ -90,7 +90,9 @@ def test_functions_of_short_integers_are_not_float16_under_the_custom_policy(dty
         assert {f(x).dtype for f in functions} == {"float32"}
         assert tt.arctan2(x, x).dtype == tt.logaddexp(x, x).dtype == tt.log(10).dtype == "float32"
         assert tt.exp(vector("float16")).dtype == tt.hypot(x, vector("float16")).dtype == "float16"
-        assert tt.exp(vector("int16")).dtype == "float32"
+        assert tt.exp(vector("int16")).dtype == tt.gammaln(vector("int16")).dtype == "float32"
+        assert {f(x).dtype for f in (tt.gammaln, tt.psi, tt.erf, tt.i0, tt.erfcx)} == {"float32"}
+        assert (x / x).dtype == tt.gammaln(vector("int32")).dtype == "float64"
     assert function([], tt.log(tt.constant(10, dtype="float32")), mode="VM")() == np.float32(np.log(10))
     assert {f(x).dtype for f in functions} == {"float16"}
 

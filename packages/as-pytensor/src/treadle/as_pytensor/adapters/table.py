@@ -16,6 +16,8 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.link.mlx.linker": {"MLXLinker": _LINKERS},
     "pytensor.link.numba.linker": {"NumbaLinker": _LINKERS},
     "pytensor.link.pytorch.linker": {"PytorchLinker": _LINKERS},
+    # The op of products of stacks of matrices, for rewriters that track it.
+    "pytensor.tensor.math": {"_matmul": "treadle.tensor:MatMul"},
     "pytensor.tensor.random.basic": dict.fromkeys(("CauchyRV", "GumbelRV", "cauchy", "gumbel"), _DRAWS),
     "pytensor.tensor.rewriting.shape": dict.fromkeys(("ShapeFeature", "ShapeOptimizer"), _SHAPES),
 }

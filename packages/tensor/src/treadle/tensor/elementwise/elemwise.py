@@ -276,7 +276,7 @@ class Elemwise(TensorOp):
             return inputs
         variables = [as_tensor_variable(x) for x in inputs]
         _, out = self.scalar_op.signature([v.type.numpy_dtype for v in variables])
-        return tuple(narrowed(variables, out))
+        return tuple(narrowed(variables, out, is_quotient=self.scalar_op.ufunc == "true_divide"))
 
     def _fixed(self, variables: list[Any], operands: Sequence[Operand]) -> list[Any]:
         """Make the Python numbers among the operands constants."""

@@ -53,15 +53,18 @@ def operands_follow_policy() -> bool:
     return config.cast_policy != "numpy" and not is_composing()
 
 
-def narrowed(variables: Sequence[TensorVariable], result: np.dtype) -> list[TensorVariable]:
+def narrowed(
+    variables: Sequence[TensorVariable], result: np.dtype, *, is_quotient: bool = False
+) -> list[TensorVariable]:
     """Return the operands of a result's dtype (by NumPy's rules) with integers made floats as the option has them.
 
-    numpy+floatX: they are floatX where they would make a result wider than floatX. custom: those of 8 bits are float32
-    where they would make the result float16, since only the option has made the user's numbers so short.
+    numpy+floatX: they are floatX where they would make a result wider than floatX. custom: functions of integers of 16
+    bits or fewer are float32, since only the option has made the user's numbers so short; a quotient stays float64.
     """
     if config.cast_policy == "custom":
-        half = result == np.float16 and all(v.type.numpy_dtype.kind in "biu" for v in variables)
-        return [v.astype("float32") for v in variables] if half else list(variables)
+        is_short = all(v.type.numpy_dtype.kind in "biu" and v.type.numpy_dtype.itemsize <= 2 for v in variables)
+        is_cast = is_short and (result == np.float16 or (result == np.float64 and not is_quotient))
+        return [v.astype("float32") for v in variables] if is_cast else list(variables)
     floatx = np.dtype(str(config.floatX))
     if not _wider(result, floatx):
         return list(variables)
