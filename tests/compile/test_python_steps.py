@@ -22,12 +22,13 @@ from tests.compile.user_ops import (
     Steps,
     SumAndLength,
     Twice,
+    TwiceOfThree,
     Unpack,
 )
 from treadle.compile import Out, function, shared
 from treadle.config import config
-from treadle.graph import LoweringError
-from treadle.link.vm import PythonStepWarning
+from treadle.graph import LoweringError, NodeTypeError
+from treadle.link.vm import PythonStepWarning, WrongLengthWarning
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 
 MODES = ("NUMBA", "JAX", "PYTORCH")
@@ -69,6 +70,40 @@ def test_an_option_silences_the_warning(mode: str) -> None:
     with config.change_flags(on_python_step="ignore"):
         f = function([x], Twice()(x) + 1, mode=mode)
     np.testing.assert_array_equal(f(VALUE), 2 * VALUE + 1)
+
+
+@TELLS
+@pytest.mark.parametrize("backend", [*MODES, None])
+def test_an_option_lets_steps_make_other_lengths_than_their_types_say(backend: str | None) -> None:
+    x = tt.dvector("x")
+    y = TwiceOfThree()(x)
+    outs = [tt.exp(y) + x, TwiceOfThree()(y + 1).sum() * 2]
+    value = np.arange(5.0)
+    expected = [np.exp(2 * value) + value, (2 * (2 * value + 1)).sum() * 2]
+    with config.change_flags(on_wrong_length="warn", torch__compile=False):
+        f = function([x], outs, mode=backend)
+        for call in (f, pickle.loads(pickle.dumps(f))):
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always", WrongLengthWarning)
+                for result, right in zip(call(value), expected, strict=True):
+                    np.testing.assert_allclose(result, right)
+            told = [w for w in warned if w.category is WrongLengthWarning]
+            assert len(told) == 2
+            assert told[0].filename == __file__
+            assert "TwiceOfThree, built at test_python_steps.py:" in str(told[0].message)
+            assert "is of type Vector(float64, shape=(5,)), but its variable is of type" in str(told[0].message)
+        f(value[:3])
+    with config.change_flags(on_wrong_length="ignore", torch__compile=False):
+        for result, right in zip(function([x], outs, mode=backend)(value), expected, strict=True):
+            np.testing.assert_allclose(result, right)
+
+
+@TELLS
+def test_a_compiled_part_refuses_other_lengths_unless_told_otherwise() -> None:
+    x = tt.dvector("x")
+    f = function([x], TwiceOfThree()(x) + x)
+    with pytest.raises(NodeTypeError, match=r"is of type Vector\(float64, shape=\(3,\)\), got float64 of shape \(5,\)"):
+        f(np.arange(5.0))
 
 
 @TELLS

@@ -61,8 +61,8 @@ def _nearest_outside(is_inside: Callable[[FrameType], bool]) -> tuple[FrameType,
 
 def _is_ours(frame: FrameType) -> bool:
     module = frame.f_globals.get("__name__")
-    # contextlib enters blocks on behalf of the function that uses it.
-    return is_own_module(module) or module == "contextlib"
+    # contextlib enters blocks on behalf of the function that uses it; code that we write has no module.
+    return is_own_module(module) or module == "contextlib" or frame.f_code.co_filename.startswith("<treadle ")
 
 
 def _is_configs(frame: FrameType) -> bool:

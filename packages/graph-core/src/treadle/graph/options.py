@@ -58,4 +58,12 @@ OPTIONS: tuple[Option[object], ...] = (
         "between compiled parts, with a warning that names it (warn) or without one (ignore), or refuse it (raise).",
         choice("warn", "raise", "ignore"),
     ),
+    Option(
+        "on_wrong_length",
+        "raise",
+        "What compiled parts do with an array of other lengths than the type of its variable says, from an op that "
+        "runs in Python between them: refuse it, if they look at its shape (raise), or take it as it is, with a "
+        "warning that names the op (warn) or without one (ignore).",
+        choice("raise", "warn", "ignore"),
+    ),
 )

@@ -235,6 +235,10 @@ class Type(ABC):
         """Return the size in bytes that every value of this type has, or None if they differ or it is unknown."""
         return None
 
+    def without_lengths(self) -> Type:
+        """Return the type of the same values with any lengths: for arrays, the one that knows none."""
+        return self
+
     def narrowed(self, value: Value) -> Type:
         """Return the narrowest refinement of this type that a value of it belongs to."""
         return self

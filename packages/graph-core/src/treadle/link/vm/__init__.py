@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         replay,
         vm_scope,
     )
-    from treadle.link.vm.segmentation import Segment, in_segments, link_in_segments, segments
+    from treadle.link.vm.segmentation import Segment, WrongLengthWarning, in_segments, link_in_segments, segments
     from treadle.link.vm.table_linker import NativeEnds, PythonStepWarning, RuleLinker, TableLinker, passes_by
 
     __version__: str
@@ -48,7 +48,7 @@ else:
             "treadle.link.vm.machine": "PythonLinker ReferenceLinker evaluate",
             "treadle.link.vm.nodewise_linker": "NodewiseLinker",
             "treadle.link.vm.programs": "TABLE VMProgram link_node_by_node link_one_node lower_node replay vm_scope",
-            "treadle.link.vm.segmentation": "Segment in_segments link_in_segments segments",
+            "treadle.link.vm.segmentation": "Segment WrongLengthWarning in_segments link_in_segments segments",
             "treadle.link.vm.table_linker": "NativeEnds PythonStepWarning RuleLinker TableLinker passes_by",
         },
     )
@@ -56,9 +56,9 @@ else:
 __all__ = [
     "BACKEND", "TABLE", "Backend", "ExportRequest", "ExportUnsupportedError", "ExportedInput", "ExportedOutput",
     "Later", "NativeEnds", "NodewiseLinker", "Program", "ProgramGraph", "ProgramLinker", "PythonLinker",
-    "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker", "VMProgram", "evaluate", "generate",
-    "in_segments", "link_in_segments", "link_node_by_node", "link_one_node", "lower_node", "passes_by", "replay",
-    "segments", "sharing_outputs", "unsafe_overwrites", "vm_scope",
+    "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker", "VMProgram", "WrongLengthWarning",
+    "evaluate", "generate", "in_segments", "link_in_segments", "link_node_by_node", "link_one_node", "lower_node",
+    "passes_by", "replay", "segments", "sharing_outputs", "unsafe_overwrites", "vm_scope",
 ]  # fmt: skip
 
 # Other distributions may bring modules of the package.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from treadle.config import TreadleWarning, config, user_depth
 from treadle.graph import (
     Apply,
     Branching,
@@ -14,6 +16,7 @@ from treadle.graph import (
     FunctionGraph,
     GraphTypeError,
     Op,
+    clone_get_equiv,
 )
 from treadle.link.vm.interface import Later, ProgramGraph
 from treadle.link.vm.machine import PythonLinker
@@ -96,6 +99,42 @@ def run_segment(op: Segment, node: Apply) -> Callable[..., object]:
 
     program.offer_caller(plain, single, take)
     return run
+
+
+class WrongLengthWarning(TreadleWarning):
+    """An op that runs in Python made an array of other lengths than the type of its variable says."""
+
+
+class LengthReport(Op):
+    """The input itself; a warning tells if its lengths are not those that its type says.
+
+    Parameters
+    ----------
+    maker
+        The op that makes the value, and the user's line, for the warning.
+    """
+
+    __props__ = ("maker",)
+    view_map: dict[int, list[int]] = {0: [0]}  # noqa: RUF012 - the documented contract of Op
+
+    def __init__(self, maker: str) -> None:
+        self.maker = maker
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the input's type."""
+        return types
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Pass the value on."""
+        (value,) = inputs
+        kind = node.inputs[0].type
+        if not kind.is_super(own := kind.narrowed(value)):
+            msg = (
+                f"{self.maker}: the result is of type {own}, but its variable is of type {kind}. Let make_node say "
+                "lengths only where they are known (None elsewhere), or set the option on_wrong_length to ignore."
+            )
+            warnings.warn(msg, WrongLengthWarning, stacklevel=user_depth())
+        output_storage[0][0] = value
 
 
 def _restored(
@@ -261,9 +300,40 @@ def _add_segment(
 ) -> None:
     """Link a stretch and add its node to the graph being made."""
     inputs, outputs = _boundary(group, fgraph)
-    inner = FunctionGraph(inputs, outputs, clone=True)
+    # What comes from other nodes may be of other lengths than its type says, if that is no error.
+    loose = {} if config.on_wrong_length == "raise" else _without_lengths(inputs, fgraph)
+    inner = FunctionGraph(*_rebuilt(inputs, outputs, loose), clone=not loose)
     if any(node.op.destroy_map for node in group):
         inner.attach_feature(DestroyHandler())
-    step = Segment(inner, linker.link(inner), linker).make_node(*(copies.get(x, x) for x in inputs))
+    if config.on_wrong_length == "warn":
+        _report_lengths(loose, copies)
+    segment = Segment(inner, linker.link(inner), linker)
+    # Whatever is known inside, the variables of the graph keep their types.
+    step = Apply(segment, [copies.get(x, x) for x in inputs], [x.type.make_variable(x.name) for x in outputs])
     step.user_line = group[-1].user_line
     copies.update(zip(outputs, step.outputs, strict=True))
+
+
+def _without_lengths(inputs: Iterable[Variable], fgraph: FunctionGraph) -> dict[Variable, Variable]:
+    """Return for variables that nodes compute, and of which lengths are known, others of which none is."""
+    given = set(fgraph.inputs)
+    types = {x: x.type.without_lengths() for x in inputs if x not in given and x.owner is not None}
+    return {x: kind.make_variable(x.name) for x, kind in types.items() if kind != x.type}
+
+
+def _rebuilt(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], loose: Mapping[Variable, Variable]
+) -> tuple[list[Variable], list[Variable]]:
+    """Return inputs and outputs of a stretch whose nodes are made anew for other inputs, if there are any."""
+    if not loose:
+        return list(inputs), list(outputs)
+    copies = clone_get_equiv(inputs, outputs, memo=dict(loose), strict=False)
+    return [copies[x] for x in inputs], [copies[x] for x in outputs]
+
+
+def _report_lengths(variables: Iterable[Variable], copies: dict[Variable, Variable]) -> None:
+    """Let values that are computed in Python be looked at before compiled parts take them."""
+    for x in variables:
+        maker = copies[x].owner
+        if maker is not None and not isinstance(maker.op, Segment | LengthReport):
+            copies[x] = LengthReport(f"{maker.op}{maker.where()}")(copies[x])

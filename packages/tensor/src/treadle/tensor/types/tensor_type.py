@@ -454,6 +454,10 @@ class TensorType(Type):
             size *= n
         return size
 
+    def without_lengths(self) -> TensorType:
+        """Return the type that knows no length."""
+        return self if self.shape.count(None) == self.ndim else TensorType(self.dtype, (None,) * self.ndim)
+
     def narrowed(self, value: np.ndarray) -> TensorType:
         """Return the type with the array's own lengths."""
         return TensorType(self.dtype, value.shape)
