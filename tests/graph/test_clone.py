@@ -96,8 +96,9 @@ def test_values_take_the_places_of_variables_as_constants_of_their_types() -> No
     x, y = number("x"), number("y")
     for replaced in (graph_replace(add(x, y), {x: 2}), clone_replace(add(x, y), [(x, 2)])):
         assert same(replaced, add(NUMBER.make_constant(2.0), y))
-    graph = FunctionGraph([y], [add(y, inverse(y))], clone=False)
-    graph.replace_all([(graph.outputs[0].owner.inputs[1], 3.0)])
+    inner = inverse(y)
+    graph = FunctionGraph([y], [add(y, inner)], clone=False)
+    graph.replace_all([(inner, 3.0)])
     assert same(graph.outputs[0], add(y, NUMBER.make_constant(3.0)))
     with pytest.raises(GraphTypeError, match="graph_replace: x is to be replaced by 'a', which is no variable and no"):
         graph_replace(inverse(x), {x: "a"})

@@ -54,7 +54,8 @@ def clone_get_equiv(
         Whether replaced inputs must keep the type.
     """
     equiv: Equivalence = {} if memo is None else memo
-    if not isinstance(equiv, dict):
+    unchecked: object = memo
+    if not (unchecked is None or isinstance(unchecked, dict)):
         msg = f"clone: memo must hold copies by what they are copies of, got {text_of(memo)}. Pass a dict."
         raise GraphTypeError(msg)
     copy_inputs, copy_orphans = as_flag("clone: copy_inputs", copy_inputs), as_flag("clone: copy_orphans", copy_orphans)

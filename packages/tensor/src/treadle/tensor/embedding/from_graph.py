@@ -166,10 +166,13 @@ class OpFromGraph(Op, HasFrozenGraph):
         self.shared_inputs = implicit
         self.explicit_count = len(ins)
         # Inside, what brings its value along is an input like any other.
-        plain = {v: v.type.make_variable(v.name) for v in (*ins, *implicit) if isinstance(v, Constant | SharedVariable)}
+        every: list[Variable] = [*ins, *implicit]
+        plain: dict[Variable, Variable] = {
+            v: v.type.make_variable(v.name) for v in every if isinstance(v, Constant | SharedVariable)
+        }
         if plain:
             outs = graph_replace(outs, plain, strict=False)
-        self._graph = graph.FrozenFunctionGraph([plain.get(v, v) for v in (*ins, *implicit)], outs)
+        self._graph = graph.FrozenFunctionGraph([plain.get(v, v) for v in every], outs)
         self.pullback_override = _one_override(
             "gradient", [("full", pullback), ("full", lop_overrides), ("short", grad_overrides)]
         )

@@ -56,11 +56,8 @@ def inline_ofg_expansion(node: NodeOf[OpFromGraph]) -> Sequence[Variable] | None
 
 def _has_inline(op: HasFrozenGraph) -> bool:
     """Whether the graph of an op, or one further inside, holds an op that asks to be put in its place."""
-    return any(
-        _has_inline(inner.op) or (isinstance(inner.op, OpFromGraph) and inner.op.is_inline)
-        for inner in op.fgraph.apply_nodes
-        if isinstance(inner.op, HasFrozenGraph)
-    )
+    inside: list[Any] = [node.op for node in op.fgraph.apply_nodes if isinstance(node.op, HasFrozenGraph)]
+    return any((isinstance(inner, OpFromGraph) and inner.is_inline) or _has_inline(inner) for inner in inside)
 
 
 @RULES.graph_pass(Phase.INLINE, tags=BOTH)
