@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.rewrite.toys import P, graph, inc, neg, number, text
+from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, FunctionGraph
 from treadle.rewrite import (
     Phase,
     PhasedDatabase,
     RewriteDatabaseQuery,
+    RewriteWarning,
     RuleDefinitionError,
     RuleSet,
     UnknownTagError,
@@ -77,6 +79,16 @@ def test_unknown_tag_is_refused_with_near_matches() -> None:
         selected("fast_run", "-fastrun")
     with pytest.raises(UnknownTagError, match="no member has the name or tag 'confusion'"):
         PhasedDatabase([rules()])["confusion"]
+
+
+def test_unknown_tag_is_warned_about_or_ignored_as_the_option_says() -> None:
+    with (
+        config.change_flags(rewrite__unknown_names="warn"),
+        pytest.warns(RewriteWarning, match="Did you mean fast_run"),
+    ):
+        assert selected("fast_run", "-fastrun") == selected("fast_run")
+    with config.change_flags(rewrite__unknown_names="ignore"):
+        assert selected("fast_run", "nonsense") == selected("fast_run")
 
 
 def test_documented_and_declared_tags_may_be_named_though_no_rule_carries_them() -> None:

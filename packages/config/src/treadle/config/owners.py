@@ -80,7 +80,8 @@ _BY_OWNER = (
         "rewrite",
         (
             "cycle_detection check_stack_trace profile_optimizer on_opt_error optimizer_verbose "
-            "optimizer_verbose_ignore compute_test_value_opt optdb__position_cutoff optdb__max_use_ratio"
+            "optimizer_verbose_ignore compute_test_value_opt optdb__position_cutoff optdb__max_use_ratio "
+            "rewrite__unknown_names"
         ),
     ),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from treadle.config import config, discover, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.rewrite.engine.interface import Rewriter
-from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, UnknownTagError
+from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RewriteWarning, UnknownTagError
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
 from treadle.rewrite.rules import GraphPass, Rule
 from treadle.rewrite.tags import DOCUMENTED_TAGS
@@ -326,13 +327,16 @@ class RewriteDatabase:
         return f". Did you mean {', '.join(near)}?" if near else ". See the database's `tags`."
 
     def check_tags(self, query: RewriteDatabaseQuery) -> None:
-        """Refuse a query that names a tag which nothing carries.
+        """Refuse a query that names a tag which nothing carries, or do what the option rewrite__unknown_names says.
 
         Raises
         ------
         UnknownTagError
             The message lists the nearest tags.
         """
+        action = config.rewrite__unknown_names
+        if action == "ignore":
+            return
         known: frozenset[str] | None = None
         for tag in sorted(query.tags):
             if tag in DOCUMENTED_TAGS:
@@ -340,7 +344,9 @@ class RewriteDatabase:
             known = self.tags if known is None else known
             if tag not in known:
                 msg = f"rewrite query: no rule carries the tag {tag!r}{self.near(tag)}"
-                raise UnknownTagError(msg)
+                if action == "raise":
+                    raise UnknownTagError(msg)
+                warnings.warn(msg, RewriteWarning, stacklevel=2)
         for sub in query.subquery.values():
             self.check_tags(sub)
 

@@ -52,6 +52,13 @@ OPTIONS: tuple[Option[object], ...] = (
         FLOAT,
     ),
     Option(
+        "rewrite__unknown_names",
+        "raise",
+        "What to do about a query that names a rule or tag which nothing carries: raise, warn, or ignore the name.",
+        choice("raise", "warn", "ignore"),
+        affects_code=False,
+    ),
+    Option(
         "profile_optimizer",
         False,
         "Print what each rewrite cost, once a graph is rewritten: time, tries, changes, new nodes, checks.",
