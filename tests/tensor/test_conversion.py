@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,11 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
+from treadle.graph import DuplicateRegistrationError
 from treadle.tensor import DtypeError, TensorTypeError, as_tensor, constant, shared
+from treadle.tensor.types.registered_conversions import Conversions
+
+basic: Any = import_module("treadle.tensor.basic")
 
 
 @pytest.mark.parametrize(
@@ -198,3 +203,61 @@ def test_constant_of_a_wider_type_knows_its_lengths() -> None:
     variable = tt.TensorConstant(tt.TensorType("int64", (None, None)), np.ones((2, 3), "int64"))
     assert variable.type.shape == (2, 3)
     assert tt.TensorType("int64", (None, 3)).make_constant(np.ones((2, 3), "int64")).type.shape == (2, 3)
+
+
+class Celsius:
+    """A value of another library."""
+
+    def __init__(self, degrees: Any) -> None:
+        self.degrees = degrees
+
+
+class Fever(Celsius):
+    """A value of a class derived from it."""
+
+
+def warm(degrees: Any) -> Any:
+    return Celsius(degrees)
+
+
+@pytest.fixture
+def converted(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a new table of conversions in place of the one in use."""
+    table = Conversions()
+    for module in ("conversion", "registered_conversions"):
+        monkeypatch.setattr(f"treadle.tensor.types.{module}.CONVERSIONS", table)
+    return table
+
+
+def kelvins(value: Celsius, name: str | None = None, ndim: int | None = None, **options: Any) -> Any:
+    return as_tensor(np.asarray(value.degrees) + 273.0, name, ndim, **options)
+
+
+@pytest.mark.usefixtures("converted")
+@pytest.mark.parametrize("register", [tt.register_conversion, basic._as_tensor_variable.register])
+def test_values_of_other_libraries_become_tensors_as_registered(register: Any) -> None:
+    assert register(Celsius)(kelvins) is kelvins
+    x = tt.dvector("x")
+    fever: Any = Fever([1.0, 2.0])
+    assert (x + fever).eval({x: [0.0, 1.0]}).tolist() == [274.0, 276.0]
+    assert tt.maximum(warm(20.0), 0).eval() == 293.0
+    named = as_tensor(warm(1.0), name="warm", ndim=1)
+    assert (named.name, named.type.shape) == ("warm", (1,))
+    assert as_tensor(warm(1.0), dtype="float32").dtype == "float32"
+    assert basic._as_tensor_variable(Celsius(1.0)).eval() == 274.0
+    assert basic._as_tensor_variable([1, 2], "two").name == "two"
+
+
+def test_conversions_are_declared_once(converted: Any) -> None:
+    tt.register_conversion(Celsius, kelvins)
+    with pytest.raises(DuplicateRegistrationError, match="Celsius has a conversion already"):
+        tt.register_conversion(Celsius, kelvins)
+    tt.register_conversion(Celsius, lambda value, *_: value, replace=True)
+    with pytest.raises(TensorTypeError, match="conversion of Celsius must return a tensor variable or an array"):
+        as_tensor(warm(1.0))
+    with pytest.raises(TensorTypeError, match="values have conversions, got the class of variables TensorVariable"):
+        tt.register_conversion(tt.TensorVariable, kelvins)
+    with pytest.raises(TensorTypeError, match="a class and a function are needed, got 3"):
+        tt.register_conversion(3, kelvins)  # type: ignore[arg-type]  # that is the point
+    assert len(converted) == 1
+    assert basic._as_tensor_variable.dispatch(int) is tt.as_tensor_variable

@@ -80,6 +80,7 @@ from treadle.tensor.shapes.broadcasting import *  # noqa: F403 - the family's op
 from treadle.tensor.shapes.dimshuffle import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.shapes.shape import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.types.conversion import as_tensor, as_tensor_variable, constant, tensors
+from treadle.tensor.types.registered_conversions import register_conversion
 from treadle.tensor.types.tensor_type import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variables.operators import Operators
 from treadle.tensor.variables.variable import (
@@ -245,7 +246,7 @@ __all__ = [
     "Span", "Step", "Symbolic", "TensorConstant", "TensorLike", "TensorNode", "TensorSharedVariable", "TensorType",
     "TensorTypeError", "TensorVariable", "Variable", "abs", "all", "amax", "amin", "any", "as_tensor",
     "as_tensor_variable", "complex", "constant", "constant_difference", "divmod", "filled_index", "gather_plan",
-    "load_families", "max", "min", "pow", "round", "shared", "sum", "symbolic_count", "tensors",
+    "load_families", "max", "min", "pow", "register_conversion", "round", "shared", "sum", "symbolic_count", "tensors",
 ]  # fmt: skip
 __all__ += constructors.__all__
 __all__ += _broadcasting.__all__

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import alias
+from treadle.config import alias, text_of
 from treadle.graph import Apply, Variable, check_name
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.types.arrays import array_of
 from treadle.tensor.types.policy import number_dtype
+from treadle.tensor.types.registered_conversions import CONVERSIONS
 from treadle.tensor.types.tensor_type import MOST_DIMENSIONS, TensorType, as_rank
 from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeGuard
 
     from numpy.typing import DTypeLike
@@ -78,7 +79,7 @@ def as_tensor_variable(
     Parameters
     ----------
     x
-        A tensor variable, a number, an array, or a nested list of these.
+        A tensor variable, a number, an array, or a nested list of these; or what `register_conversion` tells of.
     name
         Name of a constant that is made.
     ndim
@@ -115,9 +116,26 @@ def as_tensor_variable(
         if var.ndim < rank:
             return var.dimshuffle(*["x"] * (rank - var.ndim), *range(var.ndim))
         return var
+    convert = CONVERSIONS.find(type(x)) if CONVERSIONS else None
+    if convert is not None:
+        return _converted(convert, x, name, ndim, dtype)
     if _holds_variables(x):
         return upward.stack(x)
     return constant(x, name, ndim, dtype)
+
+
+def _converted(
+    convert: Callable[..., Any], x: Any, name: str | None, ndim: int | None, dtype: DTypeLike | None
+) -> TensorVariable:
+    """Return what a registered conversion makes of a value."""
+    result = convert(x, name, ndim) if dtype is None else convert(x, name, ndim, dtype=dtype)
+    if not isinstance(result, Variable) and CONVERSIONS.find(type(result)) is convert:
+        msg = (
+            f"as_tensor_variable: the conversion of {type(x).__qualname__} must return a tensor variable or an array, "
+            f"got {text_of(result)}. Convert it to numbers there."
+        )
+        raise TensorTypeError(msg, x)
+    return as_tensor_variable(result, ndim=ndim)
 
 
 as_tensor = alias(as_tensor_variable, "as_tensor")
