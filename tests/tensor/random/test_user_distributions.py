@@ -194,3 +194,37 @@ def test_a_definition_by_draws_without_derivatives_has_none() -> None:
     low = tt.dscalar("low")
     with pytest.raises(tt.NullTypeGradError, match="poisson"):
         tt.grad(ByCounts()(low, 2.0, size=(3,), rng=shared(np.random.default_rng(1))).sum(), low)
+
+
+def test_class_may_leave_its_ranks_to_the_signature() -> None:
+    class Shifted(RandomVariable):
+        name = "shifted"
+        signature = "(),(n)->(n)"
+        ndim_supp = None  # type: ignore[assignment]  # as some classes have it
+        ndims_params = None  # type: ignore[assignment]  # as above
+        dtype = "floatX"
+
+        def rng_fn(self, rng: Any, centre: Any, steps: Any, size: Any) -> Any:
+            del rng, size
+            return np.asarray(centre)[..., None] + steps
+
+    op: Any = Shifted()
+    assert (op.ndims_params, op.ndim_supp, repr(op)) == ([0, 1], 1, "shifted_rv")
+    drawn = op(np.zeros(3), np.arange(2.0))
+    assert op.batch_ndim(drawn.owner) == 1
+    assert function([], drawn, mode="VM")().tolist() == [[0.0, 1.0]] * 3
+    lengths = op._infer_shape(None, drawn.owner.inputs[2:])
+    assert [int(tt.as_tensor(n).eval()) for n in lengths] == [3, 2]
+    known = op._infer_shape(None, drawn.owner.inputs[2:], ((4,), (5,)))
+    assert [int(tt.as_tensor(n).eval()) for n in known] == [4, 5]
+    given = op._infer_shape((7, 3), drawn.owner.inputs[2:])
+    assert [int(tt.as_tensor(n).eval()) for n in given] == [7, 3, 2]
+
+
+def test_classes_of_distributions_tell_their_ranks() -> None:
+    kind: Any = tr.NormalRV
+    assert (kind.ndim_supp, kind.ndims_params, kind.name) == (0, [0, 0], "normal")
+    kind = tr.MvNormalRV
+    assert (kind.ndim_supp, kind.ndims_params) == (1, [1, 2])
+    base: Any = RandomVariable
+    assert (base.ndim_supp, base.ndims_params, base.dtype) == (None, None, None)

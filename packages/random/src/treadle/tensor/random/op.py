@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from treadle.tensor.arguments.signatures import parse_gufunc_signature
 from treadle.tensor.batches import batching
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import ArgumentError, ShapeError
+from treadle.tensor.joins.common_shapes import broadcast_shape
 from treadle.tensor.linking.generator_forms import are_portable
 from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
@@ -24,6 +25,7 @@ from treadle.tensor.random.generators.stream import as_generator
 from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, SymbolicPortableGenerator
 from treadle.tensor.random.generators.types import PortableGeneratorType
 from treadle.tensor.random.pathwise import by_definition
+from treadle.tensor.random.signatures import FromSignature, signature_of
 from treadle.tensor.random.size import batch_lengths, joined_lengths, normalize_size_param, static_batch
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
@@ -46,30 +48,6 @@ __all__ = ["RandomVariable"]
 
 # In place of a default, for parameters that must be given.
 REQUIRED = object()
-
-
-_Cores = Sequence[tuple[str, ...]]
-_Ranks = TypeVar("_Ranks", bound="int | list[int]")
-
-
-class _FromSignature(Generic[_Ranks]):
-    """An attribute that follows from the signature: of an op, or of a class of ops, None where it has no signature."""
-
-    def __init__(self, read: Callable[[_Cores, tuple[str, ...]], _Ranks], doc: str) -> None:
-        self._read = read
-        self.__doc__ = doc
-
-    @overload
-    def __get__(self, op: RandomVariable, kind: type[RandomVariable]) -> _Ranks: ...
-    @overload
-    def __get__(self, op: None, kind: type[RandomVariable]) -> _Ranks | None: ...
-    def __get__(self, op: RandomVariable | None, kind: type[RandomVariable]) -> _Ranks | None:
-        if op is not None:
-            return self._read(op._inputs_cores, op._output_core)
-        if kind.signature is None:
-            return None
-        parameters, (draw,) = parse_gufunc_signature(kind.signature)
-        return self._read(parameters, draw)
 
 
 class RandomVariable(RNGConsumerOp):
@@ -104,8 +82,8 @@ class RandomVariable(RNGConsumerOp):
     name: str | None = None
     signature: str | None = None
     dtype: str | None = None
-    ndims_params = _FromSignature(lambda parameters, _: [len(core) for core in parameters], "Ranks of the parameters.")
-    ndim_supp = _FromSignature(lambda _, draw: len(draw), "Rank of a single draw.")
+    ndims_params = FromSignature(lambda parameters, _: [len(core) for core in parameters], "Ranks of the parameters.")
+    ndim_supp = FromSignature(lambda _, draw: len(draw), "Rank of a single draw.")
     # Names of the parameters, with their defaults; None where a subclass overrides `__call__`.
     parameters: ClassVar[Mapping[str, Any] | None] = None
     # What portable generators draw by, in place of the definition; it takes the distribution's parameters.
@@ -126,11 +104,15 @@ class RandomVariable(RNGConsumerOp):
         ndim_supp = ndim_supp if ndim_supp is not None else getattr(type(self), "ndim_supp", None)
         ndims_params = ndims_params if ndims_params is not None else getattr(type(self), "ndims_params", None)
         if self.signature is None and isinstance(ndim_supp, int) and ndims_params is not None:
-            self.signature = _signature_of(ndim_supp, ndims_params)
+            self.signature = signature_of(ndim_supp, ndims_params)
         if self.name is None or self.signature is None:
             msg = f"{type(self).__name__}: name and signature are needed, got {self.name} and {self.signature}."
             raise ArgumentError(msg)
         self._inputs_cores, (self._output_core,) = parse_gufunc_signature(self.signature)
+        for rank in ("ndim_supp", "ndims_params"):
+            if getattr(self, rank) is None:
+                # The class has None in place of what follows from the signature.
+                vars(self)[rank] = vars(RandomVariable)[rank].of(self)
         self.dtype = dtype if dtype is not None else type(self).dtype
         self.inplace = bool(inplace)
         if self.inplace:
@@ -284,6 +266,22 @@ class RandomVariable(RNGConsumerOp):
         except KeyError as error:
             msg = f"{self._text()}: the signature {self.signature} does not say how long a single draw is."
             raise NotImplementedError(msg) from error
+
+    def _infer_shape(self, size: Any, dist_params: Sequence[Any], param_shapes: Any = None) -> tuple[Any, ...]:
+        """Return the lengths of the draws (documented; a size, parameters, and shapes of these if known otherwise)."""
+        shape = normalize_size_param(size)
+        parameters = [as_tensor_variable(p) for p in dist_params]
+        if param_shapes is None or not isinstance(shape.type, NoneTypeT):
+            batch = batch_lengths(shape, list(zip(parameters, self.ndims_params, strict=True)))
+        else:
+            outer = [own[: len(own) - rank] for own, rank in zip(param_shapes, self.ndims_params, strict=True)]
+            batch = list(broadcast_shape(*outer, arrays_are_shapes=True))
+        return (*batch, *self._supp_shape_from_params(parameters, param_shapes))
+
+    def batch_ndim(self, node: Apply) -> int:
+        """Return in how many dimensions a node's draws are independent: all but those of a single draw."""
+        drawn: Any = node.outputs[1]
+        return int(drawn.ndim - self.ndim_supp)
 
     def dist_params(self, node: Apply) -> Sequence[Any]:
         """Return the parameters among a node's inputs."""
@@ -587,11 +585,3 @@ def _in_place(op: RandomVariable) -> RandomVariable:
 @lru_cache(maxsize=1024)
 def _with_dtype(op: RandomVariable, dtype: str) -> RandomVariable:
     return op.with_props(dtype=dtype)
-
-
-def _signature_of(ndim_supp: int, ndims_params: Sequence[int]) -> str:
-    """Return a signature for ranks; no two dimensions are the same."""
-    count = iter(range(1000))
-    cores = [f"({','.join(f'i{next(count)}' for _ in range(rank))})" for rank in ndims_params]
-    output_core = f"({','.join(f'o{k}' for k in range(ndim_supp))})"
-    return f"{','.join(cores)}->{output_core}"
