@@ -9,6 +9,7 @@ import pytest
 
 from treadle import tensor as tt
 from treadle.compile import function
+from treadle.graph import FunctionGraph
 from treadle.rewrite import rewrite_graph
 from treadle.surface.rewriters import in2out
 from treadle.tensor import random as tr
@@ -66,6 +67,20 @@ def test_index_of_draws_with_scalar_parameters_sets_how_many_are_drawn() -> None
     out = lifted(draw(5.0, 1.0, size=(n, 4))[i:, 0], local_subtensor_rv_lift)
     assert is_draw(out)
     assert function([n, i], out, mode="VM")(5, 2).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("rewriter", "change"), [(local_subtensor_rv_lift, lambda x: x[:2]), (local_dimshuffle_rv_lift, lambda x: x.T)]
+)
+@pytest.mark.parametrize("has_graph", [True, False])
+def test_transformation_says_by_variables_what_takes_their_place(rewriter: Any, change: Any, has_graph: bool) -> None:
+    drawn = draw(CENTRES, 1.0)
+    out = change(drawn)
+    graph = FunctionGraph(outputs=[out], clone=False) if has_graph else None
+    replacements = rewriter.transform(graph, out.owner)
+    assert set(replacements) == {out, drawn.owner.outputs[0]}
+    assert is_draw(replacements[out])
+    assert replacements[out].owner is replacements[drawn.owner.outputs[0]].owner
 
 
 def test_index_into_single_draws_stays() -> None:

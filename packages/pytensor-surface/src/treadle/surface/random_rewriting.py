@@ -77,7 +77,7 @@ def local_dimshuffle_rv_lift(fgraph: FunctionGraph | None, node: Any) -> object:
             return None
         places = [NEW if at == NEW or int(at) < missing else int(at) - missing for at in outer]
         moved.append(dimshuffle(p, *places, *range(own_batch, own_batch + rank)))
-    return _replaced(fgraph, node, drawn, size, moved)
+    return _replaced(node, drawn, size, moved)
 
 
 @node_rewriter([Subtensor, AdvancedSubtensor])
@@ -107,7 +107,7 @@ def local_subtensor_rv_lift(fgraph: FunctionGraph | None, node: Any) -> object:
     for k in varied:
         op = replace(node.op, entries=(*entries[:batch], *[Span()] * ranks[k]))
         indexed[k] = op(_spread(parameters[k], ranks[k], whole_batch), *picked)
-    return _replaced(fgraph, node, drawn, NoneConst, indexed)
+    return _replaced(node, drawn, NoneConst, indexed)
 
 
 def _draw(fgraph: FunctionGraph | None, node: Apply) -> NodeOf[RandomVariable] | None:
@@ -142,12 +142,10 @@ def _picks_once(entries: Sequence[object], picked: Sequence[Variable], shape: Se
 
 
 def _replaced(
-    fgraph: FunctionGraph | None, node: Apply, drawn: NodeOf[RandomVariable], size: object, parameters: Sequence[Any]
-) -> Sequence[Variable] | Mapping[Variable, Variable] | None:
-    """Return a draw with other parameters for the node's output, and the generator after it where that is needed."""
+    node: Apply, drawn: NodeOf[RandomVariable], size: object, parameters: Sequence[Any]
+) -> Mapping[Variable, Variable] | None:
+    """Return a draw with other parameters for the node's output, and the generator after it for that of the old one."""
     following, draw = drawn.op.make_node(drawn.inputs[0], size, *parameters).outputs
     if not node.outputs[0].type.is_super(draw.type):
         return None
-    if fgraph is None or not fgraph.clients[drawn.outputs[0]]:
-        return [draw]
     return {node.outputs[0]: draw, drawn.outputs[0]: following}
