@@ -117,7 +117,7 @@ class Marked(ABC):  # noqa: B024 - what counts is its metaclass
     """A class of users, beside those of ops."""
 
 
-class MarkedMax(Marked, Max):  # type: ignore[misc]  # what type checkers know of it is the class alone
+class MarkedMax(Marked, Max):
     """Maxima that are marked."""
 
 

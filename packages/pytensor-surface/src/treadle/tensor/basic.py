@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
+    from treadle.surface.as_tensor import *  # noqa: F403
+    from treadle.surface.rule_databases import *  # noqa: F403
     from treadle.surface.scalar_values import *  # noqa: F403
     from treadle.surface.vectors import *  # noqa: F403
     from treadle.tensor import *  # noqa: F403
@@ -22,6 +24,8 @@ else:
                 "tile trace transfer transpose tri tril tril_indices tril_indices_from triu triu_indices "
                 "triu_indices_from vertical_stack where zeros zeros_like NotScalarConstantError"
             ),
+            "treadle.surface.rule_databases": "infer_shape_db",
+            "treadle.surface.as_tensor": "_as_tensor_variable",
             "treadle.surface.vectors": "AllocEmpty MakeVector make_vector",
             "treadle.surface.scalar_values": "ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar",
         },

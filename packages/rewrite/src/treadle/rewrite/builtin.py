@@ -19,17 +19,18 @@ FOLDING_LIMIT = 1 << 14
 RULES = RuleSet("core")
 
 
-def fold(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
+def fold(fgraph: FunctionGraph, node: Apply, *, always: bool = False) -> Sequence[Variable] | None:
     """Return constants for the outputs of a node whose inputs are all constant, or None.
 
     None too where the op does not allow it, the computation fails (it then fails at run time, with the user's line),
-    or the result would take much more memory than the inputs.
+    or the result would take much more memory than the inputs; `always` asks for it all the same, unless it fails.
     """
     if not node.inputs or not all(isinstance(x, Constant) for x in node.inputs):
         return None
-    if not node.op.do_constant_folding(fgraph, node):
+    if not always and not node.op.do_constant_folding(fgraph, node):
         return None
-    limit = max(FOLDING_LIMIT, sum(x.type.nbytes(x.data) for x in node.inputs if isinstance(x, Constant)))
+    own = sum(x.type.nbytes(x.data) for x in node.inputs if isinstance(x, Constant))
+    limit = float("inf") if always else max(FOLDING_LIMIT, own)
     if any((out.type.static_nbytes() or 0) > limit for out in node.outputs):
         return None
     cells: list[list[object]] = [[None] for _ in node.outputs]

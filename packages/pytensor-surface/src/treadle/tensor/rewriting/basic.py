@@ -6,10 +6,12 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.surface.registration import *  # noqa: F403
+    from treadle.surface.rule_databases import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
+            "treadle.surface.rule_databases": "topo_unconditional_constant_folding unconditional_constant_folding",
             "treadle.surface.registration": (
                 "broadcasted_by elemwise_of register_canonicalize register_specialize register_stabilize"
             ),
