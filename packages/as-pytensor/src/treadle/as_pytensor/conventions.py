@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from treadle.config import config
 
-# Constants are as narrow as PyTensor makes them, so that values are equal to its own; tensors are objects to NumPy.
-_CONVENTIONS = {"cast_policy": "custom", "numpy_functions": "objects"}
+_CONVENTIONS = {
+    # Constants are as narrow as PyTensor makes them, so that values are equal to its own.
+    "cast_policy": "custom",
+    # Tensors are objects to NumPy.
+    "numpy_functions": "objects",
+    # float32 is added in float64.
+    "accumulation": "wide",
+    # At a tie, the gradient of maximum is all the first operand's.
+    "gradient_at_ties": "first",
+    # Gradients by integers are floats, and where nothing can flow they are zeros.
+    "nondifferentiable": "zero",
+    # A query may exclude rules that there are not.
+    "rewrite__unknown_names": "ignore",
+}
 
 
 class Conventions:

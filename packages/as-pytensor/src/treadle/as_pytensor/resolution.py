@@ -6,8 +6,8 @@ import sys
 from functools import cached_property
 from importlib import import_module, resources
 
-from treadle.as_pytensor.adapters.rules import rule_named
-from treadle.as_pytensor.adapters.table import ADAPTERS, VERSION
+from treadle.as_pytensor.adapters.rules import RULES
+from treadle.as_pytensor.adapters.table import ADAPTERS, EVERYWHERE, VERSION
 from treadle.as_pytensor.homes import ABSENT, HOMES
 
 ROOT = "pytensor"
@@ -72,8 +72,10 @@ def resolve(module: str, name: str) -> object:
     home = TABLE.names(module).get(name)
     if home is None and f"{module}.{name}" in TABLE.modules:
         return import_module(f"{module}.{name}")
-    for place in dict.fromkeys((module, home or module)):
-        target = ADAPTERS.get(place, {}).get(name)
+    adapted = [ADAPTERS.get(place, {}).get(name) for place in (module, home or module)]
+    if home is not None:
+        adapted.append(EVERYWHERE.get(name))
+    for target in adapted:
         if target is not None:
             found, _, attribute = target.partition(":")
             return getattr(import_module(found), attribute or name)
@@ -83,9 +85,9 @@ def resolve(module: str, name: str) -> object:
         if value is not _MISSING:
             return value
     if ".rewriting." in module:
-        rules = rule_named(name)
-        if rules is not None:
-            return rules
+        rewriter = RULES.rewriter(name)
+        if rewriter is not None:
+            return rewriter
     msg = f"module {module!r} has no attribute {name!r}"
     reason = TABLE.reason(f"{module}.{name}")
     raise AttributeError(f"{msg} on treadle: {reason}" if reason else msg)

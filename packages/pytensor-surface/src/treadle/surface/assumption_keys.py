@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from enum import IntFlag, auto
 from typing import TYPE_CHECKING
 
-from treadle.graph import Constant, FunctionGraph
+import numpy as np
+
+from treadle.graph import AlreadyThere, Constant, FunctionGraph, toposort
 from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
+from treadle.tensor.errors import ConflictingAssumptionsError
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.facts import Facts, fact_reader, facts_of
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    import numpy as np
 
     from treadle.graph import Apply, Op, Variable
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
@@ -33,6 +34,7 @@ __all__ = [
     "POSITIVE_DEFINITE",
     "SELECTION",
     "SYMMETRIC",
+    "TRIDIAGONAL",
     "UNIQUE_INDICES",
     "UPPER_TRIANGULAR",
     "AssumptionFeature",
@@ -92,16 +94,156 @@ class AssumptionKey:
         return (Facts() if fgraph is None else facts_of(fgraph)).hold(self.name, var)
 
 
+class StateRules:
+    """Rules about facts by the class of op, which may say that a fact does not hold."""
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[str, type[Op]], list[InferFact]] = {}
+
+    def add(self, fact: str, kind: type[Op], rule: InferFact, prepend: bool = False) -> None:
+        """Add a rule, after those that are there already or before them."""
+        rules = self._rules.setdefault((fact, kind), [])
+        rules.insert(0 if prepend else len(rules), rule)
+
+    def of(self, fact: str, kind: type[Op]) -> Sequence[InferFact]:
+        """Return the rules about a fact of the nearest class of ops that has any."""
+        return next((self._rules[fact, base] for base in kind.__mro__ if (fact, base) in self._rules), ())
+
+    def know(self, fact: str) -> bool:
+        """Whether there are rules about a fact."""
+        return any(known == fact for known, _ in self._rules)
+
+
+STATE_RULES = StateRules()
+
+# Facts that constants are known not to have where their values show it.
+_OF_VALUES = frozenset({"diagonal", "tridiagonal", "selection", "permutation", "unit_magnitude"})
+
+
 class AssumptionFeature(Facts):
-    """Feature that answers whether facts hold in a graph, asked by keys; that one does not hold is never deduced."""
+    """Feature that answers what is known of facts in a graph, asked by keys.
+
+    That a fact does not hold is known by `assume`, from the value of a constant, from a rule that says so, and where a
+    fact that follows from it does not hold.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._denied: set[tuple[str, Variable]] = set()
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Install ``assumption_feature``; a graph has one such feature."""
+        if hasattr(fgraph, "assumption_feature"):
+            msg = "AssumptionFeature: the graph has one already. Use its assumption_feature."
+            raise AlreadyThere(msg)
+        super().on_attach(fgraph)
+        fgraph.assumption_feature = self  # type: ignore[attr-defined]  # features add names to their graph
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Take ``assumption_feature`` away."""
+        del fgraph.assumption_feature  # type: ignore[attr-defined]  # as above
+        self.__init__()  # type: ignore[misc]  # what was known is forgotten
+
+    def clone(self) -> AssumptionFeature:
+        """Return a feature for another graph."""
+        return type(self)()
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: object, i: int, var: Variable, new_var: Variable, reason: str | None = None
+    ) -> None:
+        """Pass on what is known of the variable replaced."""
+        super().on_change_input(fgraph, node, i, var, new_var, reason)
+        self._denied.update([(fact, new_var) for fact, denied in self._denied if denied is var])
 
     def get(self, var: Variable, key: AssumptionKey) -> FactState:
-        """Return what is known of a fact about a variable: `TRUE` or `UNKNOWN`."""
-        return _state(self.hold(key.name, var))
+        """Return what is known of a fact about a variable: `TRUE`, `FALSE` or `UNKNOWN`.
+
+        Raises
+        ------
+        ConflictingAssumptionsError
+            If it is known to hold, and not to hold.
+        """
+        state = self.state(key.name, var)
+        if state == FactState.CONFLICT:
+            msg = f"assumptions: {var} is known to be {key.name}, and not to be. Leave out what is assumed of it."
+            raise ConflictingAssumptionsError(msg)
+        return state
 
     def check(self, var: Variable, key: AssumptionKey) -> bool:
         """Whether a fact is known to hold for a variable."""
-        return self.hold(key.name, var)
+        return self.get(var, key) == FactState.TRUE
+
+    def following(self, fact: str) -> Iterable[str]:
+        """Return the facts that follow from a fact at once."""
+        return FACTS[fact]
+
+    def preceding(self, fact: str) -> Iterable[str]:
+        """Return the facts that a fact follows from at once, beside those that `Facts` knows of."""
+        del fact
+        return ()
+
+    def state(self, fact: str, var: Variable) -> FactState:
+        """Return what is known of a fact about a variable, `CONFLICT` too."""
+        state = self.evidence(fact, var)
+        if state == FactState.UNKNOWN and any(
+            self.evidence(stronger, var) == FactState.TRUE for stronger in _all_from(fact, self.preceding)
+        ):
+            state = FactState.TRUE
+        if state == FactState.UNKNOWN and any(
+            self.evidence(weaker, var) & FactState.FALSE for weaker in _all_from(fact, self.following)
+        ):
+            state = FactState.FALSE
+        if state & FactState.FALSE:
+            self._denied.add((fact, var))
+        return state
+
+    def evidence(self, fact: str, var: Variable) -> FactState:
+        """Return what is known of a fact itself, not of those that it follows from or that follow."""
+        states: dict[Variable, FactState] = {}
+        if STATE_RULES.know(fact):
+            for node in toposort([var]):
+                states.update((out, self._own_state(fact, out, states)) for out in node.outputs)
+        return states[var] if var in states else self._own_state(fact, var, states)
+
+    def _own_state(self, fact: str, var: Variable, states: dict[Variable, FactState]) -> FactState:
+        """Return what values, `assume` and rules say of a variable."""
+        state = FactState.UNKNOWN
+        while True:
+            state |= _state(self.hold(fact, var))
+            if (fact, var) in self._denied:
+                state |= FactState.FALSE
+            node = var.owner
+            if node is None or not isinstance(node.op, SpecifyAssumptions):
+                break
+            held = dict(node.op.assumptions).get(fact)
+            if held is not None:
+                state |= FactState.TRUE if held else FactState.FALSE
+            (var,) = node.inputs
+        if isinstance(var, Constant):
+            return FactState(state | (FactState.FALSE if _shows_no(fact, var) else FactState.UNKNOWN))
+        for rule in () if node is None else STATE_RULES.of(fact, type(node.op)):
+            inputs = [states[x] if x in states else self._own_state(fact, x, states) for x in node.inputs]
+            of_outputs = rule(AssumptionKey(fact), node.op, self, self.fgraph, node, inputs)
+            if any(s != FactState.UNKNOWN for s in of_outputs):
+                return FactState(state | of_outputs[node.outputs.index(var)])
+        return FactState(state)
+
+
+def _all_from(fact: str, next_to: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return the facts that are reached from a fact, without itself."""
+    reached, stack = [fact], [fact]
+    while stack:
+        fresh = [other for other in next_to(stack.pop()) if other not in reached]
+        reached += fresh
+        stack += fresh
+    return reached[1:]
+
+
+def _shows_no(fact: str, var: Constant) -> bool:
+    """Whether the value of a constant shows that a fact does not hold for it."""
+    if fact not in _OF_VALUES or np.ndim(var.data) < (2 if FACTS.about_matrices(fact) else 0):
+        return False
+    return not Facts().hold(fact, var)
 
 
 DIAGONAL = AssumptionKey("diagonal", "diag")
@@ -110,6 +252,7 @@ UPPER_TRIANGULAR = AssumptionKey("upper_triangular", "triu")
 SYMMETRIC = AssumptionKey("symmetric", "sym")
 POSITIVE_DEFINITE = AssumptionKey("positive_definite", "pd")
 ORTHOGONAL = AssumptionKey("orthogonal", "orth")
+TRIDIAGONAL = AssumptionKey("tridiagonal", "tridiag")
 SELECTION = AssumptionKey("selection", "sel")
 PERMUTATION = AssumptionKey("permutation", "perm")
 UNIQUE_INDICES = AssumptionKey("unique_indices", "uniq")
@@ -124,11 +267,14 @@ def check_assumption(fgraph: FunctionGraph, var: Variable, key: AssumptionKey) -
     return key.holds(var, fgraph)
 
 
-def register_assumption(key: AssumptionKey, *op_types: type[Op]) -> Callable[[InferFact], InferFact]:
+def register_assumption(
+    key: AssumptionKey, *op_types: type[Op], prepend: bool = False
+) -> Callable[[InferFact], InferFact]:
     """Return a decorator that adds a rule for a fact of what ops of some classes make.
 
-    The rule is a function ``(key, op, facts, fgraph, node, states of the inputs) -> states of the outputs``. Shorter
-    ones, ``(fact, output, facts) -> bool``, are added by ``treadle.tensor.rewrites.FACT_RULES.register``.
+    The rule is a function ``(key, op, facts, fgraph, node, states of the inputs) -> states of the outputs``. What it
+    says not to hold is known to an `AssumptionFeature` alone, which asks it before earlier rules if `prepend` says so.
+    Shorter ones, ``(fact, output, facts) -> bool``, are added by ``treadle.tensor.rewrites.FACT_RULES.register``.
     """
 
     def add(infer: InferFact) -> InferFact:
@@ -139,6 +285,8 @@ def register_assumption(key: AssumptionKey, *op_types: type[Op]) -> Callable[[In
             return output_states[node.outputs.index(out)] == FactState.TRUE
 
         RULES.register(*op_types, facts=(key.name,))(rule)
+        for kind in op_types:
+            STATE_RULES.add(key.name, kind, infer, prepend)
         return infer
 
     return add

@@ -17,7 +17,7 @@ from treadle.rewrite.phase import Phase
 from treadle.rewrite.rules import GraphPass, Rule, RuleSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from treadle.rewrite.database import Member, Traits
     from treadle.rewrite.query import RewriteDatabaseQuery
@@ -111,9 +111,13 @@ class PhasedDatabase(SequenceDB):
         """Whether there is something of this name, or a tag of this name, here or in a database inside."""
         return tag in self.own_tags
 
+    def declare(self, *tags: str) -> None:
+        """Let queries name tags, whether or not a rule carries them."""
+        self._declared.update(tags)
+
     @property
     def own_tags(self) -> frozenset[str]:
-        """Every tag that something registered carries, and those that rule sets declare."""
+        """Every tag that something registered carries, and those that are declared."""
         return super().own_tags | self._declared
 
     def _entry(self, tag: str) -> Entry:
@@ -143,6 +147,35 @@ class DefaultDatabase(PhasedDatabase):
         self._declared = set()
         self._filled = False
         self._filling = False
+        self._extensions: dict[str, Callable[[DefaultDatabase], None]] = {}
+
+    def extend(self, name: str, function: Callable[[DefaultDatabase], None]) -> None:
+        """Call a function with the database once the rules of all packages are in it: now, or when it is filled.
+
+        What the function tags and registers counts as published: the keys of stored programs hold the name, and nothing
+        else of it.
+
+        Parameters
+        ----------
+        name
+            What the function does, and in which version. A second function of a name is not called.
+        function
+            It adds tags (`add_tags`, `declare`) or registers rewriters, by calls on the database or on those in it.
+        """
+        with self._lock:
+            if name in self._extensions:
+                return
+            self._extensions[name] = function
+            if not self._filled:
+                return
+            before = self._described()
+            function(self)
+            published = dict(self._published)
+            for key, pair in self._described().items():
+                if before.get(key) == self._published.get(key):
+                    published[key] = pair
+            self._published = published
+            self._changed()
 
     def _ensure(self) -> None:
         if self._filled:
@@ -158,6 +191,8 @@ class DefaultDatabase(PhasedDatabase):
                 for entry in discover("treadle.databases").values():
                     entry.load()(self)
                 self._fill(in_order(sets))
+                for function in self._extensions.values():
+                    function(self)
                 self._published = self._described()
                 self._filled = True
             except BaseException:
@@ -169,18 +204,19 @@ class DefaultDatabase(PhasedDatabase):
     def changes(self) -> tuple[tuple[Member | None, str], ...]:
         """Return what was registered or tagged other than by the installed packages' rule sets.
 
-        Each is a pair of the member, None where it was removed, and a text of its name, tags and position. Nothing is
-        loaded to find out.
+        Each is a pair of the member, None where it was removed, and a text of its name, tags and position; an extension
+        counts by its name. Nothing is loaded to find out.
         """
+        extensions = tuple((None, name) for name in self._extensions)
         if not self._filled:
-            return ()
+            return extensions
         answers = self._answers
         changes: tuple[tuple[Member | None, str], ...] | None = answers.get(_CHANGES)
         if changes is None:
             now, published = self._described(), self._published
             changed = [pair for key, pair in now.items() if key not in published or published[key][1] != pair[1]]
             removed = [(None, text) for key, (_, text) in published.items() if key not in now]
-            changes = answers[_CHANGES] = (*changed, *removed)
+            changes = answers[_CHANGES] = (*extensions, *changed, *removed)
         return changes
 
     def _described(self) -> dict[int, tuple[Member | None, str]]:

@@ -51,6 +51,31 @@ OPTIONS: tuple[Option[object], ...] = (
         affects_code=False,
     ),
     Option(
+        "accumulation",
+        "numpy",
+        "In what dtype sums, products and means of floats are computed where no acc_dtype is given. numpy: in that of "
+        "the result, and in float32 where that is float16. wide: in float64 and complex128 where the result is float32 "
+        "or complex64, too.",
+        choice("numpy", "wide"),
+    ),
+    Option(
+        "gradient_at_ties",
+        "shared",
+        "What flows back through maximum, minimum, max and min where operands or elements are equal. shared: the "
+        "same part to each. first: the whole to the first operand of maximum and minimum, and to each of the elements "
+        "that max and min take.",
+        choice("shared", "first"),
+    ),
+    Option(
+        "nondifferentiable",
+        "refuse",
+        "What the gradient is by an integer, of an integer, and by what a cost depends on by comparisons, conditions, "
+        "rounding and casts to integers alone. refuse: there is none, as if the cost did not depend on it. zero: "
+        "integers are taken for the floats of their values where floats are computed from them, and everything else "
+        "gives zeros; gradients by integers are of dtype floatX.",
+        choice("refuse", "zero"),
+    ),
+    Option(
         "on_shape_error",
         "warn",
         "What to do when the infer_shape of an op fails: warn and compute the shape from the value, or raise.",

@@ -1,39 +1,77 @@
-"""Rewriters under the names of PyTensor's rules: the rules of treadle's that do the same."""
+"""PyTensor's rules by name: as tags of the rules of treadle's that do the same, and as rewriters.
+
+The table ``rules.tsv`` has a row for each name in PyTensor's databases, with the names of treadle's rules. There are none
+where treadle does it otherwise: when an expression is built, when it is lowered, or for another backend.
+"""
 
 from __future__ import annotations
 
+import zlib
+from functools import cached_property
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from treadle.graph.rewriting.basic import SequentialNodeRewriter
-from treadle.rewrite import NodeRewriter, RewriteDatabase, optdb
+from treadle.rewrite import NodeRewriter, RewriteDatabase, Rewriter, optdb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from treadle.rewrite.database import Entry
-
-# Rules of treadle's by the name of a rule of PyTensor's that no tag of theirs says.
-ALIASES = {
-    "local_exp_over_1_plus_exp": "quotient_by_one_plus_exp reciprocal_of_one_plus_exp one_over_one_plus_exp",
-}
+    from treadle.rewrite import DefaultDatabase
 
 
-def _entries(database: RewriteDatabase) -> Iterator[Entry]:
-    for entry in database.entries():
-        yield entry
-        if isinstance(entry.member, RewriteDatabase):
-            yield from _entries(entry.member)
+class RuleNames:
+    """The table of rules."""
+
+    @cached_property
+    def _text(self) -> str:
+        return (resources.files("treadle.as_pytensor") / "rules.tsv").read_text(encoding="utf-8")
+
+    @cached_property
+    def rules(self) -> dict[str, tuple[str, ...]]:
+        """The names of treadle's rules for each name of PyTensor's."""
+        rows = (line.partition("\t") for line in self._text.splitlines())
+        return {name: tuple(rules.split()) for name, _, rules in rows}
+
+    def publish(self) -> None:
+        """Let queries for rules take PyTensor's names from now on."""
+        optdb.extend(f"names of rules {zlib.crc32(self._text.encode()):08x}", self._tag)
+
+    def _tag(self, database: DefaultDatabase) -> None:
+        tags: dict[str, list[str]] = {}
+        for name, rules in self.rules.items():
+            for rule in rules:
+                tags.setdefault(rule, []).append(name)
+        for home, entry in list(database.walk()):
+            taken = {other.name for other in home.entries()}
+            fresh = [tag for tag in tags.get(entry.name, ()) if tag not in entry.tags and tag not in taken]
+            if fresh:
+                home.add_tags(entry.name, *fresh)
+        database.declare(*self.rules)
+
+    def rewriter(self, name: str) -> Rewriter | None:
+        """Return the rules that answer to a name of PyTensor's, as one; None if PyTensor has no rule of the name."""
+        rules = {name, *self.rules.get(name, ())}
+        found = {
+            entry.name: entry.member
+            for _, entry in optdb.walk()
+            if isinstance(entry.member, Rewriter)
+            and not isinstance(entry.member, RewriteDatabase)
+            and not rules.isdisjoint({entry.name, *entry.tags})
+        }
+        if not found and name not in self.rules:
+            return None
+        return _as_one(name, list(found.values()))
 
 
-def rule_named(name: str) -> NodeRewriter | None:
-    """Return the rules that answer to a name of PyTensor's, as one; None if there are none."""
-    names = {name, *ALIASES.get(name, "").split()}
-    found = {
-        entry.name: entry.member
-        for entry in _entries(optdb)
-        if isinstance(entry.member, NodeRewriter) and not names.isdisjoint({entry.name, *entry.tags})
-    }
-    if not found:
-        return None
-    made: NodeRewriter = next(iter(found.values())) if len(found) == 1 else SequentialNodeRewriter(*found.values())
-    return made
+def _as_one(name: str, members: list[Rewriter]) -> Rewriter:
+    """Return rewriters as one: the rules of nodes among them, or else a pass over whole graphs."""
+    if len(members) == 1:
+        return members[0]
+    of_nodes = [member for member in members if isinstance(member, NodeRewriter)]
+    if members and not of_nodes:
+        return members[0]
+    joined = SequentialNodeRewriter(*of_nodes)
+    joined.name = name
+    return joined
+
+
+RULES = RuleNames()

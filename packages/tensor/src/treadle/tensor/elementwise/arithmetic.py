@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import alias
+from treadle.config import alias, config
 from treadle.graph import GraphTypeError, Infix, Precedence, Prefix
 from treadle.tensor.elementwise.cast import as_float, identity, switch
-from treadle.tensor.elementwise.comparison import eq, gt, lt
+from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.scalar_op import ScalarOp, ScalarOpKind
 from treadle.tensor.errors import TensorTypeError
@@ -64,14 +64,23 @@ def _share(ct: TensorVariable, takes: Variable, tie: Variable) -> TensorVariable
     return switch(takes, ct, switch(tie, mul(ct, 0.5), zeros_like(ct)))
 
 
+def _whole(ct: TensorVariable, takes: Variable) -> TensorVariable:
+    """Give the cotangent to an operand where it is taken."""
+    return switch(takes, ct, zeros_like(ct))
+
+
 def _maximum_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
+    if config.gradient_at_ties == "first":
+        return _whole(ct, ge(x, y)), _whole(ct, lt(x, y))
     tie = eq(x, y)
     return _share(ct, gt(x, y), tie), _share(ct, lt(x, y), tie)
 
 
 def _minimum_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Terms:
     x, y = xs
+    if config.gradient_at_ties == "first":
+        return _whole(ct, le(x, y)), _whole(ct, gt(x, y))
     tie = eq(x, y)
     return _share(ct, lt(x, y), tie), _share(ct, gt(x, y), tie)
 

@@ -20,7 +20,7 @@ from treadle.tensor.ops.known_values import aligned
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to, zeros_like
 from treadle.tensor.shapes.dimshuffle import DimShuffle, shape_padleft
-from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of
+from treadle.tensor.types.conversion import as_tensor_variable, constant, cotangent_of, zero_not_refused
 from treadle.tensor.types.policy import narrowed, operands_follow_policy
 from treadle.tensor.types.tensor_type import DTYPE_NAMES, TensorType
 from treadle.tensor.upward import upward
@@ -483,9 +483,9 @@ class Elemwise(TensorOp):
     # Differentiating
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that every input is connected, unless the function is a predicate."""
+        """Say that every input is connected, unless the function is a predicate (option `nondifferentiable`)."""
         scalar = self.scalar_op
-        if isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete:
+        if isinstance(scalar, Composite) or scalar.pullback is not None or scalar.discrete or zero_not_refused():
             connected = True
         else:
             connected = scalar.body is not None and cast("TensorNode", node).outputs[0].dtype != "bool"
@@ -568,8 +568,8 @@ class Elemwise(TensorOp):
 
     @staticmethod
     def _term(term: Variable, x: TensorVariable, inputs: Sequence[TensorVariable]) -> Variable | None:
-        """Bring one term to the input's dtype and shape; nothing flows back to integers."""
-        if x.type.numpy_dtype.kind not in "fc":
+        """Bring one term to the input's dtype and shape; nothing flows back to integers (see `zero_not_refused`)."""
+        if x.type.numpy_dtype.kind not in "fc" and not zero_not_refused():
             return None
         if isinstance(term.type, NullType):
             return term

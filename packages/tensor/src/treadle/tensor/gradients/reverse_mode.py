@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import text_of
+import numpy as np
+
+from treadle.config import config, text_of
 from treadle.graph import (
     Apply,
     DisconnectedType,
@@ -34,7 +36,7 @@ from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
-from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, is_smooth
+from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, is_smooth, zero_not_refused
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -149,6 +151,9 @@ def _gradients(
     for target in targets:
         gradient = slopes.get(target)
         if gradient is None or isinstance(gradient.type, DisconnectedType):
+            if zero_not_refused() and _depends(seeds, target, constants):
+                result.append(remembered(zeros_like(target, dtype=_slope_dtype(target)), sources))
+                continue
             zero = _disconnected(target, on_disconnected, returned)
             result.append(zero if zero is None else remembered(zero, sources))
             continue
@@ -262,6 +267,9 @@ def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] |
     if var.ndim != 0:
         msg = f"grad: the cost must be a scalar, got {var} of type {var.type}. Take its sum or mean first."
         raise ShapeError(msg)
+    if var.type.numpy_dtype.kind in "biu" and zero_not_refused():
+        seeds.setdefault(var, as_tensor_variable(np.dtype(config.floatX).type(1)))
+        return seeds
     if var.type.numpy_dtype.kind != "f":
         hint = "Take its real(), imag() or abs()" if var.type.numpy_dtype.kind == "c" else "Cast it"
         msg = f"grad: the cost must be of a float dtype, got {var} of type {var.type}. {hint} first."
@@ -286,6 +294,19 @@ def _known(var: object, value: TensorLike) -> Variable:
         )
         raise ShapeError(msg)
     return gradient
+
+
+def _depends(seeds: Collection[Variable], target: Variable, constants: Collection[Variable]) -> bool:
+    """Whether one of the seeds is computed from a target by ops that say it is connected."""
+    if not isinstance(target.type, TensorType):
+        return False
+    _, reached = _connected(toposort(seeds), [target], constants)
+    return any(seed in reached for seed in seeds)
+
+
+def _slope_dtype(target: Variable) -> str:
+    """Return the dtype of the gradient by a tensor."""
+    return target.type.dtype if is_smooth(target) else config.floatX  # type: ignore[attr-defined]  # a tensor
 
 
 def _disconnected(target: Variable, action: str, returned: str) -> Variable | None:
@@ -358,7 +379,9 @@ def accumulate(
         nulls = undefined.get(node)
         if nulls is not None:
             gradients.update((x, null) for x, null in zip(node.inputs, nulls, strict=True) if null is not None)
-        cotangents = [None if out in constants else _present(gradients.get(out)) for out in node.outputs]
+        cotangents = [
+            None if out in constants or _is_integer(out) else _present(gradients.get(out)) for out in node.outputs
+        ]
         # Of each input, the cotangents that flow back to it.
         flows = [
             [c for c, joined in zip(cotangents, row, strict=True) if joined and c is not None] if x in reached else []
@@ -370,6 +393,11 @@ def accumulate(
             if term is not None and x not in known:
                 gradients[x] = summed(gradients.get(x), term)
     return gradients if demands is None else _right_always(gradients, demands, targets)
+
+
+def _is_integer(var: Variable) -> bool:
+    """Whether a variable is a tensor of integers: nothing flows back through what computes it."""
+    return type(var.type) is TensorType and var.type.numpy_dtype.kind in "biu"
 
 
 def _present(var: Variable | None) -> Variable | None:
@@ -510,7 +538,7 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
     if not isinstance(kind, TensorType):
         # Only the package of such a type knows what its gradients are.
         return term
-    if kind.numpy_dtype.kind not in "fc":
+    if kind.numpy_dtype.kind not in "fc" and not zero_not_refused():
         return None
     try:
         var = as_tensor_variable(term)

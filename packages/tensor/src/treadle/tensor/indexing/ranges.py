@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import config, text_of
 from treadle.graph import Apply, Constant, Form, as_index, composed, static_op
 from treadle.tensor.control.assertion import checked_length
 from treadle.tensor.elementwise.arithmetic import add, mul
@@ -142,6 +142,13 @@ def range_length(start: np.ndarray | float, stop: np.ndarray | float, step: np.n
     return length
 
 
+def _counted(given: TensorLike, number: np.ndarray) -> np.dtype:
+    """Return what a bound counts as where dtypes are joined: of Python's numbers, no more than they need."""
+    if type(given) is int or (type(given) is float and float(np.float32(given)) == given):
+        return np.dtype("int8" if type(given) is int else "float32")
+    return number.dtype
+
+
 @composed
 def arange(
     start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DTypeLike | None = None
@@ -153,13 +160,18 @@ def arange(
     start, stop, step
         Scalars; one argument alone is the stop.
     dtype
-        Dtype of the result; by default what NumPy makes it: int64 or float64, unless one is wider.
+        Dtype of the result; by default what NumPy makes it: int64 or float64, unless one is wider; under the
+        option ``cast_policy=custom``, the common dtype of floats.
     """
     first, last = (0, start) if stop is None else (start, stop)
     variables = [as_tensor_variable(x) for x in (first, last, step)]
     # NumPy takes the numbers as plain ones: short integers and floats become int64 and float64.
     numbers = [np.ones((), v.dtype) for v in variables]
     common = np.arange(*numbers).dtype  # type: ignore[call-overload]  # of rank 0
+    if config.cast_policy == "custom" and common.kind == "f":
+        # There, floats count like any tensor, and integers of Python's are short.
+        bounds = zip((first, last, step), numbers, strict=True)
+        common = np.result_type(*(_counted(given, number) for given, number in bounds))
     kind = TensorType(common if dtype is None else dtype)
     check_conversion("arange", common, kind.numpy_dtype)
     result: TensorVariable = ARange(kind.dtype)(*variables)

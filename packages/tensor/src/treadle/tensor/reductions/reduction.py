@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from treadle.config import alias
+from treadle.config import alias, config
 from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.arguments.axes import axis_keyword, normalize_axes
 from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, true_div
@@ -215,6 +215,8 @@ class Reduction(OverAxes):
             others = upward.product_of_others(cast(x, self.acc_dtype), (), self.axes)
             return [cotangent_of(x, mul(ct, others.conj()))]
         hit = eq(x, expanded(outputs[0], self.axes, x.ndim))
+        if config.gradient_at_ties == "first":
+            return [switch(hit, ct, 0)]
         count = sum_(cast(hit, x.dtype), axis=self.axes, keepdims=True)
         return [switch(hit, cast(true_div(ct, count), x.dtype), 0)]
 
@@ -284,9 +286,16 @@ def _sum_dtypes(x: TensorVariable, dtype: DTypeLike | None, acc_dtype: DTypeLike
     own = x.type.numpy_dtype
     wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(own.kind, own.name)
     result = TensorType(dtype).dtype if dtype is not None else wide
+    return result, accumulator(result, acc_dtype)
+
+
+def accumulator(result: str, acc_dtype: DTypeLike | None) -> str:
+    """Return the dtype in which sums are computed whose result is of a dtype."""
     if acc_dtype is not None:
-        return result, TensorType(acc_dtype).dtype
-    return result, "float32" if result == "float16" else result
+        return TensorType(acc_dtype).dtype
+    if config.accumulation == "wide":
+        return {"float16": "float32", "float32": "float64", "complex64": "complex128"}.get(result, result)
+    return "float32" if result == "float16" else result
 
 
 def mask_of(what: str, x: TensorVariable, where: TensorLike | None) -> TensorVariable | None:

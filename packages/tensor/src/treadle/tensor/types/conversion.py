@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import alias, text_of
+from treadle.config import alias, config, text_of
 from treadle.graph import Apply, Variable, check_name
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.types.arrays import array_of
@@ -154,8 +154,18 @@ def is_smooth(var: Variable) -> bool:
     return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
 
 
+def zero_not_refused() -> bool:
+    """Whether gradients by and through integers are numbers, by the option ``nondifferentiable``, and no error."""
+    return config.nondifferentiable == "zero"
+
+
 def cotangent_of(x: TensorVariable, term: TensorVariable) -> TensorVariable:
-    """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex."""
+    """Return what flows back to a tensor in its dtype: a real one takes the real part of what is complex.
+
+    What flows back to integers, where anything does, is of dtype floatX.
+    """
+    if x.type.numpy_dtype.kind not in "fc":
+        return term.real.astype(config.floatX)
     if term.type.dtype == x.type.dtype:
         return term
     part = term if x.type.numpy_dtype.kind == "c" else term.real

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.tensor.control.assumption import FACTS
 from treadle.tensor.rewrites.analysis.fact_rules import FULL, RULES
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 # Larger constants are not looked at; whether they are positive definite, which takes the cube, not from this side on.
 _MOST_ELEMENTS, _LONGEST_SIDE = 2**20, 256
-_ABOUT_ELEMENTS = frozenset({"positive", "nonnegative", "unique_indices"})
 
 
 def holds(fact: str, var: Constant) -> bool:
@@ -24,7 +24,7 @@ def holds(fact: str, var: Constant) -> bool:
     # Without elements every fact would hold, and none is of use.
     if rule is None or not 0 < value.size <= _MOST_ELEMENTS:
         return False
-    if fact in _ABOUT_ELEMENTS:
+    if not FACTS.about_matrices(fact):
         return rule(value)
     return value.ndim >= 2 and value.dtype.kind in "biufc" and rule(value)
 

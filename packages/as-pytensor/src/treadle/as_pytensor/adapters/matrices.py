@@ -1,0 +1,57 @@
+"""Functions of matrices whose results PyTensor has in another form."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from treadle.tensor import as_tensor_variable, shape_padright
+from treadle.tensor import linalg as treadle_linalg
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from treadle.tensor import TensorLike, TensorVariable
+
+
+def norm(
+    x: TensorLike, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> TensorVariable:
+    """Return the norms of vectors or matrices (as numpy.linalg.norm, but for stacks).
+
+    Without `axis`, a tensor of more than two dimensions is a stack of matrices, and two axes count from the first of
+    the last two dimensions.
+    """
+    var = as_tensor_variable(x)
+    batch = max(var.ndim - 2, 0)
+    if axis is None and batch:
+        axis = (0, 1)
+    if isinstance(axis, tuple) and len(axis) == 2 and batch:
+        # Two axes are those of one matrix of the stack.
+        moved = tuple(batch + a if 0 <= a < 2 else a for a in axis)
+        return treadle_linalg.norm(var, ord, moved, keepdims)
+    if axis is None and keepdims:
+        return shape_padright(treadle_linalg.norm(var, ord), var.ndim)
+    return treadle_linalg.norm(var, ord, axis, keepdims)
+
+
+@wraps(treadle_linalg.svd)
+def svd(*args: Any, **kwargs: Any) -> Any:
+    """Return the singular value decomposition as a list, or the singular values."""
+    result = treadle_linalg.svd(*args, **kwargs)
+    return list(result) if isinstance(result, tuple) else result
+
+
+@wraps(treadle_linalg.schur)
+def schur(*args: Any, **kwargs: Any) -> Any:
+    """Return the Schur form and the vectors, as a list: how many eigenvalues were sorted to the front is left out."""
+    return list(treadle_linalg.schur(*args, **kwargs)[:2])
+
+
+@wraps(treadle_linalg.qr)
+def qr(*args: Any, **kwargs: Any) -> Any:
+    """Return the factors as a list; those of mode ``raw`` one by one."""
+    result = treadle_linalg.qr(*args, **kwargs)
+    if not isinstance(result, tuple):
+        return result
+    return [var for part in result for var in (part if isinstance(part, tuple) else (part,))]
