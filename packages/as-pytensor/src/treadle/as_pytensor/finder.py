@@ -8,6 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from treadle.as_pytensor.adapters.rules import RULES
 from treadle.as_pytensor.resolution import ROOT, TABLE, resolve
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class PyTensorFinder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Give the module its first docstring; everything else is looked up when it is asked for."""
+        if module.__name__ == ROOT:
+            RULES.publish()
         module.__doc__ = f"{module.__name__}, as treadle has it: see `treadle.as_pytensor`."
         parent, _, name = module.__name__.rpartition(".")
         if parent in sys.modules:

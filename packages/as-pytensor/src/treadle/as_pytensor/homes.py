@@ -48,17 +48,88 @@ HOMES = _Homes(
 )
 
 # The reasons, by module or name; the longest that fits is given.
+_OP = "treadle has no op of its own for it: the function of the same subject builds it of other ops."
+_DISPATCH = "it registers PyTensor's own ops. In treadle, an op says what a batch of it is by `vectorize_node`."
+_FACTS = "it is one of PyTensor's rules about facts. treadle's are in treadle.tensor.rewrites.FACT_RULES."
+_BLAS = "products of matrices are one op, MatMul; backends choose between gemm, gemv and dot when they lower it."
+_TYPE_VARIABLE = "it is a variable of type annotations."
+_OPTION = "options are declared by treadle.config.config.add(treadle.config.Option(...))."
+_C = "it writes C for PyTensor's C backend. Register rules with treadle.link.c.TABLE."
+_INTERNAL = "it belongs to how PyTensor does its work, which treadle does otherwise."
+
 ABSENT = {
-    "pytensor": "it belongs to how PyTensor does its work, which treadle does otherwise.",
+    "pytensor": _INTERNAL,
+    **{
+        f"pytensor.assumptions.{module}": _FACTS
+        for module in (
+            "alloc blockwise diagonal dimshuffle dot elemwise orthogonal permutation positive_definite reshape selection "
+            "shape subtensor symmetric triangular tridiagonal unit_magnitude"
+        ).split()
+    },
+    "pytensor.assumptions.core": "the registries of rules about facts are treadle's: register with register_assumption.",
+    "pytensor.basic": "treadle makes variables of what is given by `treadle.tensor.as_tensor_variable`.",
+    "pytensor.bin": "compiled programs are kept by treadle: the command `treadle cache` shows and empties the cache.",
+    "pytensor.breakpoint": "set a breakpoint in a function given to MonitorMode or Print, which see the values.",
+    "pytensor.compile.compiledir": "the command `treadle cache` shows and empties the cache of compiled programs.",
+    "pytensor.compile.compilelock": "treadle's cache locks its folder itself.",
+    "pytensor.compile.debug.debugmode": "treadle's DebugMode checks nodes by means of its own; see its report.",
+    "pytensor.compile.debug.nanguardmode": "NanGuardMode looks for NaN itself.",
+    "pytensor.compile.mode.MLX": "treadle has no MLX backend.",
+    "pytensor.compile.ops.register_deep_copy_op_c_code": _C,
+    "pytensor.compile.ops.register_view_op_c_code": _C,
+    "pytensor.configdefaults": _OPTION,
+    "pytensor.configparser": _OPTION,
+    "pytensor.d3viz": "treadle.printing.pydotprint and treadle.d3viz.d3viz write graphs.",
+    "pytensor.gradient.V": _TYPE_VARIABLE,
+    "pytensor.graph.rewriting.unify": "terms are not unified: PatternNodeRewriter and RULES.law match patterns.",
+    "pytensor.graph.traversal.T": _TYPE_VARIABLE,
+    "pytensor.graph.type.D": _TYPE_VARIABLE,
+    "pytensor.graph.utils.T": _TYPE_VARIABLE,
     "pytensor.link.numba": "it lowers ops for PyTensor's Numba backend. Register rules with treadle.link.numba.NUMBA.",
     "pytensor.link.jax": "it lowers ops for PyTensor's JAX backend. Register rules with treadle.link.jax.JAX.",
     "pytensor.link.pytorch": "it lowers ops for PyTensor's PyTorch backend. Register rules with treadle.link.torch.",
     "pytensor.link.mlx": "treadle has no MLX backend.",
-    "pytensor.link.c": "it writes C for PyTensor's C backend. Register rules with treadle.link.c.TABLE.",
-    "pytensor.tensor.rewriting": "treadle's rules have other names; `treadle rules` lists them.",
-    "pytensor.scan.rewriting": "treadle's rules for loops have other names; `treadle rules` lists them.",
-    "pytensor.sparse.rewriting": "treadle's rules have other names; `treadle rules` lists them.",
-    "pytensor.xtensor.rewriting": "treadle's rules have other names; `treadle rules` lists them.",
+    "pytensor.link.c": _C,
+    "pytensor.misc": "it is a tool of PyTensor's own distribution. `./dev` and benchmarks/ hold treadle's.",
+    "pytensor.npy_2_compat": "treadle needs NumPy 2, where NumPy itself does it.",
+    "pytensor.scalar": "scalar ops are rows of treadle.scalar; one of your own is a ScalarOp with a body.",
+    "pytensor.scalar.C_CODE_PATH": _C,
+    "pytensor.scalar.math.C_CODE_PATH": _C,
+    "pytensor.tensor.blas": _BLAS,
+    "pytensor.tensor.blas.c_code": _C,
+    "pytensor.tensor.einsum.Einsum": _OP,
+    "pytensor.tensor.elemwise_cgen": _C,
+    **dict.fromkeys(
+        (
+            *(f"pytensor.tensor.{name}" for name in "extra_ops fft fourier interpolate optimize pad signal special".split()),
+            *("pytensor.tensor.math", "pytensor.tensor.basic", "pytensor.tensor.linalg"),
+        ),
+        _OP,
+    ),
+    **dict.fromkeys(
+        (
+            *(
+                f"pytensor.tensor.basic.vectorize_{name}"
+                for name in "alloc extract_diag join make_vector scalar_from_tensor split tensor_from_scalar".split()
+            ),
+            *("pytensor.raise_op.vectorize_check_and_raise", "pytensor.tensor.blockwise.vectorize_node_fallback"),
+            *("pytensor.tensor.elemwise.vectorize_careduce", "pytensor.tensor.elemwise.vectorize_dimshuffle"),
+            *("pytensor.tensor.extra_ops.vectorize_cum_op", "pytensor.tensor.math.vectorize_argmax_node"),
+            *("pytensor.tensor.math.vectorize_node_dot", "pytensor.tensor.shape.vectorize_shape"),
+            *("pytensor.tensor.random.op.vectorize_random_variable", "pytensor.tensor.special.vectorize_softmax_node"),
+            *("pytensor.tensor.subtensor.vectorize_advanced_subtensor", "pytensor.tensor.subtensor.vectorize_subtensor"),
+        ),
+        _DISPATCH,
+    ),
+    "pytensor.tensor.random.type.T": _TYPE_VARIABLE,
+    "pytensor.tensor.rewriting": "treadle's rules have other names; `treadle rewrites list` lists them.",
+    "pytensor.tensor.shape.register_shape_c_code": _C,
+    "pytensor.tensor.shape.register_shape_i_c_code": _C,
+    "pytensor.tensor.subtensor.T": _TYPE_VARIABLE,
+    "pytensor.tensor.type.ST": _TYPE_VARIABLE,
+    "pytensor.scan.rewriting": "treadle's rules for loops have other names; `treadle rewrites list` lists them.",
+    "pytensor.sparse.rewriting": "treadle's rules have other names; `treadle rewrites list` lists them.",
+    "pytensor.xtensor.rewriting": "treadle's rules have other names; `treadle rewrites list` lists them.",
     "pytensor.sparse": "it needs the distribution of treadle.sparse, which is not installed.",
     "pytensor.xtensor": "it needs the distribution of treadle.named, which is not installed.",
 }

@@ -52,8 +52,8 @@ class Table:
         if path not in self.modules and name not in self.names(module) and not name.startswith("_"):
             return ""
         home = self.names(module).get(name, module)
-        places = (longer for place in (path, f"{home}.{name}", module, home) for longer in _with_parents(place))
-        return next(ABSENT[place] for place in places if place in ABSENT)
+        places = [place for path_of in (path, f"{home}.{name}") for place in _with_parents(path_of) if place in ABSENT]
+        return ABSENT[max(places, key=lambda place: place.count("."))]
 
 
 TABLE = Table()

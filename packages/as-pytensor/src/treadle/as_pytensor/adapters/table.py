@@ -11,6 +11,10 @@ _DRAWS = "treadle.as_pytensor.adapters.draws"
 _MATRICES = "treadle.as_pytensor.adapters.matrices"
 _TRANSFORMS = "treadle.as_pytensor.adapters.transforms"
 _ASSUMPTIONS = "treadle.as_pytensor.adapters.assumptions"
+_DTYPES = "treadle.as_pytensor.adapters.dtypes"
+_SCALARS = "treadle.as_pytensor.adapters.scalars"
+_TENSORS = "treadle.as_pytensor.adapters.tensors"
+_UTILITIES = "treadle.as_pytensor.adapters.utilities"
 _KEYS = (
     "ALL_KEYS DIAGONAL IMPLIES KEY_REGISTRY LOWER_TRIANGULAR MATRIX_KEYS ORTHOGONAL PERMUTATION POSITIVE_DEFINITE "
     "SELECTION SYMMETRIC TRIDIAGONAL UNIQUE_INDICES UNIT_MAGNITUDE UNIVERSAL_RULES UPPER_TRIANGULAR AssumptionFeature "
@@ -20,7 +24,16 @@ _KEYS = (
 )
 
 # Values that many of PyTensor's modules have from one of them, wherever they are asked for.
-EVERYWHERE: dict[str, str] = dict.fromkeys(("KEY_REGISTRY", "MATRIX_KEYS"), _ASSUMPTIONS)
+EVERYWHERE: dict[str, str] = {
+    **dict.fromkeys(("KEY_REGISTRY", "MATRIX_KEYS"), _ASSUMPTIONS),
+    **dict.fromkeys(
+        "LOCAL_BITWIDTH PYTHON_INT_BITWIDTH all_dtypes complex_dtypes continuous_dtypes discrete_dtypes float_dtypes "
+        "int_dtypes integer_dtypes uint_dtypes".split(),
+        _DTYPES,
+    ),
+    **{f"pt_{name}": f"treadle.tensor:{name}" for name in ("abs", "eq", "pow", "switch")},
+    **{f"{name}_t": f"treadle.scalar:{dtype}" for name, dtype in (("bool", "bool"), ("int", "int64"))},
+}
 
 # For each module, the place of each of its names as ``module:attribute`` (the name itself where there is none).
 ADAPTERS: dict[str, dict[str, str]] = {
@@ -30,6 +43,12 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.assumptions.bundles": {"register_matrix_property_rules": _ASSUMPTIONS},
     "pytensor.assumptions.core": dict.fromkeys(_KEYS.split(), _ASSUMPTIONS),
     "pytensor.assumptions.specify": {"assume": _ASSUMPTIONS},
+    "pytensor._version": {"get_versions": _UTILITIES},
+    "pytensor.configdefaults": {"short_platform": _UTILITIES},
+    "pytensor.gradient": {
+        f"{name}_": f"treadle.tensor:{name}" for name in ("disconnected_grad", "undefined_grad", "zero_grad")
+    },
+    "pytensor.graph.utils": {"AssocList": _UTILITIES},
     "pytensor.link.c.type": {"CType": "treadle.graph:Type"},
     "pytensor.link.jax.linker": {"JAXLinker": _LINKERS},
     "pytensor.link.mlx.linker": {"MLXLinker": _LINKERS},
@@ -37,11 +56,75 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.link.pytorch.linker": {"PytorchLinker": _LINKERS},
     # The op of products of stacks of matrices, for rewriters that track it.
     "pytensor.tensor.math": {"_matmul": "treadle.tensor:MatMul"},
+    "pytensor.misc.frozendict": {"frozendict": _UTILITIES},
+    "pytensor.misc.may_share_memory": {"may_share_memory": _UTILITIES},
+    "pytensor.misc.ordered_set": {"OrderedSet": _UTILITIES},
+    "pytensor.scalar": {"scalar_abs": "treadle.scalar:abs"},
+    "pytensor.scalar.basic": {
+        "ScalarMaximum": "treadle.scalar:Maximum",
+        "ScalarMinimum": "treadle.scalar:Minimum",
+        **dict.fromkeys(
+            "ComplexError IntegerDivisionError floor_div isinf isnan scalar_maximum scalar_minimum".split(), _SCALARS
+        ),
+        **{
+            f"convert_to_{dtype}": _SCALARS
+            for dtype in "bool complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 "
+            "uint64".split()
+        },
+        **dict.fromkeys(
+            "float_out int_out real_out same_out same_out_float_only same_out_min8 same_out_nobool same_out_nocomplex "
+            "specific_out upcast_out upcast_out_min8 upcast_out_no_complex upcast_out_nobool upgrade_to_float "
+            "upgrade_to_float64".split(),
+            _DTYPES,
+        ),
+    },
+    "pytensor.scalar.math": dict.fromkeys(
+        "betainc betaincinv betaln gamma gammainc gammaincc gammainccinv gammaincinv hyp2f1 i0 i1 ive j0 j1 jv kve "
+        "ndtri_exp owens_t polygamma scalar_abs tri_gamma".split(),
+        _SCALARS,
+    ),
+    "pytensor.tensor.basic": {
+        "infer_static_shape": _TENSORS,
+        "vectorize_node": "treadle.graph.replace:vectorize_node",
+    },
     "pytensor.tensor.fft": dict.fromkeys(("irfft", "rfft"), _TRANSFORMS),
     "pytensor.tensor.linalg.decomposition.qr": {"qr": _MATRICES},
     "pytensor.tensor.linalg.decomposition.schur": {"schur": _MATRICES},
     "pytensor.tensor.linalg.decomposition.svd": {"svd": _MATRICES},
-    "pytensor.tensor.linalg.summary": {"norm": _MATRICES},
+    "pytensor.tensor.linalg.dtype_utils": dict.fromkeys(
+        ("linalg_output_dtype", "linalg_real_output_dtype"), _DTYPES
+    ),
+    "pytensor.tensor.linalg.inverse": {"matrix_inverse": "treadle.tensor.linalg:inv"},
+    "pytensor.tensor.linalg": {"matrix_inverse": "treadle.tensor.linalg:inv"},
+    "pytensor.tensor.linalg.summary": {"VALID_ORD": _UTILITIES, "norm": _MATRICES},
+    "pytensor.tensor.math": {"isinf_": "treadle.tensor:isinf", "isnan_": "treadle.tensor:isnan"},
     "pytensor.tensor.random.basic": dict.fromkeys(("CauchyRV", "GumbelRV", "cauchy", "gumbel"), _DRAWS),
     "pytensor.tensor.rewriting.shape": dict.fromkeys(("ShapeFeature", "ShapeOptimizer"), _SHAPES),
+    "pytensor.tensor.sort": dict.fromkeys(("KIND", "KIND_VALUES"), _UTILITIES),
+    "pytensor.tensor.type": dict.fromkeys(
+        "ubscalar uiscalar ulscalar uwscalar values_eq_approx values_eq_approx_remove_inf "
+        "values_eq_approx_remove_inf_nan values_eq_approx_remove_nan".split(),
+        _DTYPES,
+    ),
+    "pytensor.tensor.type_other": {"as_int_none_variable": _TENSORS},
+    "pytensor.tensor.utils": {
+        "faster_broadcast_to": "numpy:broadcast_to",
+        "faster_ndindex": "numpy:ndindex",
+        "get_static_shape_from_size_variables": _TENSORS,
+        "shape_of_variables": _TENSORS,
+        **dict.fromkeys(
+            "broadcast_static_dim_lengths hash_from_ndarray import_func_from_string normalize_reduce_axis".split(),
+            _UTILITIES,
+        ),
+    },
+    "pytensor.tensor.variable": {
+        "DenseTensorConstant": "treadle.tensor:TensorConstant",
+        "DenseTensorVariable": "treadle.tensor:TensorVariable",
+        "get_unique_constant_value": _TENSORS,
+    },
+    "pytensor.utils": dict.fromkeys(
+        "Singleton apply_across_args call_subprocess_Popen difference flatten from_return_values get_unbound_function "
+        "hash_from_code output_subprocess_Popen subprocess_Popen to_return_values uniq unzip".split(),
+        _UTILITIES,
+    ),
 }

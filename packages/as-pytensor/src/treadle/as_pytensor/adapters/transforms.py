@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.tensor import as_tensor_variable, complex_, prod, sqrt, stack
+from treadle.tensor import as_tensor_variable, prod, sqrt, stack
+from treadle.tensor import complex as complex_
 from treadle.tensor.fft import irfftn
 from treadle.tensor.fft import rfftn as rfftn_of_reals
 

@@ -1,0 +1,73 @@
+"""Helpers of PyTensor's modules of tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.compile import function
+from treadle.tensor import NoneConst, NotScalarConstantError, TensorType, as_tensor_variable, get_scalar_constant_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from treadle.graph import FunctionGraph, Variable
+    from treadle.tensor import TensorLike, TensorVariable
+
+
+def _number(var: Variable) -> int | None:
+    try:
+        return int(get_scalar_constant_value(var))
+    except NotScalarConstantError:
+        return None
+
+
+def infer_static_shape(
+    shape: Variable | Iterable[Variable | int],
+) -> tuple[list[TensorVariable], tuple[int | None, ...]]:
+    """Return lengths as scalar variables, and as numbers where they are known.
+
+    Raises
+    ------
+    TypeError
+        If a length is not an integer scalar.
+    """
+    lengths = [as_tensor_variable(n) for n in shape]
+    for n in lengths:
+        if n.ndim or n.type.numpy_dtype.kind not in "iu":
+            msg = f"infer_static_shape: lengths are integer scalars, got {n} of type {n.type}. Cast it."
+            raise TypeError(msg)
+    return lengths, tuple(map(_number, lengths))
+
+
+def get_static_shape_from_size_variables(size_vars: Sequence[Variable]) -> tuple[int | None, ...]:
+    """Return lengths as numbers, None where they are not known."""
+    return tuple(map(_number, size_vars))
+
+
+def as_int_none_variable(x: Any) -> Variable:
+    """Return an integer as a variable, and None as the constant that stands for it."""
+    if x is None:
+        return NoneConst
+    var = as_tensor_variable(x)
+    if var.ndim or var.type.numpy_dtype.kind not in "iu":
+        msg = f"as_int_none_variable: an integer or None is needed, got {x!r}."
+        raise TypeError(msg)
+    return var
+
+
+def shape_of_variables(
+    fgraph: FunctionGraph, input_shapes: Mapping[Variable, Sequence[int]]
+) -> dict[Variable, tuple[int, ...]]:
+    """Return the shapes of all tensors in a graph as numbers, from those of its inputs."""
+    tensors = [var for var in fgraph.variables if isinstance(var.type, TensorType)]
+    inputs = list(input_shapes)
+    compute = function(inputs, [var.shape for var in tensors], on_unused_input="ignore")  # type: ignore[attr-defined]
+    values = [np.broadcast_to(np.zeros((), x.type.dtype), tuple(input_shapes[x])) for x in inputs]  # type: ignore[attr-defined]
+    return {var: tuple(shape.tolist()) for var, shape in zip(tensors, compute(*values), strict=True)}
+
+
+def get_unique_constant_value(x: TensorLike) -> Any:
+    """Return the number that all elements of a constant are; None if there is none."""
+    return getattr(x, "unique_value", None)
