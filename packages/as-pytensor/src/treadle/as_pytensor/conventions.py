@@ -15,6 +15,8 @@ _CONVENTIONS = {
     "gradient_at_ties": "first",
     # Gradients by integers are floats, and where nothing can flow they are zeros.
     "nondifferentiable": "zero",
+    # L_op gives a variable for every input.
+    "absent_gradients": "disconnected",
     # A query may exclude rules that there are not.
     "rewrite__unknown_names": "ignore",
 }

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module, resources
+from typing import TYPE_CHECKING
 
 from treadle.as_pytensor.adapters.rules import RULES
 from treadle.as_pytensor.adapters.table import ADAPTERS, EVERYWHERE, VERSION
 from treadle.as_pytensor.homes import ABSENT, HOMES
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 ROOT = "pytensor"
 
@@ -108,10 +112,16 @@ def _own(module: str) -> str:
 
 def _attribute(place: str, name: str) -> object:
     """Return an attribute of one of treadle's modules, or a mark where there is no such module or attribute."""
-    try:
-        owner = sys.modules.get(place) or import_module(place)
-    except ModuleNotFoundError:
-        return _MISSING
-    value = getattr(owner, name, _MISSING)
+    owner = sys.modules.get(place) or _module(place)
+    value = _MISSING if owner is None else getattr(owner, name, _MISSING)
     # Modules are reached by their own names.
     return _MISSING if isinstance(value, type(sys)) else value
+
+
+@cache
+def _module(place: str) -> ModuleType | None:
+    """Return one of treadle's modules, None if there is none of the name."""
+    try:
+        return import_module(place)
+    except ModuleNotFoundError:
+        return None

@@ -73,7 +73,7 @@ _BY_OWNER = (
     ("link-numba", "numba__fastmath numba__cache"),
     ("link-torch", "torch__compile torch__device torch__unroll"),
     ("as-pytensor", "as_pytensor__constants"),
-    ("pytensor-surface", "metaopt__verbose"),
+    ("pytensor-surface", "metaopt__verbose absent_gradients"),
     ("random", "random__generator"),
     ("signal", "conv__assert_shape"),
     (
@@ -87,8 +87,9 @@ _BY_OWNER = (
     (
         "tensor",
         (
-            "floatX warn_float64 numpy_functions accumulation gradient_at_ties nondifferentiable scan__allow_output_prealloc scan__allow_gc cast_policy int_division "
-            "on_shape_error experimental__local_alloc_elemwise_assert ctc__root "
+            "floatX warn_float64 numpy_functions accumulation gradient_at_ties nondifferentiable "
+            "scan__allow_output_prealloc scan__allow_gc cast_policy int_division on_shape_error "
+            "experimental__local_alloc_elemwise_assert ctc__root "
             "tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"
         ),
     ),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 # treadle.graph is still loading when this module is, so its names are looked up in calls.
 from treadle import graph
+from treadle.config import config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +61,7 @@ class GradientNames:
         """Return the gradients of the inputs, given those of the outputs (documented name of `pullback`)."""
         if _defines(self, "grad"):
             return self.grad(inputs, output_grads)
-        return self.pullback(inputs, outputs, output_grads)
+        return _told_apart(self.pullback(inputs, outputs, output_grads))
 
     @_composed
     def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Derivatives:
@@ -70,7 +71,7 @@ class GradientNames:
         variables, outputs = _applied(self, inputs)
         if _defines(self, "L_op"):
             return self.L_op(variables, outputs, output_grads)
-        return self.pullback(variables, outputs, output_grads)
+        return _told_apart(self.pullback(variables, outputs, output_grads))
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Derivatives:
         """Return the directional derivatives of the outputs (documented name of `pushforward`; sees no outputs)."""
@@ -78,6 +79,13 @@ class GradientNames:
             return _undefined(self, "pushforward", inputs, (), eval_points)
         tangents = [graph.DisconnectedType()() if t is None else t for t in eval_points]
         return self.pushforward(*_applied(self, inputs), tangents)
+
+
+def _told_apart(terms: Derivatives) -> Derivatives:
+    """Return gradients with what the option ``absent_gradients`` has in place of None."""
+    if config.absent_gradients == "none":
+        return terms
+    return [graph.DisconnectedType()() if term is None else term for term in terms]
 
 
 def _pullback(

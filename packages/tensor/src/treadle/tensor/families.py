@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -87,7 +88,8 @@ def _exists(name: str) -> bool:
         return False  # nor is there the folder
 
 
+@cache
 def load_scalar_families() -> None:
-    """Import all families of functions of each element."""
+    """Import all families of functions of each element; the second call does nothing."""
     for room in ELEMENTWISE_ROOMS:
         load_families(f"treadle.tensor.{room}")

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from treadle.graph.rewriting.basic import SequentialNodeRewriter
-from treadle.rewrite import NodeRewriter, RewriteDatabase, Rewriter, optdb
+from treadle.rewrite import NodeRewriter, Rewriter, optdb
 
 if TYPE_CHECKING:
     from treadle.rewrite import DefaultDatabase
@@ -47,16 +47,20 @@ class RuleNames:
                 home.add_tags(entry.name, *fresh)
         database.declare(*self.rules)
 
+    @cached_property
+    def _by_tag(self) -> dict[str, dict[str, Rewriter]]:
+        """The rewriters of treadle's by each of their tags, and by their names."""
+        index: dict[str, dict[str, Rewriter]] = {}
+        for _, entry in optdb.walk():
+            if isinstance(entry.member, Rewriter):
+                for tag in entry.tags:
+                    index.setdefault(tag, {})[entry.name] = entry.member
+        return index
+
     def rewriter(self, name: str) -> Rewriter | None:
-        """Return the rules that answer to a name of PyTensor's, as one; None if PyTensor has no rule of the name."""
-        rules = {name, *self.rules.get(name, ())}
-        found = {
-            entry.name: entry.member
-            for _, entry in optdb.walk()
-            if isinstance(entry.member, Rewriter)
-            and not isinstance(entry.member, RewriteDatabase)
-            and not rules.isdisjoint({entry.name, *entry.tags})
-        }
+        """Return the rules that answer to a name of PyTensor's, as one; None if there is no rule of the name."""
+        self.publish()
+        found = self._by_tag.get(name, {})
         if not found and name not in self.rules:
             return None
         return _as_one(name, list(found.values()))
