@@ -54,8 +54,6 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.link.mlx.linker": {"MLXLinker": _LINKERS},
     "pytensor.link.numba.linker": {"NumbaLinker": _LINKERS},
     "pytensor.link.pytorch.linker": {"PytorchLinker": _LINKERS},
-    # The op of products of stacks of matrices, for rewriters that track it.
-    "pytensor.tensor.math": {"_matmul": "treadle.tensor:MatMul"},
     "pytensor.misc.frozendict": {"frozendict": _UTILITIES},
     "pytensor.misc.may_share_memory": {"may_share_memory": _UTILITIES},
     "pytensor.misc.ordered_set": {"OrderedSet": _UTILITIES},
@@ -97,7 +95,12 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.tensor.linalg.inverse": {"matrix_inverse": "treadle.tensor.linalg:inv"},
     "pytensor.tensor.linalg": {"matrix_inverse": "treadle.tensor.linalg:inv"},
     "pytensor.tensor.linalg.summary": {"VALID_ORD": _UTILITIES, "norm": _MATRICES},
-    "pytensor.tensor.math": {"isinf_": "treadle.tensor:isinf", "isnan_": "treadle.tensor:isnan"},
+    "pytensor.tensor.math": {
+        # The op of products of stacks of matrices, for rewriters that track it.
+        "_matmul": "treadle.tensor:MatMul",
+        "isinf_": "treadle.tensor:isinf",
+        "isnan_": "treadle.tensor:isnan",
+    },
     "pytensor.tensor.random.basic": dict.fromkeys(("CauchyRV", "GumbelRV", "cauchy", "gumbel"), _DRAWS),
     "pytensor.tensor.rewriting.shape": dict.fromkeys(("ShapeFeature", "ShapeOptimizer"), _SHAPES),
     "pytensor.tensor.sort": dict.fromkeys(("KIND", "KIND_VALUES"), _UTILITIES),
