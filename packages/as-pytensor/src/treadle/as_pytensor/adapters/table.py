@@ -34,6 +34,7 @@ EVERYWHERE: dict[str, str] = {
     **{f"pt_{name}": f"treadle.tensor:{name}" for name in ("abs", "eq", "pow", "switch")},
     **{f"{name}_t": f"treadle.scalar:{dtype}" for name, dtype in (("bool", "bool"), ("int", "int64"))},
 }
+_SCAN = "treadle.as_pytensor.adapters.scan"
 
 # For each module, the place of each of its names as ``module:attribute`` (the name itself where there is none).
 ADAPTERS: dict[str, dict[str, str]] = {
@@ -101,6 +102,15 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "isinf_": "treadle.tensor:isinf",
         "isnan_": "treadle.tensor:isnan",
     },
+    "pytensor.scan.basic": {"scan": _SCAN},
+    "pytensor.scan.op": {"Scan": f"{_SCAN}_op"} | dict.fromkeys(("ScanInfo", "ScanMethodsMixin"), f"{_SCAN}_layout"),
+    "pytensor.scan.rewriting.db": dict.fromkeys(("scan_eqopt1", "scan_eqopt2"), "treadle.surface.rule_databases"),
+    "pytensor.scan.utils": dict.fromkeys(
+        ("FieldInfo", "ScanArgs", "default_filter_scanargs", "safe_index"), f"{_SCAN}_args"
+    )
+    | dict.fromkeys(("InnerFunctionError", "forced_replace", "reconstruct_graph", "safe_new"), f"{_SCAN}_variables")
+    | {"expand_empty": f"{_SCAN}_buffers"},
+    "pytensor.scan.views": dict.fromkeys(("filter", "foldl", "foldr", "map", "reduce"), f"{_SCAN}_views"),
     "pytensor.tensor.random.basic": dict.fromkeys(("CauchyRV", "GumbelRV", "cauchy", "gumbel"), _DRAWS),
     "pytensor.tensor.rewriting.shape": dict.fromkeys(("ShapeFeature", "ShapeOptimizer"), _SHAPES),
     "pytensor.tensor.sort": dict.fromkeys(("KIND", "KIND_VALUES"), _UTILITIES),
