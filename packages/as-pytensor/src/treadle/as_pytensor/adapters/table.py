@@ -7,6 +7,7 @@ VERSION = "3.3.8"
 
 _LINKERS = "treadle.as_pytensor.adapters.linkers"
 _SHAPES = "treadle.as_pytensor.adapters.shape_features"
+_CONVERSION = "treadle.as_pytensor.adapters.conversion"
 _DRAWS = "treadle.as_pytensor.adapters.draws"
 _MATRICES = "treadle.as_pytensor.adapters.matrices"
 _TRANSFORMS = "treadle.as_pytensor.adapters.transforms"
@@ -82,7 +83,9 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "ndtri_exp owens_t polygamma scalar_abs tri_gamma".split(),
         _SCALARS,
     ),
+    "pytensor.tensor": dict.fromkeys(("as_tensor", "as_tensor_variable"), _CONVERSION),
     "pytensor.tensor.basic": {
+        **dict.fromkeys(("as_tensor", "as_tensor_variable"), _CONVERSION),
         "infer_static_shape": _TENSORS,
         "vectorize_node": "treadle.graph.replace:vectorize_node",
     },

@@ -1,0 +1,38 @@
+"""Conversion to tensors with the keyword that tensors with named dimensions need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle import tensor
+from treadle.graph import Variable
+
+if TYPE_CHECKING:
+    from treadle.tensor import TensorLike, TensorVariable
+
+
+def as_tensor_variable(
+    x: TensorLike,
+    name: str | None = None,
+    ndim: int | None = None,
+    *,
+    allow_xtensor_conversion: bool = False,
+    **kwargs: str,
+) -> TensorVariable:
+    """Return `x` as a tensor variable, as `treadle.tensor.as_tensor_variable` does.
+
+    Raises
+    ------
+    TypeError
+        If it has named dimensions, and they are not to be dropped.
+    """
+    if isinstance(x, Variable) and hasattr(x.type, "dims") and not allow_xtensor_conversion:
+        msg = (
+            f"as_tensor_variable: {x} has the named dimensions {x.type.dims}, which a plain tensor has not. Take "
+            "x.values, or pass allow_xtensor_conversion=True."
+        )
+        raise TypeError(msg)
+    return tensor.as_tensor_variable(x, name, ndim, **kwargs)
+
+
+as_tensor = as_tensor_variable
