@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 from treadle.as_pytensor.conventions import CONVENTIONS
 from treadle.as_pytensor.finder import FINDER, ForwardingModule
@@ -20,6 +21,9 @@ class AsPyTensorWarning(TreadleWarning):
 
 
 _LOCK = new_lock()
+# On the search path, which the standard library hands on to processes that it spawns: there, the module in this folder
+# lets treadle take PyTensor's place too.
+_FOR_CHILDREN = str(Path(__file__).parent / "children")
 
 
 def is_installed() -> bool:
@@ -28,7 +32,7 @@ def is_installed() -> bool:
 
 
 def install() -> None:
-    """Let ``import pytensor`` give treadle in this process, from now on; more calls do nothing.
+    """Let ``import pytensor`` give treadle in this process, and in those that it spawns; more calls do nothing.
 
     Raises
     ------
@@ -45,8 +49,11 @@ def install() -> None:
                 "install() before the first import of pytensor and of what imports it."
             )
             raise AsPyTensorError(msg)
-        other = find_spec(ROOT)
+        is_child = _FOR_CHILDREN in sys.path
+        other = None if is_child else PathFinder.find_spec(ROOT)
         sys.meta_path.insert(0, FINDER)
+        if not is_child:
+            sys.path.insert(0, _FOR_CHILDREN)
         CONVENTIONS.adopt()
     if other is not None and other.origin:
         warn_user(f"as_pytensor: pytensor is treadle in this process, not {other.origin}.", AsPyTensorWarning)
@@ -57,6 +64,7 @@ def uninstall() -> None:
     with _LOCK:
         if FINDER in sys.meta_path:
             sys.meta_path.remove(FINDER)
+            sys.path[:] = [folder for folder in sys.path if folder != _FOR_CHILDREN]
             CONVENTIONS.leave()
         for name in [name for name, module in sys.modules.items() if isinstance(module, ForwardingModule)]:
             del sys.modules[name]
