@@ -9,6 +9,8 @@ _CONVENTIONS = {
     "cast_policy": "custom",
     # Tensors are objects to NumPy.
     "numpy_functions": "objects",
+    # A length is an element of a shape.
+    "length_form": "element",
     # float32 is added in float64.
     "accumulation": "wide",
     # At a tie, the gradient of maximum is all the first operand's.

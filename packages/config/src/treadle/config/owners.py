@@ -87,7 +87,7 @@ _BY_OWNER = (
     (
         "tensor",
         (
-            "floatX warn_float64 numpy_functions accumulation gradient_at_ties nondifferentiable "
+            "floatX warn_float64 numpy_functions length_form accumulation gradient_at_ties nondifferentiable "
             "scan__allow_output_prealloc scan__allow_gc cast_policy int_division on_shape_error "
             "experimental__local_alloc_elemwise_assert ctc__root "
             "tensor__cmp_sloppy tensor__insert_inplace_optimizer_validate_nb"

@@ -43,6 +43,14 @@ OPTIONS: tuple[Option[object], ...] = (
         affects_code=False,
     ),
     Option(
+        "length_form",
+        "length",
+        "What x.shape[i] is before rewriting. length: the op that gives one length. element: an element of the op that "
+        "gives all of them, for programs that look for that. Rewriting makes the one of the other.",
+        choice("length", "element"),
+        affects_code=False,
+    ),
+    Option(
         "int_division",
         "true",
         "What x / y of two integer tensors is: what NumPy's true division gives (true), x // y with a deprecation "

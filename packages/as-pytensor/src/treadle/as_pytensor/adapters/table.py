@@ -56,6 +56,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.link.mlx.linker": {"MLXLinker": _LINKERS},
     "pytensor.link.numba.linker": {"NumbaLinker": _LINKERS},
     "pytensor.link.pytorch.linker": {"PytorchLinker": _LINKERS},
+    "pytensor.link.vm": {"VMLinker": _LINKERS},
     "pytensor.misc.frozendict": {"frozendict": _UTILITIES},
     "pytensor.misc.may_share_memory": {"may_share_memory": _UTILITIES},
     "pytensor.misc.ordered_set": {"OrderedSet": _UTILITIES},
@@ -116,6 +117,8 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.scan.views": dict.fromkeys(("filter", "foldl", "foldr", "map", "reduce"), f"{_SCAN}_views"),
     "pytensor.tensor.random.basic": dict.fromkeys(("CauchyRV", "GumbelRV", "cauchy", "gumbel"), _DRAWS),
     "pytensor.tensor.rewriting.shape": dict.fromkeys(("ShapeFeature", "ShapeOptimizer"), _SHAPES),
+    "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
+    "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
     "pytensor.tensor.sort": dict.fromkeys(("KIND", "KIND_VALUES"), _UTILITIES),
     "pytensor.tensor.type": dict.fromkeys(
         "ubscalar uiscalar ulscalar uwscalar values_eq_approx values_eq_approx_remove_inf "

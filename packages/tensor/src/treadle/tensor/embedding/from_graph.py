@@ -165,12 +165,12 @@ class OpFromGraph(Op, HasFrozenGraph):
         self.is_inline = bool(inline)
         self.shared_inputs = implicit
         self.explicit_count = len(ins)
-        # Inside, what brings its value along is an input like any other.
+        # Inside, what brings its value along is an input like any other. Inputs that are computed from it are replaced
+        # with it: what they are computed from stays outside.
         every: list[Variable] = [*ins, *implicit]
-        plain: dict[Variable, Variable] = {
-            v: v.type.make_variable(v.name) for v in every if isinstance(v, Constant | SharedVariable)
-        }
-        if plain:
+        plain: dict[Variable, Variable] = {}
+        if any(isinstance(v, Constant | SharedVariable) for v in every):
+            plain = {v: v.type.make_variable(v.name) for v in every}
             outs = graph_replace(outs, plain, strict=False)
         self._graph = graph.FrozenFunctionGraph([plain.get(v, v) for v in every], outs)
         self.pullback_override = _one_override(

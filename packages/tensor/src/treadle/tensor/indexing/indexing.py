@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
-from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, static_op
+from treadle.config import config
+from treadle.graph import Apply, ChangesPart, Form, Op, Operand, as_flag, is_composing, static_op
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import IndexingError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.expressions import (
@@ -398,7 +399,7 @@ def subtensor(x: TensorLike, args: Index) -> TensorVariable:
         If a bound of a slice is not an integer.
     """
     var = as_tensor_variable(x)
-    if var.owner is not None and isinstance(var.owner.op, Shape) and isinstance(args, int):
+    if var.owner is not None and isinstance(var.owner.op, Shape) and isinstance(args, int) and _is_one_length():
         return _one_length(var.owner.inputs[0], args)
     index = parse(var, args)
     picked = var
@@ -409,6 +410,11 @@ def subtensor(x: TensorLike, args: Index) -> TensorVariable:
         # x[:] is a node too: what is written into it is written into x, not into what x was taken from.
         picked = Subtensor(index.entries)(var, *index.inputs)
     return picked if index.keeps_order else dimshuffle(picked, *index.order)
+
+
+def _is_one_length() -> bool:
+    """Whether an element of a shape is made as one length; see the option ``length_form``."""
+    return config.length_form == "length" or is_composing()
 
 
 def _one_length(x: TensorVariable, at: int) -> TensorVariable:
