@@ -51,6 +51,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
         f"{name}_": f"treadle.tensor:{name}" for name in ("disconnected_grad", "undefined_grad", "zero_grad")
     },
     "pytensor.graph.utils": {"AssocList": _UTILITIES},
+    "pytensor.compile.rewriting": {"rewrite_inner_graph": "treadle.as_pytensor.adapters.inner_graphs"},
     "pytensor.link.c.type": {"CType": "treadle.graph:Type"},
     "pytensor.link.jax.linker": {"JAXLinker": _LINKERS},
     "pytensor.link.mlx.linker": {"MLXLinker": _LINKERS},
