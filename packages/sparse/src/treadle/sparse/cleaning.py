@@ -1,0 +1,33 @@
+"""Sparse matrices without stored zeros, and with sorted positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import treadle.tensor as tt
+from treadle.sparse.indexing import keep_entries
+from treadle.sparse.parts import compressed
+
+if TYPE_CHECKING:
+    from treadle.sparse.variable import SparseVariable
+
+__all__ = ["clean", "ensure_sorted_indices", "remove0"]
+
+
+def remove0(x: Any) -> SparseVariable:
+    """Return a sparse matrix without the zeros that it stores."""
+    arrays = compressed(x)
+    return keep_entries(arrays, tt.neq(arrays.data, 0)).variable()
+
+
+def ensure_sorted_indices(x: Any) -> SparseVariable:
+    """Return a sparse matrix with the positions of each row (CSR) or column (CSC) sorted."""
+    arrays = compressed(x)
+    # Entries come sorted out of a change of format, in linear time.
+    other = "csc" if arrays.format == "csr" else "csr"
+    return arrays.in_format(other).in_format(arrays.format).variable()
+
+
+def clean(x: Any) -> SparseVariable:
+    """Return a sparse matrix without stored zeros and with sorted positions."""
+    return ensure_sorted_indices(remove0(x))

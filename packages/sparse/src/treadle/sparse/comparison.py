@@ -1,0 +1,62 @@
+"""Comparisons of elements: of sparse matrices as sparse matrices of uint8, with dense ones as dense tensors of uint8."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import treadle.tensor as tt
+from treadle.sparse.arithmetic import combined_elements, operands
+from treadle.sparse.cleaning import remove0
+from treadle.sparse.conversion import is_sparse_variable
+from treadle.sparse.dense import SparseFromDense, as_dense
+from treadle.sparse.errors import SparseShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["eq", "ge", "gt", "le", "lt", "neq"]
+
+
+def _compared(name: str, x: Any, y: Any, of_zeros: bool) -> Any:
+    """Return a comparison of elements; `of_zeros` is what it gives for two zeros."""
+    compare: Callable[[Any, Any], Any] = getattr(tt, name)
+    first, second = operands(name, x, y)
+    sparse = is_sparse_variable(first) and is_sparse_variable(second)
+    if sparse and not of_zeros:
+        pattern, a, b = combined_elements(name, first, second)
+        return remove0(pattern.with_data(compare(a, b).astype("uint8")).variable())
+    if first.ndim != second.ndim:
+        msg = f"{name}: two matrices of one shape are needed, got types {first.type} and {second.type}."
+        raise SparseShapeError(msg)
+    result = compare(as_dense(first), as_dense(second)).astype("uint8")
+    return SparseFromDense(first.format)(result) if sparse else result
+
+
+def eq(x: Any, y: Any) -> Any:
+    """Return where elements are equal. Of two sparse matrices most are: they are compared as dense ones."""
+    return _compared("eq", x, y, of_zeros=True)
+
+
+def neq(x: Any, y: Any) -> Any:
+    """Return where elements differ."""
+    return _compared("neq", x, y, of_zeros=False)
+
+
+def lt(x: Any, y: Any) -> Any:
+    """Return where elements of the first are less."""
+    return _compared("lt", x, y, of_zeros=False)
+
+
+def gt(x: Any, y: Any) -> Any:
+    """Return where elements of the first are greater."""
+    return _compared("gt", x, y, of_zeros=False)
+
+
+def le(x: Any, y: Any) -> Any:
+    """Return where elements of the first are less or equal. Two sparse matrices are compared as dense ones."""
+    return _compared("le", x, y, of_zeros=True)
+
+
+def ge(x: Any, y: Any) -> Any:
+    """Return where elements of the first are greater or equal. Two sparse matrices are compared as dense ones."""
+    return _compared("ge", x, y, of_zeros=True)

@@ -1,0 +1,198 @@
+"""Functions of the stored elements of a sparse matrix: those that keep zeros, and structured ones of any kind."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import treadle.tensor as tt
+from treadle.sparse.errors import SparseShapeError
+from treadle.sparse.parts import compressed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.sparse.variable import SparseVariable
+
+__all__ = [
+    "abs", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "conj", "conjugate", "deg2rad", "expm1", "floor", "log1p",
+    "rad2deg", "rint", "sign", "sin", "sinh", "sqr", "sqrt", "structured_abs", "structured_add", "structured_conjugate",
+    "structured_elemwise", "structured_exp", "structured_log", "structured_maximum", "structured_minimum",
+    "structured_pow", "structured_sigmoid", "tan", "tanh", "trunc",
+]  # fmt: skip
+
+
+def structured_elemwise(tensor_op: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., SparseVariable]]:
+    """Return a decorator that makes a function of tensors one of the stored elements of a sparse matrix.
+
+    The function decorated gives name, parameters and documentation. Further arguments are scalars. Gradients are
+    structured, since the function is: what is not stored stays zero.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> from treadle.sparse import csr_matrix
+    >>> @structured_elemwise(tt.cos)
+    ... def structured_cos(x):
+    ...     '''Take the cosine of the stored elements.'''
+    >>> structured_cos(csr_matrix("x")).type.format
+    'csr'
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., SparseVariable]:
+        @wraps(function)
+        def structured(x: Any, *scalars: Any) -> SparseVariable:
+            arrays = compressed(x)
+            for scalar in scalars:
+                if tt.as_tensor_variable(scalar).ndim:
+                    msg = f"{function.__name__}: a scalar is needed beside the matrix, got {scalar}. Scale rows instead."
+                    raise SparseShapeError(msg)
+            return arrays.with_data(tensor_op(arrays.data, *scalars)).variable()
+
+        return structured
+
+    return decorate
+
+
+@structured_elemwise(tt.abs)
+def abs(x: Any) -> SparseVariable:  # type: ignore[empty-body]  # the decorator's
+    """Return the absolute values of the elements."""
+
+
+@structured_elemwise(tt.sigmoid)
+def structured_sigmoid(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the logistic function of the stored elements."""
+
+
+@structured_elemwise(tt.exp)
+def structured_exp(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the exponential of the stored elements."""
+
+
+@structured_elemwise(tt.log)
+def structured_log(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the logarithm of the stored elements."""
+
+
+@structured_elemwise(tt.power)
+def structured_pow(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the stored elements to the power of a scalar."""
+
+
+@structured_elemwise(tt.minimum)
+def structured_minimum(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the smaller of each stored element and a scalar."""
+
+
+@structured_elemwise(tt.maximum)
+def structured_maximum(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the larger of each stored element and a scalar."""
+
+
+@structured_elemwise(tt.add)
+def structured_add(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Add a scalar to the stored elements."""
+
+
+@structured_elemwise(tt.sin)
+def sin(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the sine of the elements."""
+
+
+@structured_elemwise(tt.sinh)
+def sinh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the hyperbolic sine of the elements."""
+
+
+@structured_elemwise(tt.arcsin)
+def arcsin(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the inverse sine of the elements."""
+
+
+@structured_elemwise(tt.arcsinh)
+def arcsinh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the inverse hyperbolic sine of the elements."""
+
+
+@structured_elemwise(tt.tan)
+def tan(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the tangent of the elements."""
+
+
+@structured_elemwise(tt.tanh)
+def tanh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the hyperbolic tangent of the elements."""
+
+
+@structured_elemwise(tt.arctan)
+def arctan(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the inverse tangent of the elements."""
+
+
+@structured_elemwise(tt.arctanh)
+def arctanh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the inverse hyperbolic tangent of the elements."""
+
+
+@structured_elemwise(tt.round)
+def rint(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Round the elements to integers, halves to even ones."""
+
+
+@structured_elemwise(tt.sign)
+def sign(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the signs of the elements."""
+
+
+@structured_elemwise(tt.ceil)
+def ceil(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Round the elements up."""
+
+
+@structured_elemwise(tt.floor)
+def floor(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Round the elements down."""
+
+
+@structured_elemwise(tt.log1p)
+def log1p(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return log(1 + x) of the elements."""
+
+
+@structured_elemwise(tt.expm1)
+def expm1(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return exp(x) - 1 of the elements."""
+
+
+@structured_elemwise(tt.deg2rad)
+def deg2rad(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Convert the elements from degrees to radians."""
+
+
+@structured_elemwise(tt.rad2deg)
+def rad2deg(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Convert the elements from radians to degrees."""
+
+
+@structured_elemwise(tt.trunc)
+def trunc(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Round the elements towards 0."""
+
+
+@structured_elemwise(tt.sqr)
+def sqr(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the squares of the elements."""
+
+
+@structured_elemwise(tt.sqrt)
+def sqrt(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the square roots of the elements."""
+
+
+@structured_elemwise(tt.conj)
+def conjugate(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+    """Return the complex conjugates of the elements."""
+
+
+structured_abs = abs
+conj = structured_conjugate = conjugate

@@ -1,0 +1,50 @@
+"""Rules about sparse matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.rewrite import Phase, RuleSet
+from treadle.sparse.dense import DenseFromSparse, SparseFromDense
+from treadle.sparse.parts import CSM, CSMProperties
+from treadle.sparse.products import Dot, TrueDot
+from treadle.sparse.reductions import SpSum
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
+
+RULES = RuleSet("sparse")
+RULE_SETS = (RULES,)
+BOTH = ("fast_run", "fast_compile")
+
+
+@RULES.rule(Phase.CANONICALIZE, CSMProperties, tags=BOTH)
+def properties_of_parts(node: Apply) -> Sequence[Variable] | None:
+    """csm_properties(CSM(data, indices, indptr, shape)) -> data, indices, indptr, shape."""
+    made = node.inputs[0].owner
+    return None if made is None or not isinstance(made.op, CSM) else list(made.inputs)
+
+
+@RULES.rule(Phase.CANONICALIZE, CSM, tags=BOTH)
+def parts_of_properties(node: Apply) -> Variable | None:
+    """CSM(*csm_properties(x)) -> x for x of the same format."""
+    read = node.inputs[0].owner
+    if read is None or not isinstance(read.op, CSMProperties) or list(node.inputs) != list(read.outputs):
+        return None
+    (x,) = read.inputs
+    return x if x.type == node.outputs[0].type else None
+
+
+@RULES.rule(Phase.CANONICALIZE, DenseFromSparse, tags=BOTH)
+def dense_from_sparse_from_dense(node: Apply) -> Variable | None:
+    """dense_from_sparse(csr_from_dense(x)) -> x, and so for CSC."""
+    made = node.inputs[0].owner
+    return None if made is None or not isinstance(made.op, SparseFromDense) else made.inputs[0]
+
+
+@RULES.rule(Phase.SPECIALIZE, DenseFromSparse, SparseFromDense, SpSum, Dot, TrueDot, tags=("fast_run",), depth=1)
+def sparse_op_as_kernels(node: Apply) -> Sequence[Variable] | None:
+    """An op on sparse matrices -> kernels on their arrays, which backends compile and other rules simplify."""
+    return node.op.decompose(*node.inputs)

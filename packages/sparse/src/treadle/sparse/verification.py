@@ -1,0 +1,60 @@
+"""verify_grad_sparse: gradients of functions of sparse matrices against finite differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import treadle.tensor as tt
+from treadle.sparse.conversion import is_sparse, is_sparse_variable
+from treadle.sparse.dense import SparseFromDense, as_dense
+from treadle.sparse.parts import CSM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["verify_grad_sparse"]
+
+
+def verify_grad_sparse(
+    fun: Callable[..., Any], pt: Sequence[Any], structured: bool = False, rng: Any = None, **kwargs: Any
+) -> None:
+    """Compare the gradient of a function of sparse and dense operands with finite differences.
+
+    Parameters
+    ----------
+    fun
+        The function, from variables to a sparse or dense result.
+    pt
+        Values of its operands: arrays, and sparse matrices of SciPy's.
+    structured
+        Whether sparse operands move at their stored elements alone. Otherwise all their elements do, so that the
+        matrices are made sparse inside the function that is checked, for regular gradients.
+    rng
+        Generator of the random projection of the result; one with a fixed seed if None.
+    **kwargs
+        Passed on to `treadle.tensor.verify_grad`.
+
+    Raises
+    ------
+    GradientError
+        If they differ.
+    """
+    values: list[Any] = []
+    makers: list[Callable[[Any], Any]] = []
+    for value in pt:
+        if not is_sparse(value):
+            values.append(value)
+            makers.append(lambda x: x)
+        elif structured:
+            values.append(value.data)
+            make, arrays = CSM(value.format), (value.indices, value.indptr, value.shape)
+            makers.append(lambda data, make=make, arrays=arrays: make(data, *arrays))
+        else:
+            values.append(value.toarray())
+            makers.append(SparseFromDense(value.format))
+
+    def dense(*xs: Any) -> Any:
+        result = fun(*(make(x) for make, x in zip(makers, xs, strict=True)))
+        return as_dense(result) if is_sparse_variable(result) else result
+
+    tt.verify_grad(dense, values, rng=rng, **kwargs)
