@@ -10,6 +10,7 @@ import scipy.sparse
 from treadle.config import config, text_of
 from treadle.graph import ENCODERS, Type, encode, tagged
 from treadle.sparse.errors import SparseFormatError, SparseShapeError, SparseTypeError
+from treadle.sparse.upward import upward
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -183,6 +184,11 @@ class SparseTensorType(Type):
             "treadle.sparse, or make it dense with treadle.sparse.dense_from_sparse."
         )
         raise SparseTypeError(msg)
+
+    def lengths_of(self, var: Variable) -> Sequence[TensorVariable]:
+        """Return the numbers of rows and columns of a variable, as int64 scalars: what shapes are inferred from."""
+        both: Sequence[TensorVariable] = upward.function("sparse_shape")(var)
+        return both
 
     # Values
 

@@ -186,11 +186,20 @@ def _chosen(node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Leng
     return [a if a == b else None for a, b in zip(first, second, strict=True)]
 
 
+def _shape_of(var: Variable) -> tuple[Any, ...] | None:
+    """Return the lengths of an input as scalars, None where it has none."""
+    # Types of values that are no tensors may say how their lengths are read.
+    read = getattr(var.type, "lengths_of", None)
+    if read is not None:
+        return tuple(read(var))
+    return tuple(lengths(var)) if hasattr(var.type, "ndim") else None  # type: ignore[arg-type]  # a tensor, or made one
+
+
 def own_shape(node: Apply, out: Variable, shapes: SymbolicShapes) -> list[Variable] | None:
     """Return the shape of an output as an op's own infer_shape gives it, as scalars; made once for each node."""
     known = shapes.own_shapes.get(node)
     if known is None:
-        input_shapes = [tuple(lengths(x)) if hasattr(x.type, "ndim") else None for x in node.inputs]
+        input_shapes = [_shape_of(x) for x in node.inputs]
         try:
             known = call_infer_shape(node.op.infer_shape, shapes.fgraph, node, input_shapes)
         except Exception as error:  # noqa: BLE001 - anyone's op may raise anything; on_shape_error decides

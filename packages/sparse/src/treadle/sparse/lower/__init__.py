@@ -1,0 +1,1 @@
+"""What backends do for kernels of sparse matrices, by backend: loaded when it first compiles."""
