@@ -46,6 +46,7 @@ class CSMProperties(SparseOp):
     """
 
     view_map: ClassVar[dict[int, list[int]]] = {0: [0], 1: [0], 2: [0]}
+    leaves_loops: ClassVar[bool] = True
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node: elements of the matrix's dtype, positions, pointers and shape of int32."""

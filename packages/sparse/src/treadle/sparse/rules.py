@@ -20,14 +20,14 @@ RULE_SETS = (RULES,)
 BOTH = ("fast_run", "fast_compile")
 
 
-@RULES.rule(Phase.CANONICALIZE, CSMProperties, tags=BOTH)
+@RULES.rule((Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CSMProperties, tags=BOTH)
 def properties_of_parts(node: Apply) -> Sequence[Variable] | None:
     """csm_properties(CSM(data, indices, indptr, shape)) -> data, indices, indptr, shape."""
     made = node.inputs[0].owner
     return None if made is None or not isinstance(made.op, CSM) else list(made.inputs)
 
 
-@RULES.rule(Phase.CANONICALIZE, CSM, tags=BOTH)
+@RULES.rule((Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CSM, tags=BOTH)
 def parts_of_properties(node: Apply) -> Variable | None:
     """CSM(*csm_properties(x)) -> x for x of the same format."""
     read = node.inputs[0].owner
@@ -44,7 +44,10 @@ def dense_from_sparse_from_dense(node: Apply) -> Variable | None:
     return None if made is None or not isinstance(made.op, SparseFromDense) else made.inputs[0]
 
 
-@RULES.rule(Phase.SPECIALIZE, DenseFromSparse, SparseFromDense, SpSum, Dot, TrueDot, tags=("fast_run",), depth=1)
+# In the phase in which bodies of loops are rewritten too: what is the same in all steps can then leave the loop.
+@RULES.rule(
+    (Phase.STABILIZE, Phase.SPECIALIZE), DenseFromSparse, SparseFromDense, SpSum, Dot, TrueDot, tags=("fast_run",), depth=1
+)
 def sparse_op_as_kernels(node: Apply) -> Sequence[Variable] | None:
     """An op on sparse matrices -> kernels on their arrays, which backends compile and other rules simplify."""
     return node.op.decompose(*node.inputs)

@@ -113,11 +113,6 @@ class SparseTensorType(Type):
         return tuple(n == 1 for n in self.shape)
 
     @property
-    def is_smooth(self) -> bool:
-        """Whether the values have derivatives: they are floats."""
-        return self.numpy_dtype.kind in "fc"
-
-    @property
     def major(self) -> int:
         """The axis along which the matrix is compressed: 0, its rows, or 1, its columns."""
         return 0 if self.format == "csr" else 1

@@ -216,10 +216,6 @@ class SparseVariable(Variable[SparseTensorType]):
         msg = f"{self}: sparse matrices cannot be iterated over. Index rows, or make it dense with toarray()."
         raise SparseTypeError(msg)
 
-    def __array__(self, *args: object, **kwargs: object) -> Any:
-        msg = f"{self}: a sparse variable has no value, so that NumPy cannot make it an array. Evaluate it first."
-        raise SparseTypeError(msg)
-
     def _of(self, function: str) -> SparseVariable:
         result: SparseVariable = upward.function(function)(self)
         return result

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import treadle.tensor as tt
 from treadle.sparse.conversion import is_sparse, is_sparse_variable
-from treadle.sparse.dense import SparseFromDense, as_dense
+from treadle.sparse.dense import DenseFromSparse, SparseFromDense
 from treadle.sparse.parts import CSM
 
 if TYPE_CHECKING:
@@ -55,6 +55,6 @@ def verify_grad_sparse(
 
     def dense(*xs: Any) -> Any:
         result = fun(*(make(x) for make, x in zip(makers, xs, strict=True)))
-        return as_dense(result) if is_sparse_variable(result) else result
+        return DenseFromSparse(structured)(result) if is_sparse_variable(result) else result
 
     tt.verify_grad(dense, values, rng=rng, **kwargs)

@@ -313,7 +313,13 @@ def _disconnected(target: Variable, action: str, returned: str) -> Variable | No
     missing("grad", target, action)
     if returned == "none":
         return None
-    return DisconnectedType()() if returned == "disconnected" else zeros_like(target)
+    return DisconnectedType()() if returned == "disconnected" else _zeros_like(target)
+
+
+def _zeros_like(target: Variable) -> Variable:
+    """Return zeros like a tensor, or what a variable of another type has as its method of this name."""
+    own = None if isinstance(target.type, TensorType) else getattr(type(target), "zeros_like", None)
+    return zeros_like(target) if own is None else own(target)
 
 
 def missing(function: str, target: Variable, action: str) -> None:
@@ -561,4 +567,8 @@ def summed(old: Variable | None, new: Variable) -> Variable:
         return old
     if isinstance(new.type, NullType):
         return new
-    return add(old, new)
+    if isinstance(old.type, TensorType) and isinstance(new.type, TensorType):
+        return add(old, new)
+    # Gradients of other types, such as sparse matrices, add up by their own operator.
+    total: Variable = old + new  # type: ignore[operator]  # that of their class
+    return total

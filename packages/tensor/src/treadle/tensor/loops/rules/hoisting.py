@@ -76,7 +76,7 @@ def invariants_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping
     runs = least_steps(fgraph, node.inputs[0]) > 0
 
     def may_move(inner: Apply) -> bool:
-        return _is_tensors(inner) and (runs or _never_raises(inner))
+        return inner.op.leaves_loops or (_is_tensors(inner) and (runs or _never_raises(inner)))
 
     if not any(not known[n.outputs[0]] and may_move(n) for n in op.fgraph.toposort()):
         return None
