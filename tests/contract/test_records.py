@@ -30,12 +30,11 @@ def op_classes() -> set[type[Op]]:
         more = pending.pop().__subclasses__()
         pending += [kind for kind in more if kind is not tt.OpFromGraph]
         kinds.update(more)
+    packages = ("treadle.tensor.", "treadle.surface.", "treadle.sparse.")
     ours = {
         kind
         for kind in kinds
-        if kind.__module__.startswith(("treadle.tensor.", "treadle.surface."))
-        and not isabstract(kind)
-        and not isinstance(kind, OpKind)
+        if kind.__module__.startswith(packages) and not isabstract(kind) and not isinstance(kind, OpKind)
     }
     drawing = ("treadle.tensor.random.", "treadle.tensor.loops.states")
     recorded = {kind for kind in ours if not kind.__module__.startswith(drawing) and not kind.__name__.startswith("_")}

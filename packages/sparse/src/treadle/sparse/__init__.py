@@ -7,46 +7,29 @@ tensors: the ops on them (`treadle.sparse.kernels`) have rules for C and Numba, 
 from typing import TYPE_CHECKING
 
 from treadle.config import package_folders, versioned_names
+from treadle.sparse.names import NAMES
 from treadle.sparse.wiring import wire
 
 __path__ = package_folders(__name__)
 wire()
 
-_MODULES = {
-    "treadle.sparse.arithmetic": "add add_s_d add_s_s add_s_s_data col_scale divide mul mul_s_d mul_s_s mul_s_v multiply neg row_scale structured_add_s_v sub subtract",
-    "treadle.sparse.cleaning": "clean ensure_sorted_indices remove0",
-    "treadle.sparse.comparison": "eq ge gt le lt neq",
-    "treadle.sparse.conversion": "as_sparse as_sparse_or_tensor_variable as_sparse_variable as_symbolic_sparse constant csc_dmatrix csc_fmatrix csc_matrix csr_dmatrix csr_fmatrix csr_matrix dcsc_matrix dcsr_matrix fcsc_matrix fcsr_matrix is_sparse is_sparse_variable matrix shared sparse_constructor",
-    "treadle.sparse.dense": "DenseFromSparse SparseFromDense asformat bcast cast ccast copy csc_from_dense csr_from_dense dcast dense_from_sparse fcast icast lcast sp_ones_like sp_zeros_like transpose wcast zcast",
-    "treadle.sparse.elementwise": "abs arcsin arcsinh arctan arctanh ceil conj conjugate deg2rad expm1 floor log1p rad2deg rint sign sin sinh sqr sqrt structured_abs structured_add structured_conjugate structured_elemwise structured_exp structured_log structured_maximum structured_minimum structured_pow structured_sigmoid tan tanh trunc",
-    "treadle.sparse.errors": "SparseFormatError SparseShapeError SparseTypeError",
-    "treadle.sparse.indexing": "get_item_2d get_item_2lists get_item_list get_item_scalar getitem",
-    "treadle.sparse.joins": "block_diag construct_sparse_from_list hstack vstack",
-    "treadle.sparse.parts": "CSC CSM CSR CSMProperties csm_data csm_indices csm_indptr csm_properties csm_shape sparse_shape",
-    "treadle.sparse.products": "Dot TrueDot dot sampling_dot structured_dot structured_dot_grad true_dot usmm",
-    "treadle.sparse.reductions": "SpSum diag sp_sum square_diagonal",
-    "treadle.sparse.type": "SparseTensorType",
-    "treadle.sparse.variable": "SparseConstant SparseTensorSharedVariable SparseVariable",
-    "treadle.sparse.verification": "verify_grad_sparse",
-}
-
 if TYPE_CHECKING:
-    from treadle.sparse.arithmetic import *
-    from treadle.sparse.cleaning import *
-    from treadle.sparse.comparison import *
-    from treadle.sparse.conversion import *
-    from treadle.sparse.dense import *
-    from treadle.sparse.elementwise import *
-    from treadle.sparse.errors import *
-    from treadle.sparse.indexing import *
-    from treadle.sparse.joins import *
-    from treadle.sparse.parts import *
-    from treadle.sparse.products import *
-    from treadle.sparse.reductions import *
-    from treadle.sparse.type import *
-    from treadle.sparse.variable import *
-    from treadle.sparse.verification import *
+    from treadle.sparse.arithmetic import *  # noqa: F403
+    from treadle.sparse.cleaning import *  # noqa: F403
+    from treadle.sparse.comparison import *  # noqa: F403
+    from treadle.sparse.conversion import *  # noqa: F403
+    from treadle.sparse.dense import *  # noqa: F403
+    from treadle.sparse.elementwise import *  # noqa: F403
+    from treadle.sparse.errors import *  # noqa: F403
+    from treadle.sparse.indexing import *  # noqa: F403
+    from treadle.sparse.joins import *  # noqa: F403
+    from treadle.sparse.parts import *  # noqa: F403
+    from treadle.sparse.products import *  # noqa: F403
+    from treadle.sparse.reductions import *  # noqa: F403
+    from treadle.sparse.type import *  # noqa: F403
+    from treadle.sparse.variable import *  # noqa: F403
+    from treadle.sparse.verification import *  # noqa: F403
 
     __version__: str
 else:
-    __getattr__ = versioned_names(__name__, "sparse-tensors", _MODULES)
+    __getattr__ = versioned_names(__name__, "sparse-tensors", NAMES)

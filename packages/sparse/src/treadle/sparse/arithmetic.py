@@ -60,7 +60,9 @@ def joined_lengths(what: str, first: Lengths, second: Lengths) -> Lengths:
     """
     for a, b in zip(first, second, strict=True):
         if a is not None and b is not None and a != b:
-            msg = f"{what}: two matrices of one shape are needed, got {first} and {second}. Sparse ones do not broadcast."
+            msg = (
+                f"{what}: two matrices of one shape are needed, got {first} and {second}. Sparse ones do not broadcast."
+            )
             raise SparseShapeError(msg)
     rows, columns = (a if b is None else b for a, b in zip(first, second, strict=True))
     return (rows, columns)
@@ -95,9 +97,7 @@ def _pair(what: str, x: Any, y: Any) -> tuple[Compressed, Compressed]:
 
 def _combined(first: Compressed, second: Compressed, both: bool) -> Compressed:
     """Return a matrix of the pattern that two combine to, with no elements of its own."""
-    indices, indptr = CombinedPattern(both)(
-        first.indices, first.indptr, second.indices, second.indptr, first.across
-    )
+    indices, indptr = CombinedPattern(both)(first.indices, first.indptr, second.indices, second.indptr, first.across)
     return Compressed(first.format, first.data, indices, indptr, first.shape, first.lengths)
 
 

@@ -1,4 +1,4 @@
-"""Comparisons of elements: of sparse matrices as sparse matrices of uint8, with dense ones as dense tensors of uint8."""
+"""Comparisons of elements, as uint8: of sparse matrices with each other sparse ones, with dense ones dense tensors."""
 
 from __future__ import annotations
 

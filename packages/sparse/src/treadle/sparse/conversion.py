@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_sparse", "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic_sparse", "constant", "csc_dmatrix",
-    "csc_fmatrix", "csc_matrix", "csr_dmatrix", "csr_fmatrix", "csr_matrix", "dcsc_matrix", "dcsr_matrix", "fcsc_matrix",
-    "fcsr_matrix", "is_sparse", "is_sparse_variable", "matrix", "shared", "sparse_constructor",
+    "csc_fmatrix", "csc_matrix", "csr_dmatrix", "csr_fmatrix", "csr_matrix", "dcsc_matrix", "dcsr_matrix",
+    "fcsc_matrix", "fcsr_matrix", "is_sparse", "is_sparse_variable", "matrix", "shared", "sparse_constructor",
 ]  # fmt: skip
 
 

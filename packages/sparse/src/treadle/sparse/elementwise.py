@@ -45,7 +45,9 @@ def structured_elemwise(tensor_op: Callable[..., Any]) -> Callable[[Callable[...
             arrays = compressed(x)
             for scalar in scalars:
                 if tt.as_tensor_variable(scalar).ndim:
-                    msg = f"{function.__name__}: a scalar is needed beside the matrix, got {scalar}. Scale rows instead."
+                    msg = (
+                        f"{function.__name__}: a scalar is needed beside the matrix, got {scalar}. Scale rows instead."
+                    )
                     raise SparseShapeError(msg)
             return arrays.with_data(tensor_op(arrays.data, *scalars)).variable()
 

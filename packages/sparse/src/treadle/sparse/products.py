@@ -63,7 +63,7 @@ def _product(x: Any, y: Any) -> TensorVariable:
     """Return the dense product of two factors, one of them sparse, by kernels."""
     dtype = common_dtype(x, y)
     if is_sparse_variable(x) and is_sparse_variable(y):
-        return dense_from_sparse(_sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable())
+        return dense_from_sparse(sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable())
     if is_sparse_variable(x):
         dense = y.astype(dtype)
         column = dense[:, None] if dense.ndim == 1 else dense
@@ -245,7 +245,7 @@ def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> SparseVariable:
 # Sparse products
 
 
-def _sparse_product(x: Compressed, y: Compressed) -> Compressed:
+def sparse_product(x: Compressed, y: Compressed) -> Compressed:
     """Return the sparse product of two matrices of one dtype, in the format of the first."""
     y = y.in_format(x.format)
     rows, columns = x.lengths[0], y.lengths[1]
@@ -333,7 +333,7 @@ class TrueDot(SparseOp):
         dtype = common_dtype(x, y)
         kind: Any = x.type
         if is_sparse_variable(y):
-            return [_sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable()]
+            return [sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable()]
         return [SparseFromDense(kind.format)(_product(x, y))]
 
 

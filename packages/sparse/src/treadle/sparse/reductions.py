@@ -63,11 +63,14 @@ class SpSum(SparseOp):
         return [TensorType(kind.dtype, () if self.axis is None else (kind.shape[1 - self.axis],))]
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
-        """Sum with SciPy; sums of small integers wrap around."""
+        """Sum in the matrix's dtype, in which small integers wrap around."""
         (x,) = inputs
-        dtype = x.dtype
-        total = x.data.sum(dtype=dtype) if self.axis is None else np.asarray(x.sum(self.axis, dtype=dtype)).ravel()
-        output_storage[0][0] = np.asarray(total, dtype)
+        if self.axis is None:
+            total = x.data[: x.indptr[-1]].sum(dtype=x.dtype)
+        else:
+            # SciPy's own sums may sort the matrix in place, and so what shares its memory.
+            total = (x if self.axis else x.T) @ np.ones(x.shape[self.axis], x.dtype)
+        output_storage[0][0] = np.asarray(total, x.dtype)
 
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the length of the other axis."""

@@ -46,7 +46,14 @@ def dense_from_sparse_from_dense(node: Apply) -> Variable | None:
 
 # In the phase in which bodies of loops are rewritten too: what is the same in all steps can then leave the loop.
 @RULES.rule(
-    (Phase.STABILIZE, Phase.SPECIALIZE), DenseFromSparse, SparseFromDense, SpSum, Dot, TrueDot, tags=("fast_run",), depth=1
+    (Phase.STABILIZE, Phase.SPECIALIZE),
+    DenseFromSparse,
+    SparseFromDense,
+    SpSum,
+    Dot,
+    TrueDot,
+    tags=("fast_run",),
+    depth=1,
 )
 def sparse_op_as_kernels(node: Apply) -> Sequence[Variable] | None:
     """An op on sparse matrices -> kernels on their arrays, which backends compile and other rules simplify."""

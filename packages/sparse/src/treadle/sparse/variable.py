@@ -27,7 +27,8 @@ class SparseVariable(Variable[SparseTensorType]):
     """A symbolic sparse matrix.
 
     Sums and differences, products of elements (``*``) and of matrices (``@``), comparisons and indexing are those of
-    `treadle.sparse`. ``==`` and ``!=`` compare identity, so that variables can be keys; `eq` and `neq` compare elements.
+    `treadle.sparse`. ``==`` and ``!=`` compare identity, so that variables can be keys; `eq` and `neq` compare
+    elements.
     """
 
     __slots__ = ()
@@ -180,7 +181,7 @@ class SparseVariable(Variable[SparseTensorType]):
 
     todense = toarray
 
-    def asformat(self, format: str) -> SparseVariable:  # noqa: A002 - SciPy's name
+    def asformat(self, format: str) -> SparseVariable:
         """Return it in a format, ``csr`` or ``csc``."""
         result: SparseVariable = upward.function("asformat")(self, format)
         return result

@@ -65,8 +65,10 @@ def link_graph(
 ) -> Program:
     """Return a program for the graph; see `CLinker.link`."""
     fgraph = linker.expanded(fgraph)
-    linker.refuse(node for node in fgraph.toposort() if not passes_by(node, has_type))
-    if not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
+    order = fgraph.toposort()
+    passing = {node for node in order if passes_by(node, has_type)}
+    linker.refuse(node for node in order if node not in passing)
+    if passing or not all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
         return PythonLinker().link(in_segments(fgraph, linker, lambda node: not passes_by(node, has_type)))
     toolchain = find_toolchain()
     if isinstance(toolchain, str):

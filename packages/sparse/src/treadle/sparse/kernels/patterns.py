@@ -134,7 +134,7 @@ class CombinedPattern(_Pattern):
 
 @static_op
 class TransposedPattern(Kernel):
-    """The pattern of the transpose, from ``(indices, indptr, across)``: positions, pointers, and where entries come from.
+    """The pattern of the transpose, from ``(indices, indptr, across)``: positions, pointers, and the order of entries.
 
     ``data[order]`` are the transpose's entries. Those of each line are in the order of the lines that they come from.
     """

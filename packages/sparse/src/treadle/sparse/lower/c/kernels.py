@@ -214,7 +214,8 @@ static int tr_sparse_sampled_$short(const tr_var *data, const tr_var *idx, const
   o->n[0] = at->n[0];
   if ((status = tr_alloc(o, 1, sizeof($T)))) { free(row); return status; }
   for (int64_t i = 0; i < lines; i++) {
-    for (int64_t e = tr_sparse_at(ptr, i); e < tr_sparse_at(ptr, i + 1); e++) row[tr_sparse_at(idx, e)] += TR_SP_AT(data, e);
+    for (int64_t e = tr_sparse_at(ptr, i); e < tr_sparse_at(ptr, i + 1); e++)
+      row[tr_sparse_at(idx, e)] += TR_SP_AT(data, e);
     for (int64_t e = tr_sparse_at(to, i); e < tr_sparse_at(to, i + 1); e++) (($T *)o->p)[e] = row[tr_sparse_at(at, e)];
     for (int64_t e = tr_sparse_at(ptr, i); e < tr_sparse_at(ptr, i + 1); e++) row[tr_sparse_at(idx, e)] = 0;
   }

@@ -283,7 +283,7 @@ def lower_transposed_pattern(op: TransposedPattern, node: TensorNode, writer: Gr
 
 
 def _sorted_line(stem: str, first: str) -> list[str]:
-    """Return statements that copy the sorted positions of line i into ``line`` from a place on; their number is kept."""
+    """Return statements that copy the sorted positions of line i into ``line`` from a place on, and count them."""
     return [
         f"count_{stem} = i8({stem}_p[(i + 1) * {stem}_t]) - i8({stem}_p[i * {stem}_t])",
         f"for e in range(count_{stem}):",

@@ -1,0 +1,5 @@
+"""What sparse matrices are checked by, on every backend."""
+
+from treadle.sparse.records.matrices import RECORDS
+
+__all__ = ["RECORDS"]
