@@ -45,7 +45,7 @@ class CSMProperties(SparseOp):
     Gradients flow to the elements that are stored, and to no others: they are structured.
     """
 
-    view_map: ClassVar[dict[int, list[int]]] = {0: [0], 1: [0], 2: [0]}
+    view_map = {0: [0], 1: [0], 2: [0]}  # noqa: RUF012 - the documented contract of ops
     leaves_loops: ClassVar[bool] = True
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -114,7 +114,7 @@ class CSM(SparseOp):
     format: str
     lengths: Lengths = (None, None)
 
-    view_map: ClassVar[dict[int, list[int]]] = {0: [0]}
+    view_map = {0: [0]}  # noqa: RUF012 - the documented contract of ops
 
     def __post_init__(self) -> None:
         """Refuse other formats."""
@@ -204,7 +204,8 @@ def _known_lengths(shape: TensorVariable) -> Lengths:
         return (int(shape.data[0]), int(shape.data[1]))
     node = shape.owner
     if node is not None and isinstance(node.op, CSMProperties):
-        lengths: Lengths = node.inputs[0].type.shape  # type: ignore[attr-defined]  # a sparse matrix
+        matrix: Any = node.inputs[0]
+        lengths: Lengths = matrix.type.shape
         return lengths
     return (None, None)
 
@@ -307,7 +308,8 @@ def compressed(x: Any) -> Compressed:
     var = as_sparse_variable(x)
     node = var.owner
     if node is not None and isinstance(node.op, CSM):
-        return Compressed(node.op.format, *node.inputs, lengths=var.type.shape)
+        data, indices, indptr, shape = node.inputs
+        return Compressed(node.op.format, data, indices, indptr, shape, var.type.shape)
     data, indices, indptr, shape = CSMProperties()(var)
     return Compressed(var.type.format, data, indices, indptr, shape, var.type.shape)
 

@@ -63,7 +63,7 @@ def _product(x: Any, y: Any) -> TensorVariable:
     """Return the dense product of two factors, one of them sparse, by kernels."""
     dtype = common_dtype(x, y)
     if is_sparse_variable(x) and is_sparse_variable(y):
-        return dense_from_sparse(sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable())
+        return as_dense(sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable())
     if is_sparse_variable(x):
         dense = y.astype(dtype)
         column = dense[:, None] if dense.ndim == 1 else dense
@@ -72,7 +72,7 @@ def _product(x: Any, y: Any) -> TensorVariable:
             # Kernels take the number of positions across lines from the rows of the dense factor.
             message = "dot: the inner lengths must be equal. Check the shapes of the factors."
             column = tt.Assert(message)(column, tt.eq(column.shape[0], compressed(x).length(1)))
-        result = _times_dense(compressed(cast(x, dtype)), column)
+        result: TensorVariable = _times_dense(compressed(cast(x, dtype)), column)
         return result[:, 0] if dense.ndim == 1 else result
     transposed = compressed(y).transposed.variable()
     return _product(transposed, x if x.ndim == 1 else x.T).T

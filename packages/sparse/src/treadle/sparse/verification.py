@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["verify_grad_sparse"]
 
 
+def _of_elements(matrix: Any) -> Callable[[Any], Any]:
+    """Return the function from elements to the matrix with these at the positions of another one's."""
+    return lambda data: CSM(matrix.format)(data, matrix.indices, matrix.indptr, matrix.shape)
+
+
 def verify_grad_sparse(
     fun: Callable[..., Any], pt: Sequence[Any], structured: bool = False, rng: Any = None, **kwargs: Any
 ) -> None:
@@ -47,8 +52,7 @@ def verify_grad_sparse(
             makers.append(lambda x: x)
         elif structured:
             values.append(value.data)
-            make, arrays = CSM(value.format), (value.indices, value.indptr, value.shape)
-            makers.append(lambda data, make=make, arrays=arrays: make(data, *arrays))
+            makers.append(_of_elements(value))
         else:
             values.append(value.toarray())
             makers.append(SparseFromDense(value.format))

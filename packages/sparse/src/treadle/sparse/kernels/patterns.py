@@ -162,7 +162,8 @@ class TransposedPattern(Kernel):
 
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the numbers of entries and pointers."""
-        return [shapes[0], (node.inputs[2] + 1,), shapes[0]]
+        across: Any = node.inputs[2]
+        return [shapes[0], (across + 1,), shapes[0]]
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Sort the entries by position, and search for the first of each position."""

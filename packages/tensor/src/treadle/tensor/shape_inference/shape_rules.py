@@ -192,7 +192,7 @@ def _shape_of(var: Variable) -> tuple[Any, ...] | None:
     read = getattr(var.type, "lengths_of", None)
     if read is not None:
         return tuple(read(var))
-    return tuple(lengths(var)) if hasattr(var.type, "ndim") else None  # type: ignore[arg-type]  # a tensor, or made one
+    return tuple(lengths(var)) if hasattr(var.type, "ndim") else None
 
 
 def own_shape(node: Apply, out: Variable, shapes: SymbolicShapes) -> list[Variable] | None:
