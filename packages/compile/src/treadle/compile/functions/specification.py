@@ -26,7 +26,7 @@ from treadle.graph import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Container, Variable
+    from treadle.graph import Container, Type, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,9 @@ class Specification:
 
     def graph(self) -> FunctionGraph:
         """Return a graph of its own: explicit inputs, then shared variables; outputs, then updates."""
-        ins = [*(i.variable for i in self.inputs), *self.shared]
+        ins: list[Variable] = [*(i.variable for i in self.inputs), *self.shared]
         outs = [*(o.variable for o in self.outputs), *(new for _, new in self.updates)]
+        ins, outs = _carried(ins, outs)
         places = {cell: at for at, cell in enumerate(self.cells()) if cell is not None}
         updated = {len(self.outputs) + k: places[cell] for k, (cell, _) in enumerate(self.updates) if cell in places}
         return FunctionGraph(ins, outs, update_mapping=updated)
@@ -193,6 +194,24 @@ def _replacement(old: SharedVariable, new: object) -> SharedVariable:
     described = f"{new} of type {new.type}" if isinstance(new, SharedVariable) else text_of(new)
     msg = f"copy: {old} of type {old.type} can be swapped for a shared variable of the same type, got {described}."
     raise FunctionTypeError(msg)
+
+
+def _carried(ins: Sequence[Variable], outs: Sequence[Variable]) -> tuple[list[Variable], list[Variable]]:
+    """Return inputs and outputs of a graph with variables of the carriers in place of those whose types have one."""
+    carriers = {x: kind for x in ins if (kind := x.type.carrier()) is not None}
+    if carriers:
+        given = {x: _in_place_of(x, kind) for x, kind in carriers.items()}
+        outs = clone_replace(list(outs), {x: x.type.from_carrier(new) for x, new in given.items()})
+        ins = [given.get(x, x) for x in ins]
+    return list(ins), [y if y.type.carrier() is None else y.type.to_carrier(y) for y in outs]
+
+
+def _in_place_of(x: Variable, carrier: Type) -> Variable:
+    """Return a variable of the carrier of another one's type; of a shared variable, one with the same value."""
+    if not isinstance(x, SharedVariable):
+        return carrier.make_variable(x.name)
+    kind: type[SharedVariable] = getattr(carrier, "shared_type", SharedVariable)
+    return kind(carrier, None, x.strict, x.allow_downcast, container=x.container, name=x.name)
 
 
 def _read_outputs(outputs: object) -> tuple[list[Out], tuple[Any, ...] | None, bool]:

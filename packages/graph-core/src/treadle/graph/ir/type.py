@@ -175,6 +175,39 @@ class Type(ABC):
             object.__setattr__(new, name, value)
         return new
 
+    # Values that are those of another type
+
+    def carrier(self) -> Type | None:
+        """Return the type that compiled functions use in place of this one, or None: they use this one.
+
+        A type whose values are the same objects as another type's, and that says more of them than a program needs,
+        names that other type. `function` then takes variables of it for its inputs and outputs of this type, and
+        backends never see this one. `to_carrier` and `from_carrier` convert variables.
+        """
+        return None
+
+    def to_carrier(self, var: Variable) -> Variable:
+        """Return a variable of this type as one of its `carrier`.
+
+        Raises
+        ------
+        GraphTypeError
+            If the type has none.
+        """
+        msg = f"{self}: the type has no carrier, so {var} is its own. Implement carrier on {type(self).__name__}."
+        raise GraphTypeError(msg)
+
+    def from_carrier(self, var: Variable) -> Variable:
+        """Return a variable of the `carrier` as one of this type.
+
+        Raises
+        ------
+        GraphTypeError
+            If the type has none.
+        """
+        msg = f"{self}: the type has no carrier, got {var}. Implement carrier on {type(self).__name__}."
+        raise GraphTypeError(msg)
+
     # Values
 
     @staticmethod

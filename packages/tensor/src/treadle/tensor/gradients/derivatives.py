@@ -10,15 +10,22 @@ from treadle.graph import DisconnectedType, GraphTypeError, GraphValueError, Var
 from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.gradients.forward_mode import defined, jvp
-from treadle.tensor.gradients.reverse_mode import choice, grad, gradients_of_parts, refuse_function, remembered
-from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.gradients.reverse_mode import (
+    choice,
+    grad,
+    gradients_of_parts,
+    refuse_function,
+    remembered,
+    zeros_of,
+)
 from treadle.tensor.shapes.shape_specification import specify_shape
-from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.conversion import as_differentiable, as_tensor_variable
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike
 
 __all__ = ["Lop", "Rop", "as_list_or_tuple", "pullback", "pushforward", "pushforward_through_pullback", "subgraph_grad"]
 
@@ -65,10 +72,13 @@ def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]
     if len(candidates) != len(variables):
         msg = f"{what}: one is needed for each of {len(variables)} variables, got {len(candidates)}."
         raise GraphValueError(msg)
-    result: list[TensorVariable | None] = []
+    result: list[Variable | None] = []
     for var, vector in zip(variables, candidates, strict=True):
         if vector is None or (isinstance(vector, Variable) and isinstance(vector.type, DisconnectedType)):
             result.append(None)
+            continue
+        if not isinstance(as_differentiable(var).type, TensorType):
+            result.append(var.type.filter_variable(vector))
             continue
         tensor, kind = as_tensor_variable(vector), as_tensor_variable(var).type
         if tensor.ndim != kind.ndim:
@@ -118,7 +128,7 @@ def pullback(
         If nothing depends on a variable and `disconnected_inputs` is ``raise``.
     """
     refuse_function("pullback", f)
-    outputs = [as_tensor_variable(out) for out in listed("pullback: f", f)]
+    outputs = [as_differentiable(out) for out in listed("pullback: f", f)]
     vectors = matched("pullback: the cotangents", outputs, cotangents)
     known: dict[Variable, Any] = {}
     for out, vector in zip(outputs, vectors, strict=True):
@@ -180,7 +190,7 @@ def pushforward(
     refuse_function("pushforward", f)
     on_disconnected = choice("pushforward: disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
     returned = choice("pushforward: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
-    outputs = [as_tensor_variable(out) for out in listed("pushforward: f", f)]
+    outputs = [as_differentiable(out) for out in listed("pushforward: f", f)]
     targets = variables("pushforward", wrt)
     vectors = matched("pushforward: the tangents", targets, tangents)
     sources = (*outputs, *targets, *vectors)
@@ -197,7 +207,7 @@ def pushforward(
             raise DisconnectedInputError(text)
         if on_disconnected == "warn":
             warnings.warn(text, UserWarning, stacklevel=3)
-        zero = remembered(zeros_like(out), sources) if returned == "zero" else None
+        zero = remembered(zeros_of(out), sources) if returned == "zero" else None
         derivatives.append(moved if returned == "disconnected" else zero)
     return like(f, derivatives)
 

@@ -36,7 +36,13 @@ from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.shape import shared_lengths
-from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, is_smooth, zero_not_refused
+from treadle.tensor.types.conversion import (
+    as_differentiable,
+    as_tensor_variable,
+    cotangent_of,
+    is_smooth,
+    zero_not_refused,
+)
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -263,7 +269,8 @@ def _seeds(cost: TensorLike | None, known_grads: Mapping[Variable, TensorLike] |
             msg = "grad: a cost is needed, or known_grads. Pass a scalar cost."
             raise GraphTypeError(msg)
         return seeds
-    var = as_tensor_variable(cost)
+    stand_in = as_differentiable(cost)
+    var = as_tensor_variable(cost if isinstance(stand_in.type, TensorType) else stand_in.type.to_carrier(stand_in))
     if var.ndim != 0:
         msg = f"grad: the cost must be a scalar, got {var} of type {var.type}. Take its sum or mean first."
         raise ShapeError(msg)
@@ -313,13 +320,7 @@ def _disconnected(target: Variable, action: str, returned: str) -> Variable | No
     missing("grad", target, action)
     if returned == "none":
         return None
-    return DisconnectedType()() if returned == "disconnected" else _zeros_like(target)
-
-
-def _zeros_like(target: Variable) -> Variable:
-    """Return zeros like a tensor, or what a variable of another type has as its method of this name."""
-    own = None if isinstance(target.type, TensorType) else getattr(type(target), "zeros_like", None)
-    return zeros_like(target) if own is None else own(target)
+    return DisconnectedType()() if returned == "disconnected" else zeros_of(target)
 
 
 def missing(function: str, target: Variable, action: str) -> None:
@@ -567,8 +568,17 @@ def summed(old: Variable | None, new: Variable) -> Variable:
         return old
     if isinstance(new.type, NullType):
         return new
-    if isinstance(old.type, TensorType) and isinstance(new.type, TensorType):
+    are_tensors = isinstance(old.type, TensorType) and isinstance(new.type, TensorType)
+    if are_tensors or not hasattr(type(old), "__add__"):
         return add(old, new)
     # Gradients of other types, such as sparse matrices, add up by their own operator.
     total: Variable = old + new  # type: ignore[operator]  # that of their class
     return total
+
+
+def zeros_of(var: Variable) -> Variable:
+    """Return zeros like a variable: those of its method ``zeros_like`` where it is of another type than tensors."""
+    if isinstance(var.type, TensorType) or not hasattr(var, "zeros_like"):
+        return zeros_like(var)
+    zeros: Variable = var.zeros_like()
+    return zeros

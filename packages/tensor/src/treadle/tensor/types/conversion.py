@@ -149,6 +149,13 @@ def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
     return variables  # type: ignore[return-value]  # see above: a cast would cost a call
 
 
+def as_differentiable(x: TensorLike) -> Variable:
+    """Return a value as a tensor; a variable of a type that stands for one (`Type.carrier`) stays what it is."""
+    if isinstance(x, Variable) and isinstance(x.type.carrier(), TensorType):
+        return x
+    return as_tensor_variable(x)
+
+
 def is_smooth(var: Variable) -> bool:
     """Whether a variable is a tensor of real or complex floats, which alone have derivatives."""
     return isinstance(var.type, TensorType) and var.type.numpy_dtype.kind in "fc"
