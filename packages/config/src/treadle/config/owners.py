@@ -8,14 +8,14 @@ from types import MappingProxyType
 
 # Packages, without the namespace that all have in common.
 _PACKAGES = (
-    *("cache", "compile", "config", "graph", "rewrite", "sparse", "surface", "tensor", "testing"),
+    *("cache", "compile", "config", "graph", "named", "rewrite", "sparse", "surface", "tensor", "testing"),
     *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
 )
 
 # The distributions.
 DISTRIBUTIONS = (
     *("compile", "config", "compile-cache", "graph-core", "rewrite", "pytensor-surface", "as-pytensor"),
-    *("tensor", "linalg", "optimize", "random", "signal", "sparse-tensors"),
+    *("tensor", "linalg", "named-tensors", "optimize", "random", "signal", "sparse-tensors"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 

@@ -1,0 +1,45 @@
+"""Rules for tensors with named dimensions: the plain form of every op, before anything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.named.casts import TensorFromXTensor, XTensorFromTensor
+from treadle.named.op import XOp
+from treadle.named.random.types import RNGToXRNG, XRNGToRNG
+from treadle.rewrite import Phase, RuleSet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.graph import Apply, Variable
+
+RULES = RuleSet("named")
+RULE_SETS = (RULES,)
+EVERYWHERE = ("fast_run", "fast_compile", "minimum_compile")
+
+
+@RULES.rule(Phase.CANONICALIZE, XOp, tags=EVERYWHERE)
+def named_op_as_plain(node: Apply) -> Sequence[Variable] | None:
+    """An op on named tensors -> what it is in plain tensors."""
+    parts = node.op.decompose(*node.inputs) or ()
+    return [
+        new if old.type.is_super(new.type) else old.type.filter_variable(new)
+        for old, new in zip(node.outputs, parts, strict=True)
+    ]
+
+
+@RULES.rule(Phase.CANONICALIZE, TensorFromXTensor, XRNGToRNG, tags=EVERYWHERE)
+def plain_of_named(node: Apply) -> Sequence[Variable] | None:
+    """tensor_from_xtensor(xtensor_from_tensor(x)) -> x, and so for generators."""
+    return node.op.decompose(*node.inputs)
+
+
+@RULES.rule(Phase.CANONICALIZE, XTensorFromTensor, RNGToXRNG, tags=EVERYWHERE)
+def named_of_plain(node: Apply) -> Variable | None:
+    """xtensor_from_tensor(tensor_from_xtensor(x)) -> x where the names agree, and so for generators."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, TensorFromXTensor | XRNGToRNG):
+        return None
+    x = inner.inputs[0]
+    return x if x.type == node.outputs[0].type else None

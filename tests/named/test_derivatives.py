@@ -1,0 +1,80 @@
+"""Derivatives of named tensors, in both modes, against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.named as nm
+import treadle.tensor as tt
+from treadle.compile import function
+
+X, Y = np.random.default_rng(3).uniform(0.5, 1.5, (2, 3)), np.random.default_rng(4).uniform(0.5, 1.5, (3, 2))
+
+CASES: dict[str, Callable[[Any, Any], Any]] = {
+    "elementwise": lambda x, y: nm.math.log(x) * y + 2.0 / y,
+    "reductions": lambda x, y: x.sum("a") * y.prod("c") + x.max() - y.mean(),
+    "moments": lambda x, y: x.std("b") + nm.math.logsumexp(y, "b") + x.median("a"),
+    "cumulative": lambda x, y: x.cumsum("b").cumprod("a") + y.diff("b").sum(),
+    "dot": lambda x, y: nm.dot(x, y) + nm.dot(x, y, dim=...),
+    "indexing": lambda x, y: x.isel(a=("q", [0, 1, 1]), b=("q", [0, 2, 2])) * y.isel(b=0),
+    "writing": lambda x, y: x.isel(b=[0, 0]).inc(y.isel(b=[0, 1]).rename(c="a")) * x.isel(a=0).set(y.isel(c=1)),
+    "shapes": lambda x, y: nm.concat([x.T, y], "b").stack(q=("c", "a")).expand_dims(r=2).sum("b") * y.broadcast_like(x),
+    "softmax": lambda x, y: nm.math.softmax(x, "b") * y.clip(0.7, 1.2),
+    "linalg": lambda x, y: nm.linalg.cholesky(
+        nm.dot(x, x.rename(a="a2")) + nm.as_xtensor(np.eye(2), dims=("a", "a2")), dims=("a", "a2")
+    ) * y.sum(),
+    "solve": lambda x, y: nm.linalg.solve(
+        nm.dot(x, x.rename(a="a2")) + nm.as_xtensor(np.eye(2), dims=("a", "a2")), y.rename(c="a"), dims=("a", "a2", "b")
+    ),
+    "convolution": lambda x, y: nm.signal.convolve1d(x, y.rename(b="k"), dims=("b", "k"), mode="same"),
+}  # fmt: skip
+
+
+def inputs() -> tuple[Any, Any]:
+    return nm.xtensor("x", dims=("a", "b")), nm.xtensor("y", dims=("b", "c"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_derivatives_agree_with_differences(case: str) -> None:
+    x, y = inputs()
+    result = CASES[case](x, y)
+    weights = np.random.default_rng(5).normal(size=result.eval({x: X, y: Y}).shape)
+    cost = (result * nm.as_xtensor(weights, dims=result.dims)).sum()
+    slopes = tt.grad(cost, [x, y])
+    assert [s.type.dims for s in slopes] == [x.dims, y.dims]
+    u, v = nm.xtensor("u", dims=x.dims), nm.xtensor("v", dims=y.dims)
+    moved = tt.pushforward(cost, [x, y], [u, v])
+    f = function([x, y, u, v], [cost, *slopes, moved], mode="VM", on_unused_input="ignore")
+    du, dv = np.random.default_rng(6).normal(size=X.shape), np.random.default_rng(7).normal(size=Y.shape)
+    _, gx, gy, forward = f(X, Y, du, dv)
+    step = 1e-6
+    ahead, behind = f(X + step * du, Y + step * dv, du, dv)[0], f(X - step * du, Y - step * dv, du, dv)[0]
+    np.testing.assert_allclose((gx * du).sum() + (gy * dv).sum(), (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(forward, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+def test_second_derivatives_are_taken() -> None:
+    x, y = inputs()
+    slope = tt.grad((x**3 * y).sum().values, x)
+    curvature = tt.grad(slope.sum().values, x)
+    np.testing.assert_allclose(curvature.eval({x: X, y: Y}), 6 * X * Y.sum(1))
+
+
+def test_what_a_cost_does_not_depend_on_has_a_zero_gradient() -> None:
+    x, y = inputs()
+    gradient = tt.grad(x.sum().values, y, disconnected_inputs="ignore")
+    assert gradient.type.dims == y.dims
+    assert gradient.eval({y: Y}).tolist() == [[0, 0]] * 3
+
+
+def test_draws_have_derivatives_by_their_parameters() -> None:
+    x, _ = inputs()
+    _, draw = nm.random.shared_rng(seed=1).normal(x, 1.0, extra_dims={"q": 4})
+    assert tt.grad(draw.sum().values, x).eval({x: X}).tolist() == [[4, 4, 4]] * 2
+    _, count = nm.random.shared_rng(seed=1).poisson(x)
+    with pytest.raises(TypeError, match="discrete"):
+        tt.grad(count.astype("float64").sum().values, x)
