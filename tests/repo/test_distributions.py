@@ -10,11 +10,11 @@ from tests.repo.tree import ROOT
 # Distributions to hide together, and names of `treadle.tensor` that they bring.
 HIDDEN = (
     (
-        ("pytensor-surface", "linalg", "optimize", "random", "signal"),
+        ("pytensor-surface", "named-tensors", "linalg", "optimize", "random", "signal"),
         ("linalg", "norm", "Cholesky", "fft", "signal", "convolve", "random", "PortableDraws", "optimize"),
     ),
-    (("pytensor-surface", "signal", "optimize"), ("fft", "conv2d", "optimize", "polyfit")),
-    (("pytensor-surface", "random"), ("random", "GeneratorDraws")),
+    (("pytensor-surface", "named-tensors", "signal", "optimize"), ("fft", "conv2d", "optimize", "polyfit")),
+    (("pytensor-surface", "named-tensors", "random"), ("random", "GeneratorDraws")),
 )
 
 PROGRAM = """

@@ -21,25 +21,11 @@ from treadle.named.elementwise import XElemwise
 from treadle.named.errors import DimsError, NamedIndexError, NamedTypeError, NotNamedError
 from treadle.named.functions import XFunction
 from treadle.named.indexing import Index, IndexUpdate
+from treadle.named.joining import Broadcast, Concat, broadcast, concat, full_like, ones_like, zeros_like
 from treadle.named.math import Dot, dot, where
 from treadle.named.op import Lowered, XOp
 from treadle.named.reduction import XCumReduce, XReduce
-from treadle.named.shape import (
-    Broadcast,
-    Concat,
-    ExpandDims,
-    Rename,
-    Squeeze,
-    Stack,
-    Transpose,
-    UnStack,
-    broadcast,
-    concat,
-    full_like,
-    ones_like,
-    rename,
-    zeros_like,
-)
+from treadle.named.shape import ExpandDims, Rename, Squeeze, Stack, Transpose, UnStack, rename
 from treadle.named.types import XTensorType
 from treadle.named.variables import XTensorConstant, XTensorSharedVariable, XTensorVariable
 from treadle.named.vectorization import XBlockwise, vectorize_graph

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import Apply, Constant, Op, VectorizeError, static_op
 from treadle.named.errors import DimsError, NamedTypeError
 from treadle.named.labels import labels_of_batch
-from treadle.named.types import XTensorType, as_dims, dims_of
+from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
 from treadle.tensor import TensorType, as_tensor, constant, expand_dims, shape_padleft
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Value, Variable
+    from treadle.named.variables import XTensorVariable
+    from treadle.tensor import TensorVariable
 
 
 class XTypeCastOp(Op):
@@ -31,7 +33,7 @@ class XTypeCastOp(Op):
 class TensorFromXTensor(XTypeCastOp):
     """A named tensor without its names."""
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Input) -> Apply:
         """Return the node.
 
         Raises
@@ -55,18 +57,18 @@ class TensorFromXTensor(XTypeCastOp):
         return None
 
     def pullback(
-        self, inputs: Sequence[Any], outputs: Sequence[Variable], cotangents: Sequence[Any]
+        self, inputs: Sequence[Input], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the cotangent with names."""
         return [xtensor_from_tensor(cotangents[0], inputs[0].type.dims)]
 
     def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Any]
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the tangent without names."""
         return [tensor_from_xtensor(tangents[0])]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Return the tensor with the batch in front: dimensions that the operand lacks have length 1."""
         (x,) = inputs
         old = dims_of(node.inputs[0])
@@ -100,7 +102,7 @@ class XTensorFromTensor(XTypeCastOp):
     def __init__(self, dims: str | Sequence[str]) -> None:
         object.__setattr__(self, "dims", as_dims("xtensor_from_tensor", dims))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Input) -> Apply:
         """Return the node.
 
         Raises
@@ -121,18 +123,18 @@ class XTensorFromTensor(XTypeCastOp):
         return Apply(self, [tensor], [kind.make_variable()])
 
     def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Any]
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return the cotangent without names."""
         return [tensor_from_xtensor(cotangents[0])]
 
     def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Any]
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the tangent with names."""
         return [xtensor_from_tensor(tangents[0], self.dims)]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Return the tensor with names for the batch dimensions as well.
 
         Raises
@@ -153,7 +155,7 @@ class XTensorFromTensor(XTypeCastOp):
         return xtensor_from_tensor(x.squeeze(absent) if absent else x, (*batch, *self.dims))
 
 
-def plain_constant(x: Any) -> Any:
+def plain_constant(x: Input) -> TensorVariable:
     """Return a named constant without its names."""
     return constant(x.data, dtype=x.type.dtype)
 
@@ -161,7 +163,7 @@ def plain_constant(x: Any) -> Any:
 tensor_from_xtensor = TensorFromXTensor()
 
 
-def xtensor_from_tensor(x: Any, dims: str | Sequence[str], name: str | None = None) -> Any:
+def xtensor_from_tensor(x: Input, dims: str | Sequence[str], name: str | None = None) -> XTensorVariable:
     """Return a tensor with names for its dimensions.
 
     Parameters
@@ -178,19 +180,20 @@ def xtensor_from_tensor(x: Any, dims: str | Sequence[str], name: str | None = No
     DimsError
         If there are more or fewer names than dimensions.
     """
-    return XTensorFromTensor(dims)(x, name=name)
+    named: XTensorVariable = XTensorFromTensor(dims)(x, name=name)
+    return named
 
 
-def tensor_of(x: Any) -> Any:
+def tensor_of(x: Input) -> TensorVariable:
     """Return the plain tensor of a named one, the one that was given names where there is one."""
     if isinstance(x, Constant):
         return plain_constant(x)
-    if x.owner is not None and isinstance(x.owner.op, XTensorFromTensor):
-        return x.owner.inputs[0]
-    return tensor_from_xtensor(x)
+    given = x.owner is not None and isinstance(x.owner.op, XTensorFromTensor)
+    tensor: TensorVariable = x.owner.inputs[0] if given else tensor_from_xtensor(x)
+    return tensor
 
 
-def aligned(x: Any, dims: Sequence[str]) -> Any:
+def aligned(x: Input, dims: Sequence[str]) -> TensorVariable:
     """Return the plain tensor of a named one with the dimensions in an order; those that it lacks have length 1."""
     own = x.type.dims
     order = [own.index(d) if d in own else "x" for d in dims]

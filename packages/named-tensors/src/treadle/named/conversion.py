@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from treadle.config import text_of
 from treadle.graph import Apply, Variable
 from treadle.named.casts import xtensor_from_tensor
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.types import XTensorType, as_dims, is_data_array
+from treadle.named.types import Input, XTensorType, as_dims, is_data_array
 from treadle.tensor import as_tensor, constant
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def xtensor(
     return XTensorType(dtype, dims=dims, shape=shape).make_variable(name)  # type: ignore[return-value]  # its class
 
 
-def _data_and_dims(what: str, x: Any, dims: str | Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+def _data_and_dims(what: str, x: Input, dims: str | Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return an array and the names of its dimensions."""
     names = None if dims is None else as_dims(what, dims)
     if is_data_array(x):
@@ -79,7 +79,7 @@ def _data_and_dims(what: str, x: Any, dims: str | Sequence[str] | None) -> tuple
     return data, names
 
 
-def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] | None = None) -> XTensorConstant:
+def xtensor_constant(x: Input, name: str | None = None, dims: str | Sequence[str] | None = None) -> XTensorConstant:
     """Return a constant with named dimensions.
 
     Parameters
@@ -104,7 +104,7 @@ def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] 
 
 
 def xtensor_shared(
-    x: Any,
+    x: Input,
     *,
     name: str | None = None,
     shape: Sequence[int | None] | None = None,
@@ -138,7 +138,7 @@ def xtensor_shared(
         If there are more or fewer names than dimensions, or a DataArray has others.
     """
     data, names = _data_and_dims("xtensor_shared", x, dims)
-    dtype: Any = "floatX" if isinstance(x, float) else data.dtype
+    dtype: DTypeLike = "floatX" if isinstance(x, float) else data.dtype
     kind = XTensorType(dtype, dims=names, shape=shape)
     value = kind.filter(data, allow_downcast=True if isinstance(x, float) else None)
     label = name if name is not None else getattr(x, "name", None)
@@ -146,7 +146,7 @@ def xtensor_shared(
     return kind.shared_type(kind, value, strict, allow_downcast, name=label)  # type: ignore[return-value]
 
 
-def as_xtensor(x: Any, dims: str | Sequence[str] | None = None, *, name: str | None = None) -> XTensorVariable:
+def as_xtensor(x: Input, dims: str | Sequence[str] | None = None, *, name: str | None = None) -> XTensorVariable:
     """Return a value as a tensor with named dimensions.
 
     Parameters
@@ -191,7 +191,7 @@ def as_xtensor(x: Any, dims: str | Sequence[str] | None = None, *, name: str | N
     return result
 
 
-def type_of_data_array(value: Any) -> XTensorType:
+def type_of_data_array(value: Input) -> XTensorType:
     """Return the type of a shared variable that holds a DataArray: any lengths."""
     return XTensorType(value.dtype, dims=as_dims("shared", value.dims))
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.named.errors import DimsError
-from treadle.named.types import XTensorType, as_dims
+from treadle.named.types import Input, XTensorType, as_dims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def to_data_array(value: Any, dims: Any, coords: Mapping[str, Any] | Any = None, name: str | None = None) -> Any:
+def to_data_array(
+    value: object, dims: Input, coords: Mapping[str, object] | Input = None, name: str | None = None
+) -> Input:
     """Return an array, such as a function returns it, as a DataArray of xarray, which must be installed.
 
     Parameters

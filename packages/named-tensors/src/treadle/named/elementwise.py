@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Variable, composing, static_op
 from treadle.named.casts import aligned
 from treadle.named.errors import NamedTypeError
 from treadle.named.op import Lowered, XOp
-from treadle.named.types import XTensorType, joined_lengths
+from treadle.named.types import Input, XTensorType, joined_lengths
 from treadle.tensor import Composite, Elemwise, ScalarOp
+from treadle.tensor import tensors as plain_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from treadle.named.variables import XTensorVariable
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -31,7 +34,7 @@ class XElemwise(XOp):
 
     scalar_op: ScalarOp | Composite
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node. Python numbers take the dtype of the other operands, as in plain tensors.
 
         Raises
@@ -47,22 +50,22 @@ class XElemwise(XOp):
             raise NamedTypeError(msg)
         if not any(type(x) in _NUMBERS for x in inputs):
             return super().make_node(*inputs)
-        operands = [x if type(x) in _NUMBERS else self.as_input(x) for x in inputs]
+        operands: list[Input] = [x if type(x) in _NUMBERS else self.as_input(x) for x in inputs]
         with composing():
             results = self._results(operands)
-        plain = results[0].tensor.owner.inputs
-        variables = [_number(x, at) if type(x) in _NUMBERS else x for x, at in zip(operands, plain, strict=True)]
+        node: Input = results[0].tensor.owner
+        variables = [_number(x, at) if type(x) in _NUMBERS else x for x, at in zip(operands, node.inputs, strict=True)]
         return self.node_of(variables)
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the function of the plain tensors, their dimensions aligned."""
         return self._results(inputs)
 
-    def _results(self, operands: Sequence[Any]) -> Sequence[Lowered]:
+    def _results(self, operands: Sequence[Input]) -> Sequence[Lowered]:
         named = [x for x in operands if isinstance(x, Variable)]
         dims = tuple(joined_lengths(self.text, [x.type for x in named]))
         tensors = [aligned(x, dims) if isinstance(x, Variable) else x for x in operands]
-        return [Lowered(y, dims) for y in Elemwise(self.scalar_op)(*tensors, return_list=True)]
+        return [Lowered(y, dims) for y in plain_tensors(Elemwise(self.scalar_op)(*tensors, return_list=True))]
 
     @property
     def text(self) -> str:
@@ -75,15 +78,16 @@ class XElemwise(XOp):
     __repr__ = __str__
 
 
-def _number(number: Any, at: Any) -> Any:
+def _number(number: complex, at: Input) -> Variable:
     """Return a Python number as a constant of the dtype that it has next to the other operands."""
     dtype = at.type.dtype
     return XTensorType(dtype, dims=()).make_constant(at.type.numpy_dtype.type(number))
 
 
-def elementwise(op: Elemwise, *operands: Any) -> Any:
+def elementwise(op: Elemwise, *operands: object) -> XTensorVariable:
     """Return a function of treadle's applied to each element of named tensors."""
-    return XElemwise(op.scalar_op)(*operands)
+    result: XTensorVariable = XElemwise(op.scalar_op)(*operands)
+    return result
 
 
 __all__ = ["XElemwise"]

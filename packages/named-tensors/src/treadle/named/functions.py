@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import treadle.tensor as plain
 from treadle.config import text_of
@@ -12,15 +12,17 @@ from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError, NamedTypeError
 from treadle.named.op import Lowered, XOp
-from treadle.named.types import as_dims, joined_lengths
+from treadle.named.types import Input, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.named.variables import XTensorVariable
+
 Dim = str | tuple[str, ...] | list[str] | EllipsisType | None
 
 
-def chosen_dims(what: str, x: Any, dim: Dim) -> tuple[str, ...]:
+def chosen_dims(what: str, x: Input, dim: Dim) -> tuple[str, ...]:
     """Return dimensions of a tensor as a tuple; all of them for None or an ellipsis.
 
     Raises
@@ -39,7 +41,7 @@ def chosen_dims(what: str, x: Any, dim: Dim) -> tuple[str, ...]:
     return dims
 
 
-def one_dim(what: str, x: Any, dim: object) -> str:
+def one_dim(what: str, x: Input, dim: object) -> str:
     """Return the name of one dimension of a tensor, checked."""
     if not isinstance(dim, str):
         msg = f"{what}: the name of one dimension is needed, got {text_of(dim)}. Pass a string."
@@ -66,9 +68,9 @@ class XFunction(XOp):
     name: str
     kind: Literal["elements", "along", "reduction"]
     dims: tuple[str, ...] = ()
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: tuple[tuple[str, object], ...] = ()
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the function of the plain tensors."""
         function = getattr(plain, self.name)
         arguments = dict(self.parameters)
@@ -93,21 +95,28 @@ class XFunction(XOp):
     __repr__ = __str__
 
 
-def of_elements(name: str, *operands: Any, **parameters: Any) -> Any:
+def of_elements(name: str, *operands: object, **parameters: object) -> XTensorVariable:
     """Return a function of each element that is no single scalar op."""
-    return XFunction(name, "elements", (), tuple(parameters.items()))(*operands)
+    result: XTensorVariable = XFunction(name, "elements", (), tuple(parameters.items()))(*operands)
+    return result
 
 
-def reduced(name: str, x: Any, dim: Dim, **parameters: Any) -> Any:
+def reduced(name: str, x: object, dim: Dim, **parameters: object) -> XTensorVariable:
     """Return a function of numbers along dimensions, which it takes away."""
     x = as_xtensor(x)
-    return XFunction(name, "reduction", tuple(sorted(chosen_dims(name, x, dim))), tuple(parameters.items()))(x)
+    result: XTensorVariable = XFunction(
+        name, "reduction", tuple(sorted(chosen_dims(name, x, dim))), tuple(parameters.items())
+    )(x)
+    return result
 
 
-def along(name: str, x: Any, dim: Dim, **parameters: Any) -> Any:
+def along(name: str, x: object, dim: Dim, **parameters: object) -> XTensorVariable:
     """Return a function of numbers along dimensions, which stay."""
     x = as_xtensor(x)
-    return XFunction(name, "along", tuple(sorted(chosen_dims(name, x, dim))), tuple(parameters.items()))(x)
+    result: XTensorVariable = XFunction(
+        name, "along", tuple(sorted(chosen_dims(name, x, dim))), tuple(parameters.items())
+    )(x)
+    return result
 
 
 __all__ = ["XFunction"]

@@ -7,7 +7,7 @@ Arrays with different dimensions index independently (outer indexing), arrays wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,22 +17,25 @@ from treadle.graph import Apply, Variable, static_op
 from treadle.named.casts import aligned, tensor_of, xtensor_from_tensor
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError, NamedIndexError, NamedTypeError
+from treadle.named.joining import broadcast
 from treadle.named.op import Lowered, XOp
-from treadle.named.shape import broadcast, transpose
-from treadle.named.types import XTensorType, as_dims, dims_of
+from treadle.named.shape import transpose
+from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
 from treadle.tensor import NoneTypeT, SliceType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.named.variables import XTensorVariable
+
 _ALL = slice(None)
 
 
-def _is_slice(index: Any) -> bool:
+def _is_slice(index: object) -> bool:
     return isinstance(index, slice) or (isinstance(index, Variable) and isinstance(index.type, SliceType))
 
 
-def _is_pair(index: Any) -> bool:
+def _is_pair(index: object) -> bool:
     """Whether an index is an array with its dimensions: ``("x", array)``."""
     if not (isinstance(index, tuple) and len(index) == 2):
         return False
@@ -42,7 +45,7 @@ def _is_pair(index: Any) -> bool:
     )
 
 
-def _as_index(index: Any, dim: str) -> Any:
+def _as_index(index: Input, dim: str) -> Input:
     """Return an index of one dimension as a variable: a slice, or a named tensor of integers."""
     if index is None or (isinstance(index, Variable) and isinstance(index.type, NoneTypeT)):
         msg = f"index: the dimension {dim!r} is indexed by None, which names no dimension. Use expand_dims."
@@ -62,14 +65,14 @@ def _as_index(index: Any, dim: str) -> Any:
     return _as_positions(index, dim)
 
 
-def _bound(bound: Any) -> Any:
+def _bound(bound: object) -> object:
     """Return the bound of a slice as a plain scalar."""
     if isinstance(bound, Variable) and isinstance(bound.type, XTensorType):
         return tensor_of(bound)
     return bound
 
 
-def _as_named(index: Any, dim: str) -> Any:
+def _as_named(index: Input, dim: str) -> Input:
     """Return an index without names as a tensor along the dimension that it indexes."""
     try:
         return as_xtensor(index)
@@ -84,7 +87,7 @@ def _as_named(index: Any, dim: str) -> Any:
     return xtensor_from_tensor(tensor, (dim,)[: tensor.ndim])
 
 
-def _as_positions(index: Any, dim: str) -> Any:
+def _as_positions(index: Input, dim: str) -> Input:
     """Return an index of integers; those at which a mask holds."""
     kind = np.dtype(index.type.dtype).kind
     if kind == "b":
@@ -101,7 +104,7 @@ def _as_positions(index: Any, dim: str) -> Any:
     return index
 
 
-def as_indices(x: Any, indices: Sequence[Any]) -> list[Any]:
+def as_indices(x: XTensorVariable, indices: Sequence[object]) -> list[Variable]:
     """Return an index for each dimension up to the last that one is given for.
 
     Raises
@@ -142,12 +145,12 @@ class _Plan(NamedTuple):
     """
 
     order: tuple[str, ...]
-    indices: tuple[Any, ...]
+    indices: tuple[Input, ...]
     result: tuple[str, ...]
     output: tuple[str, ...]
 
 
-def _plan(x: Any, given: Sequence[Any]) -> _Plan:
+def _plan(x: XTensorVariable, given: Sequence[Input]) -> _Plan:
     own = x.type.dims
     by_dim = dict(zip(own, [*given, *[_ALL] * (len(own) - len(given))], strict=True))
     arrays = {d: i for d, i in by_dim.items() if not _is_slice(i) and i.type.ndim}
@@ -181,7 +184,7 @@ def _plan(x: Any, given: Sequence[Any]) -> _Plan:
     return _Plan(order, indices, (*first, *sliced), tuple(output))
 
 
-def _check_lengths(arrays: dict[str, Any]) -> None:
+def _check_lengths(arrays: dict[str, XTensorVariable]) -> None:
     """Refuse arrays that differ in length along a dimension that they have in common."""
     lengths: dict[str, int] = {}
     for index in arrays.values():
@@ -195,7 +198,7 @@ def _check_lengths(arrays: dict[str, Any]) -> None:
 class Index(XOp):
     """A part of a tensor: its inputs are the tensor and an index for each of its first dimensions."""
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node.
 
         Raises
@@ -209,7 +212,7 @@ class Index(XOp):
         x = as_xtensor(x)
         return self.node_of([x, *as_indices(x, indices)])
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the part of the plain tensor."""
         x, *given = inputs
         plan = _plan(x, given)
@@ -217,7 +220,7 @@ class Index(XOp):
         order = [plan.result.index(d) for d in plan.output]
         return [Lowered(part if order == list(range(len(order))) else part.dimshuffle(order), plan.output)]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Index the same dimensions."""
         x, *indices = inputs
         by_dim = dict(zip(dims_of(node.inputs[0]), indices, strict=False))
@@ -242,7 +245,7 @@ class IndexUpdate(XOp):
             raise DimsError(msg)
         object.__setattr__(self, "mode", mode)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node of a tensor, a value and indices (errors as for `Index`)."""
         x, y, *indices = inputs
         x = as_xtensor(x)
@@ -255,7 +258,7 @@ class IndexUpdate(XOp):
         # What a mask says of lengths is forgotten once its positions are known.
         return Apply(self, node.inputs, [node.outputs[0].type.clone(shape=x.type.shape).make_variable()])
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the plain tensor with the part changed."""
         x, y, *given = inputs
         plan = _plan(x, given)
@@ -272,7 +275,7 @@ class IndexUpdate(XOp):
         order = [plan.order.index(d) for d in own]
         return [Lowered(changed if order == list(range(len(order))) else changed.dimshuffle(order), own)]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Change the part in each element of the batch."""
         old = {d for v in node.inputs if isinstance(v.type, XTensorType) for d in v.type.dims}
         named = [v for v in inputs if isinstance(v.type, XTensorType)]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as plain
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError
-from treadle.named.types import as_dims
+from treadle.named.types import Input, as_dims
 from treadle.named.vectorization import apply_blockwise
 from treadle.tensor import linalg as core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from treadle.graph import Op
     from treadle.named.variables import XTensorVariable
+    from treadle.named.vectorization import CoresLike
+    from treadle.tensor import TensorVariable
 
 
 def _matrix_dims(what: str, dims: Sequence[str]) -> tuple[str, str]:
@@ -25,7 +28,7 @@ def _matrix_dims(what: str, dims: Sequence[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def cholesky(x: Any, lower: bool = True, *, check_finite: bool = True, dims: Sequence[str]) -> XTensorVariable:
+def cholesky(x: object, lower: bool = True, *, check_finite: bool = True, dims: Sequence[str]) -> XTensorVariable:
     """Return the Cholesky factor of positive definite matrices.
 
     Parameters
@@ -51,7 +54,9 @@ def cholesky(x: Any, lower: bool = True, *, check_finite: bool = True, dims: Seq
     return result
 
 
-def _systems(what: str, a: Any, b: Any, dims: Sequence[str]) -> tuple[Any, Any, tuple[Any, Any], bool]:
+def _systems(
+    what: str, a: object, b: object, dims: Sequence[str]
+) -> tuple[XTensorVariable, XTensorVariable, CoresLike, bool]:
     """Return the operands of a system, the core dimensions of inputs and outputs, and whether `b` is a vector."""
     a, b = as_xtensor(a), as_xtensor(b)
     names = as_dims(what, dims)
@@ -73,7 +78,7 @@ def _systems(what: str, a: Any, b: Any, dims: Sequence[str]) -> tuple[Any, Any, 
 
 
 def solve(
-    a: Any, b: Any, dims: Sequence[str], assume_a: str = "gen", lower: bool = False, check_finite: bool = True
+    a: object, b: object, dims: Sequence[str], assume_a: str = "gen", lower: bool = False, check_finite: bool = True
 ) -> XTensorVariable:
     """Return the solutions x of a x = b.
 
@@ -100,7 +105,12 @@ def solve(
 
 
 def solve_triangular(
-    a: Any, b: Any, dims: Sequence[str], lower: bool = False, unit_diagonal: bool = False, check_finite: bool = True
+    a: object,
+    b: object,
+    dims: Sequence[str],
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    check_finite: bool = True,
 ) -> XTensorVariable:
     """Return the solutions of triangular systems (as `solve`)."""
     a, b, cores, is_vector = _systems("solve_triangular", a, b, dims)
@@ -108,17 +118,20 @@ def solve_triangular(
     return _solved(op, a, b, cores, is_vector)
 
 
-def cho_solve(c: Any, b: Any, dims: Sequence[str], lower: bool = True, check_finite: bool = True) -> XTensorVariable:
+def cho_solve(
+    c: object, b: object, dims: Sequence[str], lower: bool = True, check_finite: bool = True
+) -> XTensorVariable:
     """Return the solutions of systems whose matrices are given by their Cholesky factors (as `solve`)."""
     c, b, cores, is_vector = _systems("cho_solve", c, b, dims)
     return _solved(plain.CholeskySolve(lower=lower, check_finite=check_finite), c, b, cores, is_vector)
 
 
-def _solver(function: Any, a: Any, b: Any, **how: Any) -> Any:
+def _solver(function: Callable[..., TensorVariable], a: XTensorVariable, b: XTensorVariable, **how: Input) -> Op:
     """Return the op that a function of systems applies."""
     matrix = plain.TensorType(a.type.dtype, (None, None)).make_variable()
     right = plain.TensorType(b.type.dtype, (None, None)).make_variable()
-    op = function(matrix, right, b_ndim=2, **how).owner.op
+    node: Input = function(matrix, right, b_ndim=2, **how).owner
+    op: Op = node.op
     # For matrices stored in other ways there are other ops, which do not take these.
     return op if isinstance(op, plain.Solve) else plain.Solve(check_finite=how["check_finite"])
 
@@ -126,7 +139,7 @@ def _solver(function: Any, a: Any, b: Any, **how: Any) -> Any:
 _COLUMN = "__column__"
 
 
-def _solved(op: Any, a: Any, b: Any, cores: Any, is_vector: bool) -> XTensorVariable:
+def _solved(op: Op, a: XTensorVariable, b: XTensorVariable, cores: CoresLike, is_vector: bool) -> XTensorVariable:
     """Return the solutions; a vector on the right is a matrix of one column on the way."""
     if is_vector:
         b = b.expand_dims(_COLUMN)
@@ -136,7 +149,7 @@ def _solved(op: Any, a: Any, b: Any, cores: Any, is_vector: bool) -> XTensorVari
     return result.squeeze(_COLUMN) if is_vector else result
 
 
-def inv(x: Any, *, dims: Sequence[str]) -> XTensorVariable:
+def inv(x: object, *, dims: Sequence[str]) -> XTensorVariable:
     """Return the inverses of square matrices; their dimensions are exchanged.
 
     Raises
@@ -150,21 +163,21 @@ def inv(x: Any, *, dims: Sequence[str]) -> XTensorVariable:
     return result
 
 
-def det(x: Any, *, dims: Sequence[str]) -> XTensorVariable:
+def det(x: object, *, dims: Sequence[str]) -> XTensorVariable:
     """Return the determinants of square matrices (errors as for `inv`)."""
     pair = _matrix_dims("det", dims)
     result: XTensorVariable = apply_blockwise(plain.Det(), ((pair,), ((),)), x, signature="(m,m)->()")
     return result
 
 
-def slogdet(x: Any, *, dims: Sequence[str]) -> tuple[XTensorVariable, XTensorVariable]:
+def slogdet(x: object, *, dims: Sequence[str]) -> tuple[XTensorVariable, XTensorVariable]:
     """Return the signs of determinants, and the logarithms of their absolute values (errors as for `inv`)."""
     pair = _matrix_dims("slogdet", dims)
     sign, size = apply_blockwise(plain.SLogDet(), ((pair,), ((), ())), x, signature="(m,m)->(),()", return_list=True)
     return sign, size
 
 
-def expm(x: Any, *, dims: Sequence[str]) -> XTensorVariable:
+def expm(x: object, *, dims: Sequence[str]) -> XTensorVariable:
     """Return the exponentials of square matrices (errors as for `inv`)."""
     pair = _matrix_dims("expm", dims)
     result: XTensorVariable = apply_blockwise(plain.Expm(), ((pair,), (pair,)), x, signature="(n,n)->(n,n)")
@@ -172,7 +185,7 @@ def expm(x: Any, *, dims: Sequence[str]) -> XTensorVariable:
 
 
 def eigh(
-    x: Any, lower: bool = True, *, dims: Sequence[str], new_dim: str = "eigenvalue"
+    x: object, lower: bool = True, *, dims: Sequence[str], new_dim: str = "eigenvalue"
 ) -> tuple[XTensorVariable, XTensorVariable]:
     """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices.
 

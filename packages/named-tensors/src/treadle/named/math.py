@@ -16,7 +16,7 @@ from treadle.named.elementwise import XElemwise, elementwise
 from treadle.named.errors import DimsError
 from treadle.named.functions import Dim, along, of_elements, reduced
 from treadle.named.op import Lowered, XOp
-from treadle.named.types import as_dims, joined_lengths
+from treadle.named.types import Input, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from treadle.named.variables import XTensorVariable
 
 
-def _made(name: str, op: plain.Elemwise) -> Callable[..., Any]:
-    named = XElemwise(op.scalar_op)
+def _made(name: str, op: plain.Elemwise) -> Callable[..., XTensorVariable]:
+    named: Callable[..., XTensorVariable] = XElemwise(op.scalar_op)
 
-    def function(*operands: Any) -> Any:
+    def function(*operands: object) -> XTensorVariable:
         return named(*operands)
 
     function.__name__ = function.__qualname__ = name
@@ -44,8 +44,8 @@ _OTHERS = (
 )  # fmt: skip
 
 
-def _made_of_several(name: str) -> Callable[..., Any]:
-    def function(*operands: Any, **parameters: Any) -> Any:
+def _made_of_several(name: str) -> Callable[..., XTensorVariable]:
+    def function(*operands: object, **parameters: object) -> XTensorVariable:
         return of_elements(name, *operands, **parameters)
 
     function.__name__ = function.__qualname__ = name
@@ -54,7 +54,7 @@ def _made_of_several(name: str) -> Callable[..., Any]:
     return function
 
 
-def cast(x: Any, dtype: DTypeLike) -> XTensorVariable:
+def cast(x: object, dtype: DTypeLike) -> XTensorVariable:
     """Return a tensor in another dtype.
 
     Raises
@@ -65,13 +65,13 @@ def cast(x: Any, dtype: DTypeLike) -> XTensorVariable:
     x = as_xtensor(x)
     target = plain.TensorType(dtype).dtype
     if x.type.dtype == target:
-        return x  # type: ignore[no-any-return]  # a named tensor
-    node: Any = plain.cast(plain.TensorType(x.type.dtype, ()).make_variable(), target).owner
+        return x
+    node: Input = plain.cast(plain.TensorType(x.type.dtype, ()).make_variable(), target).owner
     result: XTensorVariable = XElemwise(node.op.scalar_op)(x)
     return result
 
 
-def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
+def where(cond: object, x: object, y: object) -> XTensorVariable:
     """Return numbers of `x` where a condition holds, of `y` elsewhere."""
     result: XTensorVariable = elementwise(plain.switch, cond, x, y)
     return result
@@ -80,7 +80,7 @@ def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
 switch = where
 
 
-def clip(x: Any, min: Any = None, max: Any = None) -> XTensorVariable:
+def clip(x: object, min: object = None, max: object = None) -> XTensorVariable:
     """Return a tensor with its numbers held between bounds, of which either may be None."""
     result: XTensorVariable = as_xtensor(x)
     if min is not None:
@@ -88,30 +88,30 @@ def clip(x: Any, min: Any = None, max: Any = None) -> XTensorVariable:
     return result if max is None else elementwise(plain.minimum, result, max)
 
 
-def round(x: Any, decimals: int = 0) -> XTensorVariable:
+def round(x: object, decimals: int = 0) -> XTensorVariable:
     """Return numbers rounded to so many digits, halves to the even neighbour (as numpy.round)."""
     result: XTensorVariable = of_elements("round", as_xtensor(x), decimals=decimals)
     return result
 
 
-def divmod(x: Any, y: Any) -> tuple[XTensorVariable, XTensorVariable]:
+def divmod(x: object, y: object) -> tuple[XTensorVariable, XTensorVariable]:
     """Return the quotient rounded down and the remainder."""
     return elementwise(plain.floor_div, x, y), elementwise(plain.mod, x, y)
 
 
-def softmax(x: Any, dim: Dim = None) -> XTensorVariable:
+def softmax(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the softmax along dimensions, along all by default."""
     result: XTensorVariable = along("softmax", x, dim)
     return result
 
 
-def log_softmax(x: Any, dim: Dim = None) -> XTensorVariable:
+def log_softmax(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the logarithm of the softmax along dimensions, along all by default."""
     result: XTensorVariable = along("log_softmax", x, dim)
     return result
 
 
-def logsumexp(x: Any, dim: Dim = None) -> XTensorVariable:
+def logsumexp(x: object, dim: Dim = None) -> XTensorVariable:
     """Return log(sum(exp(x))) over dimensions, over all by default, without overflow."""
     result: XTensorVariable = reduced("logsumexp", x, dim)
     return result
@@ -129,7 +129,7 @@ class Dot(XOp):
 
     dims: tuple[str, ...]
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the product as a sum over labelled axes."""
         x, y = inputs
         whole = tuple(joined_lengths("dot", [x.type, y.type]))
@@ -145,7 +145,7 @@ class Dot(XOp):
         return [Lowered(product, kept)]
 
 
-def dot(x: Any, y: Any, dim: Dim = None) -> XTensorVariable:
+def dot(x: object, y: object, dim: Dim = None) -> XTensorVariable:
     """Return the product of two tensors, summed over dimensions.
 
     Parameters
@@ -190,7 +190,7 @@ def __getattr__(name: str) -> Any:
     """Return an elementwise function of treadle.tensor for named tensors, or the list of all names."""
     if name == "__all__":
         found = [n for n in dir(plain) if not n.startswith("_") and isinstance(getattr(plain, n), plain.Elemwise)]
-        value: Any = sorted({*found, *_OTHERS, *_OWN})
+        value: object = sorted({*found, *_OTHERS, *_OWN})
     elif name in _OTHERS:
         value = _made_of_several(name)
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.graph import (
     Apply,
@@ -19,19 +20,18 @@ from treadle.graph import (
 )
 from treadle.named.casts import tensor_of, xtensor_from_tensor
 from treadle.named.conversion import as_xtensor
-from treadle.named.types import XTensorType
+from treadle.named.types import Batched, Input, XTensorType
 from treadle.tensor import SliceType, TensorType, grad, pushforward
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from treadle.graph import Cell, Type, Value
+    from treadle.tensor import TensorVariable
 
 
 class Lowered(NamedTuple):
     """A result in plain tensors: the tensor, and the names of its dimensions."""
 
-    tensor: Any
+    tensor: TensorVariable
     dims: tuple[str, ...]
 
 
@@ -44,7 +44,7 @@ class XOp(Op):
     """
 
     @abstractmethod
-    def lower(self, *inputs: Any) -> Sequence[Lowered | Variable]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered | Variable]:
         """Return the results in ops on plain tensors.
 
         Parameters
@@ -61,7 +61,7 @@ class XOp(Op):
         """Return a value as a named tensor."""
         return as_xtensor(value)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node (errors as `lower` says)."""
         return self.node_of([self.as_input(x) for x in inputs])
 
@@ -90,7 +90,7 @@ class XOp(Op):
         for cell, value in zip(output_storage, programs[key](*inputs), strict=True):
             cell[0] = value
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> object:
         """Leave out the programs of `perform`."""
         state = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_programs"} if isinstance(state, dict) else state
@@ -98,7 +98,7 @@ class XOp(Op):
     # Derivatives
 
     def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Any]
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Return what flows back through the plain form."""
         places = [_Place.of(x, keeps_slices=True) for x in inputs]
@@ -107,12 +107,12 @@ class XOp(Op):
         given: dict[Variable, Variable] = {p.plain: _actual(x) for p, x in zip(places, inputs, strict=True)}
         for result, ct in zip(results, cotangents, strict=True):
             if isinstance(result, Lowered) and isinstance(ct.type, XTensorType) and _has_slopes(result.tensor):
-                actual = tensor_of(ct.transpose(*result.dims))
+                actual = tensor_of(_in_order(ct, result.dims))
                 seed = actual.type.make_variable()
                 given[seed] = actual
                 seeds[result.tensor] = seed if result.tensor not in seeds else seeds[result.tensor] + seed
         wrt = [p.plain for p in places if _has_slopes(p.plain)]
-        terms: dict[Variable, Any] = {}
+        terms: dict[Variable, Variable | None] = {}
         if seeds and wrt:
             slopes = grad(
                 None, wrt, known_grads=seeds, disconnected_inputs="ignore", return_disconnected="none",
@@ -122,7 +122,7 @@ class XOp(Op):
         return [_renamed(terms.get(p.plain), x) for p, x in zip(places, inputs, strict=True)]
 
     def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Any]
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return how the plain form moves."""
         places = [_Place.of(x, keeps_slices=True) for x in inputs]
@@ -133,13 +133,13 @@ class XOp(Op):
             if tangent is None or isinstance(tangent.type, DisconnectedType) or not _has_slopes(place.plain):
                 continue
             kind = x.type
-            actual = tensor_of(tangent.transpose(*kind.dims)) if isinstance(kind, XTensorType) else tangent
+            actual = tensor_of(_in_order(tangent, kind.dims)) if isinstance(kind, XTensorType) else tangent
             direction = actual.type.make_variable()
             given[direction] = actual
             wrt.append(place.plain)
             directions.append(direction)
         smooth = [r.tensor for r in results if isinstance(r, Lowered) and _has_slopes(r.tensor)]
-        moves: dict[Variable, Any] = {}
+        moves: dict[Variable, Variable | None] = {}
         if wrt and smooth:
             moved = pushforward(smooth, wrt, directions, disconnected_outputs="ignore", return_disconnected="none")
             moves = dict(zip(smooth, _with(moved, given), strict=True))
@@ -150,7 +150,7 @@ class XOp(Op):
 
     # Batches
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Return the node of inputs with further dimensions: names say what goes with what."""
         return self.make_node(*inputs)
 
@@ -158,8 +158,8 @@ class XOp(Op):
 class _Place(NamedTuple):
     """A new variable in an input's place, as it is and, where that has names, plain."""
 
-    named: Any
-    plain: Any
+    named: Input
+    plain: Variable
 
     @classmethod
     def of(cls, x: Variable, *, keeps_slices: bool = False) -> _Place:
@@ -179,7 +179,7 @@ def _type_of(result: Lowered | Variable) -> Type:
     return XTensorType(tensor.type.dtype, dims=result.dims, shape=tensor.type.shape)
 
 
-def _plain(result: Lowered | Variable) -> Any:
+def _plain(result: Lowered | Variable) -> Variable:
     return result.tensor if isinstance(result, Lowered) else result
 
 
@@ -192,14 +192,19 @@ def _has_slopes(x: Variable) -> bool:
     return isinstance(x.type, TensorType) and x.type.numpy_dtype.kind in "fc"
 
 
-def _with(terms: Sequence[Any], given: dict[Variable, Variable]) -> list[Any]:
+def _with(terms: Sequence[Variable | None], given: dict[Variable, Variable]) -> list[Variable | None]:
     """Return terms with the actual variables in place of the new ones."""
     present = [t for t in terms if t is not None and not isinstance(t.type, NullType | DisconnectedType)]
     replaced = dict(zip(present, clone_replace(present, given) if present else (), strict=True))
     return [None if t is None or isinstance(t.type, DisconnectedType) else replaced.get(t, t) for t in terms]
 
 
-def _renamed(term: Any, like: Variable) -> Any:
+def _in_order(x: Input, dims: Sequence[str]) -> Input:
+    """Return a named tensor with its dimensions in an order."""
+    return x.transpose(*dims)
+
+
+def _renamed(term: Variable | None, like: Variable) -> Variable | None:
     """Return a derivative with the names of the variable that it is of."""
     if term is None or isinstance(term.type, NullType) or not isinstance(like.type, XTensorType):
         return term

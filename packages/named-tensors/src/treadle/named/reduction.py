@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as plain
 from treadle.graph import static_op
@@ -12,6 +12,7 @@ from treadle.named.elementwise import elementwise
 from treadle.named.errors import NamedTypeError
 from treadle.named.functions import Dim, chosen_dims, one_dim, reduced
 from treadle.named.op import Lowered, XOp
+from treadle.named.types import Input
 from treadle.tensor import ScalarOp
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class XReduce(XOp):
         object.__setattr__(self, "binary_op", binary_op)
         object.__setattr__(self, "dims", tuple(sorted(dims)))
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the reduction over the axes of these dimensions."""
         (x,) = inputs
         own = x.type.dims
@@ -78,7 +79,7 @@ class XCumReduce(XOp):
         object.__setattr__(self, "binary_op", binary_op)
         object.__setattr__(self, "dims", tuple(sorted(dims)))
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the partial results along each axis in turn."""
         (x,) = inputs
         own, tensor = x.type.dims, tensor_of(x)
@@ -99,12 +100,12 @@ def _named_in(table: dict[str, str], what: str, binary_op: ScalarOp) -> None:
         raise NamedTypeError(msg)
 
 
-def _reduce(op: Any, x: Any, dim: Dim) -> Any:
+def _reduce(op: Input, x: object, dim: Dim) -> Input:
     x = as_xtensor(x)
     return XReduce(op.scalar_op, chosen_dims(_REDUCTIONS[op.scalar_op.name], x, dim))(x)
 
 
-def sum(x: Any, dim: Dim = None) -> XTensorVariable:
+def sum(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the sum over dimensions, all of them by default.
 
     Raises
@@ -116,87 +117,87 @@ def sum(x: Any, dim: Dim = None) -> XTensorVariable:
     return result
 
 
-def prod(x: Any, dim: Dim = None) -> XTensorVariable:
+def prod(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the product over dimensions (as `sum`)."""
     result: XTensorVariable = _reduce(plain.mul, x, dim)
     return result
 
 
-def max(x: Any, dim: Dim = None) -> XTensorVariable:
+def max(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the largest number over dimensions (as `sum`)."""
     result: XTensorVariable = _reduce(plain.maximum, x, dim)
     return result
 
 
-def min(x: Any, dim: Dim = None) -> XTensorVariable:
+def min(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the smallest number over dimensions (as `sum`)."""
     result: XTensorVariable = _reduce(plain.minimum, x, dim)
     return result
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: object) -> XTensorVariable:
     x = as_xtensor(x)
     return x if x.type.dtype == "bool" else elementwise(plain.neq, x, 0)
 
 
-def all(x: Any, dim: Dim = None) -> XTensorVariable:
+def all(x: object, dim: Dim = None) -> XTensorVariable:
     """Return whether all numbers over dimensions are true (as `sum`)."""
     result: XTensorVariable = _reduce(plain.and_, _truth(x), dim)
     return result
 
 
-def any(x: Any, dim: Dim = None) -> XTensorVariable:
+def any(x: object, dim: Dim = None) -> XTensorVariable:
     """Return whether one of the numbers over dimensions is true (as `sum`)."""
     result: XTensorVariable = _reduce(plain.or_, _truth(x), dim)
     return result
 
 
-def mean(x: Any, dim: Dim = None) -> XTensorVariable:
+def mean(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the mean over dimensions (as `sum`)."""
     result: XTensorVariable = reduced("mean", x, dim)
     return result
 
 
-def var(x: Any, dim: Dim = None, *, ddof: int = 0) -> XTensorVariable:
+def var(x: object, dim: Dim = None, *, ddof: int = 0) -> XTensorVariable:
     """Return the variance over dimensions, divided by their number less `ddof` (as `sum`)."""
     result: XTensorVariable = reduced("var", x, dim, ddof=ddof)
     return result
 
 
-def std(x: Any, dim: Dim = None, *, ddof: int = 0) -> XTensorVariable:
+def std(x: object, dim: Dim = None, *, ddof: int = 0) -> XTensorVariable:
     """Return the standard deviation over dimensions (as `var`)."""
     result: XTensorVariable = reduced("std", x, dim, ddof=ddof)
     return result
 
 
-def median(x: Any, dim: Dim = None) -> XTensorVariable:
+def median(x: object, dim: Dim = None) -> XTensorVariable:
     """Return the median over dimensions (as `sum`)."""
     result: XTensorVariable = reduced("median", x, dim)
     return result
 
 
-def argmax(x: Any, dim: str | None = None) -> XTensorVariable:
+def argmax(x: object, dim: str | None = None) -> XTensorVariable:
     """Return the position of the largest number along a dimension, or in the whole tensor taken flat."""
     x = as_xtensor(x)
     result: XTensorVariable = reduced("argmax", x, dim if dim is None else one_dim("argmax", x, dim))
     return result
 
 
-def argmin(x: Any, dim: str | None = None) -> XTensorVariable:
+def argmin(x: object, dim: str | None = None) -> XTensorVariable:
     """Return the position of the smallest number (as `argmax`)."""
     x = as_xtensor(x)
     result: XTensorVariable = reduced("argmin", x, dim if dim is None else one_dim("argmin", x, dim))
     return result
 
 
-def cumsum(x: Any, dim: Dim = None) -> XTensorVariable:
+def cumsum(x: object, dim: Dim = None) -> XTensorVariable:
     """Return partial sums along dimensions, one after the other; along all by default."""
     x = as_xtensor(x)
     result: XTensorVariable = XCumReduce(plain.add.scalar_op, chosen_dims("cumsum", x, dim))(x)  # type: ignore[arg-type]
     return result
 
 
-def cumprod(x: Any, dim: Dim = None) -> XTensorVariable:
+def cumprod(x: object, dim: Dim = None) -> XTensorVariable:
     """Return partial products along dimensions (as `cumsum`)."""
     x = as_xtensor(x)
     result: XTensorVariable = XCumReduce(plain.mul.scalar_op, chosen_dims("cumprod", x, dim))(x)  # type: ignore[arg-type]

@@ -1,10 +1,10 @@
-"""Dimensions put in order, joined, split, added and taken away; tensors joined along a dimension."""
+"""Dimensions put in order, renamed, joined, split, added and taken away."""
 
 from __future__ import annotations
 
 import warnings
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -13,25 +13,22 @@ from treadle.config import text_of
 from treadle.graph import Apply, Variable, VectorizeError, as_index, static_op
 from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import elementwise
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.math import cast
 from treadle.named.op import Lowered, XOp
-from treadle.named.types import XTensorType, as_dims, dims_of, joined_lengths
+from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import DTypeLike
-
     from treadle.named.variables import XTensorVariable
+    from treadle.tensor import TensorVariable
 
 
-def as_length(what: str, value: Any) -> Any:
+def as_length(what: str, value: object) -> TensorVariable:
     """Return a length as an integer scalar: a number, a plain tensor, or a named one without dimensions."""
     if isinstance(value, Variable) and isinstance(value.type, XTensorType):
         value = tensor_of(value)
-    length = plain.as_tensor(value)
+    length = plain.as_tensor(value)  # type: ignore[arg-type]  # what is no tensor is refused
     if length.ndim or np.dtype(length.dtype).kind not in "iu":
         msg = f"{what}: a length must be an integer, got {text_of(value)}. Pass a number or an integer scalar."
         raise NamedTypeError(msg)
@@ -42,7 +39,7 @@ def as_length(what: str, value: Any) -> Any:
     return length
 
 
-def scalar_lengths(what: str, old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+def scalar_lengths(what: str, old: Sequence[Input], new: Sequence[Input]) -> list[Input]:
     """Return lengths for a batch, which must be the same for the whole of it.
 
     Raises
@@ -60,7 +57,7 @@ def scalar_lengths(what: str, old: Sequence[Any], new: Sequence[Any]) -> list[An
     return result
 
 
-def only_one(what: str, positional: Any, by_name: Mapping[str, Any]) -> Mapping[str, Any]:
+def only_one(what: str, positional: object, by_name: Mapping[str, Input]) -> Mapping[str, Input]:
     """Return arguments given as a mapping or by name."""
     if positional is None:
         return by_name
@@ -70,8 +67,7 @@ def only_one(what: str, positional: Any, by_name: Mapping[str, Any]) -> Mapping[
     if not hasattr(positional, "items"):
         msg = f"{what}: a mapping of dimensions is needed, got {text_of(positional)}. Pass a dictionary."
         raise NamedTypeError(msg)
-    mapping: Mapping[str, Any] = positional
-    return mapping
+    return positional  # type: ignore[return-value]  # a mapping, by its method
 
 
 @static_op
@@ -86,7 +82,7 @@ class Rename(XOp):
 
     new_dims: tuple[str, ...]
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensor itself."""
         (x,) = inputs
         if len(self.new_dims) != x.type.ndim:
@@ -94,14 +90,15 @@ class Rename(XOp):
             raise DimsError(msg)
         return [Lowered(tensor_of(x), as_dims("rename", self.new_dims))]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Rename the dimensions that the operand had; others keep their names."""
         (x,) = inputs
         names = dict(zip(dims_of(node.inputs[0]), self.new_dims, strict=True))
-        return Rename(tuple(names.get(d, d) for d in x.type.dims))(x)
+        result: Variable = Rename(tuple(names.get(d, d) for d in x.type.dims))(x)
+        return result
 
 
-def rename(x: Any, /, name_dict: Mapping[str, str] | None = None, **names: str) -> XTensorVariable:
+def rename(x: object, /, name_dict: Mapping[str, str] | None = None, **names: str) -> XTensorVariable:
     """Return a tensor with other names for some of its dimensions.
 
     Parameters
@@ -142,7 +139,7 @@ class Transpose(XOp):
     def __init__(self, dims: Sequence[str]) -> None:
         object.__setattr__(self, "dims", as_dims("transpose", dims))
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensor with its axes in this order."""
         (x,) = inputs
         if set(self.dims) != set(x.type.dims):
@@ -150,16 +147,19 @@ class Transpose(XOp):
             raise DimsError(msg)
         return [Lowered(aligned(x, self.dims), self.dims)]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Put new dimensions in front."""
         (x,) = inputs
-        return Transpose((*(d for d in x.type.dims if d not in self.dims), *self.dims))(x)
+        result: Variable = Transpose((*(d for d in x.type.dims if d not in self.dims), *self.dims))(x)
+        return result
 
 
 Missing = Literal["raise", "warn", "ignore"]
 
 
-def without_missing(what: str, dims: Sequence[Any], own: Sequence[str], missing_dims: str) -> list[Any]:
+def without_missing(
+    what: str, dims: Sequence[str | EllipsisType], own: Sequence[str], missing_dims: str
+) -> list[str | EllipsisType]:
     """Return names without those that a tensor does not have, which are refused, warned of or ignored."""
     if missing_dims not in {"raise", "warn", "ignore"}:
         msg = f"{what}: missing_dims must be raise, warn or ignore, got {text_of(missing_dims)}."
@@ -173,7 +173,7 @@ def without_missing(what: str, dims: Sequence[Any], own: Sequence[str], missing_
     return [d for d in dims if d not in absent]
 
 
-def transpose(x: Any, *dim: str | EllipsisType, missing_dims: Missing = "raise") -> XTensorVariable:
+def transpose(x: object, *dim: str | EllipsisType, missing_dims: Missing = "raise") -> XTensorVariable:
     """Return a tensor with its dimensions in another order; in the opposite one if none is named.
 
     Parameters
@@ -199,7 +199,7 @@ def transpose(x: Any, *dim: str | EllipsisType, missing_dims: Missing = "raise")
     x = as_xtensor(x)
     own = x.type.dims
     if not dim:
-        order: tuple[Any, ...] = own[::-1]
+        order: tuple[Input, ...] = own[::-1]
     else:
         given = without_missing("transpose", dim, own, missing_dims)
         if given.count(Ellipsis) > 1:
@@ -208,7 +208,7 @@ def transpose(x: Any, *dim: str | EllipsisType, missing_dims: Missing = "raise")
         rest = [d for d in own if d not in given]
         at = given.index(Ellipsis) if Ellipsis in given else len(given)
         order = (*given[:at], *(rest if Ellipsis in given else ()), *given[at + 1 :])
-    return x if order == own else Transpose(order)(x)  # type: ignore[no-any-return]  # a named tensor
+    return x if order == own else Transpose(order)(x)
 
 
 @static_op
@@ -226,7 +226,7 @@ class Stack(XOp):
     new_dim_name: str
     stacked_dims: tuple[str, ...]
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensor with these axes last, joined."""
         (x,) = inputs
         own = x.type.dims
@@ -242,7 +242,7 @@ class Stack(XOp):
         return [Lowered(joined, (*kept, self.new_dim_name))]
 
 
-def stack(x: Any, /, dim: Mapping[str, Sequence[str]] | None = None, **dims: Sequence[str]) -> XTensorVariable:
+def stack(x: object, /, dim: Mapping[str, Sequence[str]] | None = None, **dims: Sequence[str]) -> XTensorVariable:
     """Return a tensor with dimensions joined to new ones, which come last.
 
     Parameters
@@ -283,7 +283,7 @@ class UnStack(XOp):
     old_dim_name: str
     unstacked_dims: tuple[str, ...]
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node of a tensor and the lengths of the new dimensions.
 
         Raises
@@ -301,7 +301,7 @@ class UnStack(XOp):
             raise DimsError(msg)
         return self.node_of([x, *(as_length("unstack", n) for n in lengths)])
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensor with that axis last, split."""
         x, *lengths = inputs
         own = x.type.dims
@@ -317,14 +317,14 @@ class UnStack(XOp):
         split = plain.split_dims(tensor, lengths, len(kept))
         return [Lowered(split, (*kept, *as_dims("unstack", self.unstacked_dims)))]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Split the same dimension."""
         x, *lengths = inputs
         return self.make_node(x, *scalar_lengths("unstack", node.inputs[1:], lengths))
 
 
 def unstack(
-    x: Any, /, dim: Mapping[str, Mapping[str, Any]] | None = None, **dims: Mapping[str, Any]
+    x: object, /, dim: Mapping[str, Mapping[str, object]] | None = None, **dims: Mapping[str, object]
 ) -> XTensorVariable:
     """Return a tensor with dimensions split into others, which come last.
 
@@ -361,7 +361,7 @@ class Squeeze(XOp):
     def __init__(self, dims: Sequence[str]) -> None:
         object.__setattr__(self, "dims", tuple(sorted(set(dims))))
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensor without these axes."""
         (x,) = inputs
         sizes = x.type.sizes
@@ -376,7 +376,7 @@ class Squeeze(XOp):
         return [Lowered(plain.squeeze(tensor_of(x), axes), tuple(d for d in x.type.dims if d not in self.dims))]
 
 
-def squeeze(x: Any, dim: str | Sequence[str] | None = None) -> XTensorVariable:
+def squeeze(x: object, dim: str | Sequence[str] | None = None) -> XTensorVariable:
     """Return a tensor without dimensions of length 1: those named, or all that are known to have it.
 
     Raises
@@ -386,7 +386,7 @@ def squeeze(x: Any, dim: str | Sequence[str] | None = None) -> XTensorVariable:
     """
     x = as_xtensor(x)
     dims = [d for d, n in x.type.sizes.items() if n == 1] if dim is None else as_dims("squeeze", dim)
-    return Squeeze(dims)(x) if dims else x  # type: ignore[no-any-return]  # a named tensor
+    return Squeeze(dims)(x) if dims else x
 
 
 @static_op
@@ -401,12 +401,12 @@ class ExpandDims(XOp):
 
     dim: str
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node of a tensor and the length of the dimension."""
         x, size = inputs
         return self.node_of([as_xtensor(x), as_length("expand_dims", size)])
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensor repeated along a new axis."""
         x, size = inputs
         if self.dim in x.type.dims:
@@ -419,14 +419,14 @@ class ExpandDims(XOp):
             wide = plain.broadcast_to(tensor, [size, *(tensor.shape[i] for i in range(tensor.ndim))])
         return [Lowered(wide, (self.dim, *x.type.dims))]
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Any:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Add the same dimension."""
         x, size = inputs
         return self.make_node(x, *scalar_lengths("expand_dims", node.inputs[1:], [size]))
 
 
 def expand_dims(
-    x: Any, /, dim: Any = None, axis: int | Sequence[int] | None = None, **dim_kwargs: Any
+    x: object, /, dim: object = None, axis: int | Sequence[int] | None = None, **dim_kwargs: object
 ) -> XTensorVariable:
     """Return a tensor with further dimensions, in front or at positions.
 
@@ -447,12 +447,12 @@ def expand_dims(
     DimsError
         If the tensor has one of them already, or there are not as many positions as dimensions.
     """
-    x = as_xtensor(x)
-    own = x.type.dims
+    result = as_xtensor(x)
+    own = result.dims
     if isinstance(dim, str | tuple | list):
         if dim_kwargs:
             only_one("expand_dims", {}, dim_kwargs)
-        sizes: dict[str, Any] = dict.fromkeys(as_dims("expand_dims", dim), 1)
+        sizes: dict[str, Input] = dict.fromkeys(as_dims("expand_dims", dim), 1)
     else:
         sizes = dict(only_one("expand_dims", dim, dim_kwargs))
     for name, size in sizes.items():
@@ -465,9 +465,9 @@ def expand_dims(
             )
             sizes[name] = len(size)
     for name, size in reversed(sizes.items()):
-        x = ExpandDims(name)(x, size)
+        result = ExpandDims(name)(result, size)
     if axis is None:
-        return x  # type: ignore[no-any-return]  # a named tensor
+        return result
     places = [axis] if isinstance(axis, int) else list(axis)
     if len(places) != len(sizes):
         msg = f"expand_dims: a position is needed for each of {tuple(sizes)}, got {places}. Give as many."
@@ -475,140 +475,10 @@ def expand_dims(
     order = list(own)
     for name, at in zip(sizes, places, strict=True):
         order.insert(len(order) + at + 1 if at < 0 else at, name)
-    return transpose(x, *order)
-
-
-@static_op
-class Concat(XOp):
-    """Tensors one after the other along a dimension; those that lack it have length 1 there.
-
-    Parameters
-    ----------
-    dim
-        The dimension.
-    """
-
-    dim: str
-
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
-        """Return the tensors joined along the axis, the others broadcast."""
-        if not inputs:
-            msg = "concat: one tensor or more is needed, got none."
-            raise DimsError(msg)
-        dims = tuple(dict.fromkeys(d for x in inputs for d in x.type.dims))
-        joined_lengths("concat", [x.type for x in inputs], exclude=(self.dim,))
-        dims = dims if self.dim in dims else (self.dim, *dims)
-        joined = plain.concat_with_broadcast([aligned(x, dims) for x in inputs], dims.index(self.dim))
-        return [Lowered(joined, dims)]
-
-
-def concat(xtensors: Sequence[Any], dim: str) -> XTensorVariable:
-    """Return tensors one after the other along a dimension, which is put in front where none has it.
-
-    Parameters
-    ----------
-    xtensors
-        The tensors. One that lacks the dimension has length 1 there; they are broadcast along the others.
-    dim
-        The dimension.
-
-    Raises
-    ------
-    DimsError
-        If other dimensions have different lengths.
-    """
-    result: XTensorVariable = Concat(dim)(*xtensors)
-    return result
-
-
-@static_op
-class Broadcast(XOp):
-    """Tensors with the dimensions of all of them.
-
-    Parameters
-    ----------
-    exclude
-        Dimensions that are left as they are, and come last.
-    """
-
-    exclude: tuple[str, ...] = ()
-
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
-        """Return the tensors repeated along the axes that they lack."""
-        dims = tuple(joined_lengths("broadcast", [x.type for x in inputs], self.exclude))
-        lengths = []
-        for d in dims:
-            owner = next(x for x in inputs if d in x.type.dims)
-            known = next((x.type.sizes[d] for x in inputs if x.type.sizes.get(d) is not None), None)
-            at = owner.type.dims.index(d)
-            lengths.append(tensor_of(owner).shape[at] if known is None else plain.constant(known, dtype="int64"))
-        results = []
-        for x in inputs:
-            own = tuple(d for d in self.exclude if d in x.type.dims)
-            order = (*dims, *own)
-            tensor = aligned(x, order)
-            if not set(dims) <= set(x.type.dims):
-                tail = [tensor.shape[i] for i in range(len(dims), len(order))]
-                tensor = plain.broadcast_to(tensor, [*lengths, *tail])
-            results.append(Lowered(tensor, order))
-        return results
-
-
-def broadcast(*args: Any, exclude: str | Sequence[str] | None = None) -> tuple[XTensorVariable, ...]:
-    """Return tensors that all have the dimensions of all of them, in order of appearance.
-
-    Parameters
-    ----------
-    args
-        The tensors.
-    exclude
-        Dimensions that are not broadcast, and come last.
-
-    Raises
-    ------
-    DimsError
-        If dimensions of one name have different lengths.
-    """
-    left_out = () if exclude is None else as_dims("broadcast", exclude)
-    return tuple(Broadcast(left_out)(*args, return_list=True)) if args else ()  # type: ignore[arg-type]
-
-
-def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> XTensorVariable:
-    """Return a tensor of the dimensions and lengths of another, filled with a number.
-
-    Parameters
-    ----------
-    x
-        The other tensor.
-    fill_value
-        A scalar.
-    dtype
-        The dtype; that of the other by default.
-
-    Raises
-    ------
-    DimsError
-        If the value has dimensions.
-    """
-    x, value = as_xtensor(x), as_xtensor(fill_value)
-    if value.type.ndim:
-        msg = f"full_like: the value must be a scalar, got {value} of {value.type.dims}."
-        raise DimsError(msg)
-    result: XTensorVariable = elementwise(plain.second, x, cast(value, x.type.dtype if dtype is None else dtype))
-    return result
-
-
-def ones_like(x: Any, dtype: DTypeLike | None = None) -> XTensorVariable:
-    """Return ones of the dimensions and lengths of a tensor."""
-    return full_like(x, 1, dtype)
-
-
-def zeros_like(x: Any, dtype: DTypeLike | None = None) -> XTensorVariable:
-    """Return zeros of the dimensions and lengths of a tensor."""
-    return full_like(x, 0, dtype)
+    return transpose(result, *order)
 
 
 __all__ = [
-    "Broadcast", "Concat", "ExpandDims", "Rename", "Squeeze", "Stack", "Transpose", "UnStack", "broadcast", "concat",
-    "expand_dims", "full_like", "ones_like", "rename", "squeeze", "stack", "transpose", "unstack", "zeros_like",
+    "ExpandDims", "Rename", "Squeeze", "Stack", "Transpose", "UnStack", "expand_dims", "rename", "squeeze", "stack",
+    "transpose", "unstack",
 ]  # fmt: skip

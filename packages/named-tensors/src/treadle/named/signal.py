@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import treadle.tensor as plain
 from treadle.config import text_of
@@ -11,7 +11,7 @@ from treadle.named.casts import aligned
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError
 from treadle.named.op import Lowered, XOp
-from treadle.named.types import as_dims, joined_lengths
+from treadle.named.types import Input, as_dims, joined_lengths
 from treadle.named.vectorization import check_cores
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Convolve1d(XOp):
     mode: Mode
     dims: tuple[str, str]
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the convolution along the last axes."""
         first, second = self.dims
         cores = ((first,), (second,))
@@ -47,7 +47,7 @@ class Convolve1d(XOp):
         return [Lowered(plain.signal.convolve1d(tensors[0], tensors[1], mode=self.mode), (*batch, first))]
 
 
-def convolve1d(in1: Any, in2: Any, mode: Mode = "full", *, dims: tuple[str, str]) -> XTensorVariable:
+def convolve1d(in1: object, in2: object, mode: Mode = "full", *, dims: tuple[str, str]) -> XTensorVariable:
     """Return the convolution of two tensors along one dimension of each.
 
     Parameters

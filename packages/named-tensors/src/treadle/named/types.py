@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import SharedVariable, Type, Variable
+from treadle.graph import Apply, SharedVariable, Type, Variable
 from treadle.named.errors import DimsError, NamedTypeError
 from treadle.tensor import TensorType, specify_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import DTypeLike
 
     from treadle.graph import Value
+    from treadle.tensor import TensorVariable
+
+
+# What an op takes: named tensors, and lengths, slices or generators.
+Input = Any
+# What a vectorised node is given as.
+Batched = Apply | Variable | Sequence[Variable]
 
 
 def as_dims(what: str, dims: object) -> tuple[str, ...]:
@@ -43,7 +51,7 @@ def is_data_array(value: object) -> bool:
     return xarray is not None and isinstance(value, xarray.DataArray)
 
 
-def array_of(what: str, value: Any, dims: Sequence[str]) -> np.ndarray:
+def array_of(what: str, value: Input, dims: Sequence[str]) -> np.ndarray:
     """Return the values of a DataArray, its dimensions put in the order given.
 
     Raises
@@ -57,7 +65,7 @@ def array_of(what: str, value: Any, dims: Sequence[str]) -> np.ndarray:
     return np.asarray(value.transpose(*dims).values)
 
 
-def dims_of(x: Any) -> tuple[str, ...]:
+def dims_of(x: Input) -> tuple[str, ...]:
     """Return the dimensions of a named tensor."""
     dims: tuple[str, ...] = x.type.dims
     return dims
@@ -222,7 +230,7 @@ class XTensorType(Type):
         return named
 
     # Set by treadle.named.casts, which needs the type.
-    _named: ClassVar[Any]
+    _named: ClassVar[Callable[..., Variable]]
 
     def as_tensor(self, var: Variable) -> Variable:
         """Refuse a named tensor where a plain one belongs.
@@ -240,7 +248,7 @@ class XTensorType(Type):
 
     # Values
 
-    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Return the data as an array of this dtype, rank and shape (errors as for `TensorType`).
 
         Raises
@@ -283,15 +291,15 @@ class XTensorType(Type):
         """Whether nobody else refers to an array or its memory."""
         return self.tensor_type.owned_alone(value, others)
 
-    def copy_value(self, value: Value) -> Any:
+    def copy_value(self, value: Value) -> Value:
         """Return a copy of an array."""
         return self.tensor_type.copy_value(value)
 
-    def to_host(self, value: Value) -> Any:
+    def to_host(self, value: Value) -> Value:
         """Return a backend's array as NumPy's."""
         return self.tensor_type.to_host(value)
 
-    def sample(self, seed: int) -> Any:
+    def sample(self, seed: int) -> Value:
         """Return an array of small numbers."""
         return self.tensor_type.sample(seed)
 
@@ -319,7 +327,7 @@ class XTensorType(Type):
         """Return the largest absolute value of an array's finite numbers."""
         return self.tensor_type.magnitude(value)
 
-    def preallocations(self, kind: str, like: Value = None, dims: int = 4) -> Iterator[Any]:
+    def preallocations(self, kind: str, like: Value = None, dims: int = 4) -> Iterator[Value]:
         """Yield buffers for an output of this type."""
         return self.tensor_type.preallocations(kind, like, dims)
 
@@ -333,7 +341,7 @@ class XTensorType(Type):
     __str__ = __repr__
 
 
-def specified(tensor: Any, shape: Sequence[int | None]) -> Any:
+def specified(tensor: TensorVariable, shape: Sequence[int | None]) -> TensorVariable:
     """Return a plain tensor whose type has the known lengths of a shape, checked at run time."""
     promised = TensorType(tensor.type.dtype, tuple(shape))
     return tensor if promised.is_super(tensor.type) else specify_shape(tensor, list(shape))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import treadle.tensor as plain
 from treadle.config import text_of
 from treadle.graph import Constant, SharedVariable, Variable
-from treadle.named import math, reduction, shape
+from treadle.named import joining, math, reduction, shape
 from treadle.named.casts import tensor_from_xtensor
 from treadle.named.elementwise import elementwise
 from treadle.named.errors import DimsError, NamedTypeError, NotNamedError
 from treadle.named.indexing import Index, index, index_assignment, index_increment
-from treadle.named.types import XTensorType
+from treadle.named.types import Input, XTensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorVariable
 
 
-def _operator(name: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    def operator(self: Any, other: Any) -> Any:
+def _operator(name: str, *, reflected: bool = False) -> Callable[[object, object], XTensorVariable]:
+    def operator(self: object, other: object) -> XTensorVariable:
         op = getattr(plain, name)
         return elementwise(op, other, self) if reflected else elementwise(op, self, other)
 
@@ -54,37 +54,37 @@ class NamedOperators:
     __lt__, __le__ = _operator("lt"), _operator("le")
     __gt__, __ge__ = _operator("gt"), _operator("ge")
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> XTensorVariable:
         return elementwise(plain.neg, self)
 
-    def __pos__(self) -> Any:
-        return self
+    def __pos__(self) -> XTensorVariable:
+        return elementwise(plain.identity, self)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> XTensorVariable:
         return elementwise(plain.abs, self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> XTensorVariable:
         return elementwise(plain.invert, self)
 
-    def __ceil__(self) -> Any:
+    def __ceil__(self) -> XTensorVariable:
         return elementwise(plain.ceil, self)
 
-    def __floor__(self) -> Any:
+    def __floor__(self) -> XTensorVariable:
         return elementwise(plain.floor, self)
 
-    def __trunc__(self) -> Any:
+    def __trunc__(self) -> XTensorVariable:
         return elementwise(plain.trunc, self)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> tuple[XTensorVariable, XTensorVariable]:
         return math.divmod(self, other)
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: object) -> tuple[XTensorVariable, XTensorVariable]:
         return math.divmod(other, self)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: object) -> XTensorVariable:
         return math.dot(self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: object) -> XTensorVariable:
         return math.dot(other, self)
 
     def _without_value(self, kind: type) -> NamedTypeError:
@@ -170,7 +170,7 @@ class Reductions:
 
     def diff(self, dim: str, n: int = 1) -> XTensorVariable:
         """Return the n-th differences of neighbours along a dimension."""
-        result: Any = self
+        result: Input = self
         for _ in range(n):
             result = result.isel({dim: slice(1, None)}) - result.isel({dim: slice(None, -1)})
         return result  # type: ignore[no-any-return]  # see above
@@ -278,7 +278,7 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
 
     # Parts
 
-    def __getitem__(self, key: Any) -> XTensorVariable:
+    def __getitem__(self, key: Input) -> XTensorVariable:
         """Return a part, by position in order of the dimensions, or by a mapping from their names."""
         if isinstance(key, dict):
             return self.isel(key)
@@ -311,10 +311,10 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
     def isel(
         self,
         /,
-        indexers: Mapping[str, Any] | None = None,
+        indexers: Mapping[str, object] | None = None,
         drop: bool = False,
         missing_dims: Missing = "raise",
-        **indexers_kwargs: Any,
+        **indexers_kwargs: object,
     ) -> XTensorVariable:
         """Return a part, by indices for some of the dimensions.
 
@@ -335,8 +335,8 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
             If an index does not fit.
         """
         given = shape.only_one("isel", indexers, indexers_kwargs)
-        kept = shape.without_missing("isel", list(given), self.dims, missing_dims)
-        indices: list[Any] = [slice(None)] * self.ndim
+        kept = [d for d in shape.without_missing("isel", list(given), self.dims, missing_dims) if isinstance(d, str)]
+        indices: list[object] = [slice(None)] * self.ndim
         for d in kept:
             if given[d] is Ellipsis:
                 msg = f"isel: an ellipsis stands for no place along {d!r}. Leave the dimension out for all of it."
@@ -345,7 +345,7 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
         result: XTensorVariable = index(self, *indices)
         return result
 
-    def set(self, value: Any) -> XTensorVariable:
+    def set(self, value: object) -> XTensorVariable:
         """Return the tensor that this is a part of, with the part replaced.
 
         Parameters
@@ -371,7 +371,7 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
         result: XTensorVariable = index_assignment(x, value, *indices)
         return result
 
-    def inc(self, value: Any) -> XTensorVariable:
+    def inc(self, value: object) -> XTensorVariable:
         """Return the tensor that this is a part of, with the part increased (as `set`)."""
         x, *indices = self._indexed("inc")
         result: XTensorVariable = index_increment(x, value, *indices)
@@ -383,7 +383,9 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
             raise NamedTypeError(msg)
         return self.owner.inputs
 
-    def _places(self, indexers: Any, by_name: Mapping[str, Any], default: int | None, what: str) -> Mapping[str, Any]:
+    def _places(
+        self, indexers: object, by_name: Mapping[str, Input], default: int | None, what: str
+    ) -> Mapping[str, Input]:
         if by_name or hasattr(indexers, "items"):
             return shape.only_one(what, indexers, by_name)
         count = default if indexers is None else indexers
@@ -392,42 +394,42 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
             raise NamedTypeError(msg)
         return dict.fromkeys(self.dims, count)
 
-    def head(self, /, indexers: Mapping[str, Any] | int | None = None, **by_name: Any) -> XTensorVariable:
+    def head(self, /, indexers: Mapping[str, object] | int | None = None, **by_name: object) -> XTensorVariable:
         """Return the first places along dimensions: 5 of each by default."""
         places = self._places(indexers, by_name, 5, "head")
         return self.isel({d: slice(None, n) for d, n in places.items()})
 
-    def tail(self, /, indexers: Mapping[str, Any] | int | None = None, **by_name: Any) -> XTensorVariable:
+    def tail(self, /, indexers: Mapping[str, object] | int | None = None, **by_name: object) -> XTensorVariable:
         """Return the last places along dimensions: 5 of each by default."""
         sizes = self.sizes
         places = self._places(indexers, by_name, 5, "tail")
         starts = {d: plain.maximum(sizes[d] - n, 0) if d in sizes else 0 for d, n in places.items()}
         return self.isel({d: slice(start, None) for d, start in starts.items()})
 
-    def thin(self, /, indexers: Mapping[str, Any] | int | None = None, **by_name: Any) -> XTensorVariable:
+    def thin(self, /, indexers: Mapping[str, object] | int | None = None, **by_name: object) -> XTensorVariable:
         """Return every n-th place along dimensions."""
         places = self._places(indexers, by_name, None, "thin")
         return self.isel({d: slice(None, None, n) for d, n in places.items()})
 
     # Elements
 
-    def where(self, cond: Any, other: Any = None, drop: bool = False) -> XTensorVariable:
+    def where(self, cond: object, other: object = None, drop: bool = False) -> XTensorVariable:
         """Return the tensor where a condition holds, and `other`, NaN by default, elsewhere; `drop` has no effect."""
         return math.where(cond, self, float("nan") if other is None else other).transpose(*self.dims, ...)
 
-    def fillna(self, value: Any) -> XTensorVariable:
+    def fillna(self, value: object) -> XTensorVariable:
         """Return the tensor with a value in place of NaN."""
         return math.where(elementwise(plain.isnan, self), value, self).transpose(*self.dims, ...)
 
     def isnull(self) -> XTensorVariable:
         """Return where there is a NaN."""
-        return elementwise(plain.isnan, self)  # type: ignore[no-any-return]  # a named tensor
+        return elementwise(plain.isnan, self)
 
     def notnull(self) -> XTensorVariable:
         """Return where there is no NaN."""
-        return elementwise(plain.logical_not, self.isnull())  # type: ignore[no-any-return]  # a named tensor
+        return elementwise(plain.logical_not, self.isnull())
 
-    def clip(self, min: Any = None, max: Any = None) -> XTensorVariable:
+    def clip(self, min: object = None, max: object = None) -> XTensorVariable:
         """Return the tensor with its numbers held between bounds."""
         return math.clip(self, min, max)
 
@@ -437,19 +439,19 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
 
     def conj(self) -> XTensorVariable:
         """Return the complex conjugates."""
-        return elementwise(plain.conj, self)  # type: ignore[no-any-return]  # a named tensor
+        return elementwise(plain.conj, self)
 
     @property
     def real(self) -> XTensorVariable:
         """The real parts."""
-        return elementwise(plain.real, self)  # type: ignore[no-any-return]  # a named tensor
+        return elementwise(plain.real, self)
 
     @property
     def imag(self) -> XTensorVariable:
         """The imaginary parts."""
-        return elementwise(plain.imag, self)  # type: ignore[no-any-return]  # a named tensor
+        return elementwise(plain.imag, self)
 
-    def dot(self, other: Any, dim: Dim = None) -> XTensorVariable:
+    def dot(self, other: object, dim: Dim = None) -> XTensorVariable:
         """Return the product with another tensor, summed over dimensions: those of both by default."""
         return math.dot(self, other, dim)
 
@@ -468,23 +470,25 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
         """Return the tensor with dimensions joined to new ones, which come last."""
         return shape.stack(self, dim, **dims)
 
-    def unstack(self, /, dim: Mapping[str, Mapping[str, Any]] | None = None, **dims: Any) -> XTensorVariable:
+    def unstack(
+        self, /, dim: Mapping[str, Mapping[str, object]] | None = None, **dims: Mapping[str, object]
+    ) -> XTensorVariable:
         """Return the tensor with dimensions split into others, whose lengths are given by name."""
         return shape.unstack(self, dim, **dims)
 
     def expand_dims(
         self,
         /,
-        dim: Any = None,
+        dim: object = None,
         create_index_for_new_dim: bool | None = None,
         axis: int | Sequence[int] | None = None,
-        **dim_kwargs: Any,
+        **dim_kwargs: object,
     ) -> XTensorVariable:
         """Return the tensor with further dimensions; `create_index_for_new_dim` has no effect."""
         return shape.expand_dims(self, dim, axis, **dim_kwargs)
 
     def squeeze(
-        self, dim: str | Sequence[str] | None = None, drop: bool | None = None, axis: Any = None
+        self, dim: str | Sequence[str] | None = None, drop: bool | None = None, axis: int | Sequence[int] | None = None
     ) -> XTensorVariable:
         """Return the tensor without dimensions of length 1, by name or position; `drop` has no effect.
 
@@ -500,13 +504,13 @@ class XTensorVariable(NamedOperators, Reductions, Variable[XTensorType]):
             dim = tuple(self.dims[i] for i in ([axis] if isinstance(axis, int) else axis))
         return shape.squeeze(self, dim)
 
-    def broadcast_like(self, other: Any, exclude: str | Sequence[str] | None = None) -> XTensorVariable:
+    def broadcast_like(self, other: object, exclude: str | Sequence[str] | None = None) -> XTensorVariable:
         """Return the tensor with the dimensions of another, those of the other first."""
-        return shape.broadcast(other, self, exclude=exclude)[1]
+        return joining.broadcast(other, self, exclude=exclude)[1]
 
     def zeros_like(self) -> XTensorVariable:
         """Return zeros of the same dimensions and lengths."""
-        return shape.zeros_like(self)
+        return joining.zeros_like(self)
 
 
 def _refuse(what: str, advice: str) -> NoReturn:

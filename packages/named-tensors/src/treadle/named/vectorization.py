@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as plain
 from treadle.graph import GraphTypeError, Op, Variable, static_op
@@ -14,15 +14,18 @@ from treadle.named.errors import DimsError
 from treadle.named.labels import labelled
 from treadle.named.op import Lowered, XOp
 from treadle.named.shape import expand_dims, transpose
-from treadle.named.types import XTensorType, as_dims, joined_lengths
+from treadle.named.types import Input, XTensorType, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from treadle.tensor import TensorVariable
+
     Cores = tuple[tuple[str, ...], ...]
+    CoresLike = tuple[Sequence[str | Sequence[str]], Sequence[str | Sequence[str]]]
 
 
-def check_cores(what: str, inputs: Sequence[Any], cores: Sequence[Sequence[str]]) -> set[str]:
+def check_cores(what: str, inputs: Sequence[Input], cores: Sequence[Sequence[str]]) -> set[str]:
     """Refuse inputs that lack one of their core dimensions, or have one of another input's; return all of these.
 
     Raises
@@ -64,14 +67,14 @@ class XBlockwise(XOp):
     core_dims: tuple[Cores, Cores]
     signature: str | None = None
 
-    def __init__(self, core_op: Op, core_dims: Any, signature: str | None = None) -> None:
+    def __init__(self, core_op: Op, core_dims: CoresLike, signature: str | None = None) -> None:
         object.__setattr__(self, "core_op", core_op)
         ins, outs = core_dims
         cores = tuple(as_dims("XBlockwise", c) for c in ins), tuple(as_dims("XBlockwise", c) for c in outs)
         object.__setattr__(self, "core_dims", cores)
         object.__setattr__(self, "signature", signature)
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the op applied blockwise, core dimensions last."""
         ins, outs = self.core_dims
         what = str(self.core_op)
@@ -83,7 +86,7 @@ class XBlockwise(XOp):
         tensors = [aligned(x, (*batch, *core)) for x, core in zip(inputs, ins, strict=True)]
         signature = self.signature or getattr(self.core_op, "gufunc_signature", None) or self._signature()
         results = plain.Blockwise(self.core_op, signature)(*tensors, return_list=True)
-        return [Lowered(y, (*batch, *core)) for y, core in zip(results, outs, strict=True)]
+        return [Lowered(y, (*batch, *core)) for y, core in zip(plain.tensors(results), outs, strict=True)]
 
     def _signature(self) -> str:
         """Return the signature that the names make: a letter and number for each."""
@@ -100,10 +103,10 @@ class XBlockwise(XOp):
 
 def vectorize_graph(
     outputs: Variable | Sequence[Variable],
-    replace: Mapping[Any, Variable],
+    replace: Mapping[Variable, Variable],
     *,
     new_tensor_dims: str | Sequence[str] = (),
-) -> Any:
+) -> Input:
     """Return outputs for inputs that have further dimensions; named and plain tensors may be mixed.
 
     Parameters
@@ -139,7 +142,7 @@ def vectorize_graph(
     """
     labels = as_dims("vectorize_graph", new_tensor_dims)
     single = isinstance(outputs, Variable)
-    outs: list[Any] = [outputs] if single else list(outputs)  # type: ignore[arg-type]  # see above
+    outs: list[Input] = [outputs] if single else list(outputs)  # type: ignore[arg-type]  # see above
     if not hasattr(replace, "items"):
         msg = "vectorize_graph: replace maps variables to those with further dimensions. Pass a dictionary."
         raise GraphTypeError(msg)
@@ -152,9 +155,9 @@ def vectorize_graph(
     return named[0] if single else named
 
 
-def _new_sizes(replace: Mapping[Any, Any], labels: tuple[str, ...]) -> dict[str, Any]:
+def _new_sizes(replace: Mapping[Input, Input], labels: tuple[str, ...]) -> dict[str, TensorVariable]:
     """Return the length of each new dimension, by name."""
-    sizes: dict[str, Any] = {}
+    sizes: dict[str, TensorVariable] = {}
     for old, new in replace.items():
         if isinstance(new.type, XTensorType):
             absent = sorted(set(old.type.dims) - set(new.type.dims))
@@ -177,7 +180,7 @@ def _new_sizes(replace: Mapping[Any, Any], labels: tuple[str, ...]) -> dict[str,
     return sizes
 
 
-def _with_batch(old: Any, new: Any, order: tuple[str, ...]) -> Any:
+def _with_batch(old: Input, new: Input, order: tuple[str, ...]) -> Input:
     """Return a replacement with the new dimensions in order; a plain one has all of them."""
     if isinstance(new.type, XTensorType):
         return transpose(new, *(d for d in order if d in new.type.dims and d not in old.type.dims), *old.type.dims)
@@ -186,7 +189,7 @@ def _with_batch(old: Any, new: Any, order: tuple[str, ...]) -> Any:
     return new
 
 
-def _completed(old: Any, new: Any, order: tuple[str, ...], sizes: Mapping[str, Any]) -> Any:
+def _completed(old: Input, new: Input, order: tuple[str, ...], sizes: Mapping[str, TensorVariable]) -> Input:
     """Return a named result with all new dimensions, in order, in front."""
     if not isinstance(old.type, XTensorType):
         return new
@@ -195,8 +198,8 @@ def _completed(old: Any, new: Any, order: tuple[str, ...], sizes: Mapping[str, A
 
 
 def apply_blockwise(
-    core_op: Op, core_dims: Any, *inputs: Any, signature: str | None = None, return_list: bool = False
-) -> Any:
+    core_op: Op, core_dims: CoresLike, *inputs: object, signature: str | None = None, return_list: bool = False
+) -> Input:
     """Return the results of an op along core dimensions of named tensors."""
     return XBlockwise(core_op, core_dims, signature)(*map(as_xtensor, inputs), return_list=return_list)
 

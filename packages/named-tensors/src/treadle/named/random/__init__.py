@@ -1,6 +1,6 @@
 """Random numbers with named dimensions: every distribution of `treadle.tensor.random`, and generators."""
 
-from treadle.named.random.distributions import names_beside as _names_beside
+from treadle.named.random.distributions import brought_names
 from treadle.named.random.generators import XRandomGeneratorSharedVariable as XRandomGeneratorSharedVariable
 from treadle.named.random.generators import XRandomGeneratorType as XRandomGeneratorType
 from treadle.named.random.generators import XRandomGeneratorVariable as XRandomGeneratorVariable
@@ -12,7 +12,7 @@ from treadle.named.random.generators import xrng_to_rng as xrng_to_rng
 from treadle.named.random.op import XRV as XRV
 from treadle.named.random.op import as_xrv as as_xrv
 
-__getattr__ = _names_beside(
+__getattr__ = brought_names(
     __name__,
     "XRV XRandomGeneratorSharedVariable XRandomGeneratorType XRandomGeneratorVariable as_rng as_xrv rng rng_to_xrng "
     "shared_rng xrng_to_rng",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor.random as plain
 from treadle.named.conversion import as_xtensor
 from treadle.named.elementwise import elementwise
-from treadle.named.random.op import as_xrv
+from treadle.named.random.op import Draw, as_xrv
 from treadle.named.types import as_dims
 from treadle.tensor import true_div
 from treadle.tensor.random import GammaRV, MvNormalRV, RandomVariable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _gamma = as_xrv(GammaRV())
 
 
-def _drawn_by(name: str) -> Callable[..., Any]:
+def _drawn_by(name: str) -> Callable[..., Draw]:
     return as_xrv(getattr(plain, name))
 
 
@@ -30,44 +30,44 @@ _MAPS: dict[str, tuple[Sequence[Sequence[int]], Sequence[int]]] = {
 }
 
 
-def gamma(shape: Any, scale: Any = 1.0, **options: Any) -> Any:
+def gamma(shape: object, scale: object = 1.0, **options: object) -> Draw:
     """Return draws of the gamma distribution with a shape and a scale."""
     return _gamma(shape, scale, **options)
 
 
-def chisquare(df: Any, **options: Any) -> Any:
+def chisquare(df: object, **options: object) -> Draw:
     """Return draws of the chi-square distribution."""
     return _gamma(elementwise(true_div, as_xtensor(df), 2.0), 2.0, **options)
 
 
-def standard_normal(**options: Any) -> Any:
+def standard_normal(**options: object) -> Draw:
     """Return draws of the normal distribution with mean 0 and standard deviation 1."""
     return _drawn_by("normal")(0.0, 1.0, **options)
 
 
-def standard_cauchy(**options: Any) -> Any:
+def standard_cauchy(**options: object) -> Draw:
     """Return draws of the Cauchy distribution with location 0 and scale 1."""
     return _drawn_by("cauchy")(0.0, 1.0, **options)
 
 
-def standard_exponential(**options: Any) -> Any:
+def standard_exponential(**options: object) -> Draw:
     """Return draws of the exponential distribution with mean 1."""
     return _drawn_by("exponential")(1.0, **options)
 
 
-def standard_gamma(shape: Any, **options: Any) -> Any:
+def standard_gamma(shape: object, **options: object) -> Draw:
     """Return draws of the gamma distribution with scale 1."""
     return _gamma(shape, 1.0, **options)
 
 
-def standard_t(df: Any, **options: Any) -> Any:
+def standard_t(df: object, **options: object) -> Draw:
     """Return draws of Student's t distribution with location 0 and scale 1."""
     return _drawn_by("t")(df, 0.0, 1.0, **options)
 
 
 def multivariate_normal(
-    mean: Any, cov: Any, *, core_dims: Sequence[str], method: str = "cholesky", **options: Any
-) -> Any:
+    mean: object, cov: object, *, core_dims: Sequence[str], method: str = "cholesky", **options: object
+) -> Draw:
     """Return draws of the multivariate normal distribution.
 
     Parameters
@@ -97,10 +97,10 @@ _OWN = (
 
 
 @cache
-def distribution(name: str) -> Callable[..., Any] | None:
+def distribution(name: str) -> Callable[..., Draw] | None:
     """Return the function that draws from a distribution with named dimensions, or None if there is none."""
     if name in _OWN:
-        own: Callable[..., Any] = globals()[name]
+        own: Callable[..., Draw] = globals()[name]
         return own
     op = None if name.startswith("_") else getattr(plain, name, None)
     if not isinstance(op, RandomVariable):
@@ -113,11 +113,11 @@ def distribution_names() -> list[str]:
     return sorted({*_OWN, *(n for n in dir(plain) if isinstance(getattr(plain, n), RandomVariable))})
 
 
-def names_beside(module: str, others: str) -> Callable[[str], Any]:
+def brought_names(module: str, others: str) -> Callable[[str], Draw]:
     """Return the ``__getattr__`` of a module that has all distributions, and other names, which are listed."""
 
-    def look_up(name: str) -> Any:
-        value: Any = [*others.split(), *distribution_names()] if name == "__all__" else distribution(name)
+    def look_up(name: str) -> Draw:
+        value: object = [*others.split(), *distribution_names()] if name == "__all__" else distribution(name)
         if value is None:
             msg = f"module {module!r} has no attribute {name!r}"
             raise AttributeError(msg)
@@ -126,4 +126,4 @@ def names_beside(module: str, others: str) -> Callable[[str], Any]:
     return look_up
 
 
-__getattr__ = names_beside(__name__, "")
+__getattr__ = brought_names(__name__, "")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import treadle.tensor.random as plain
 from treadle.config import text_of
 from treadle.graph import SharedVariable, Variable
 from treadle.named.errors import NamedTypeError
 from treadle.named.random.distributions import distribution, distribution_names
+from treadle.named.random.op import Draw
 from treadle.named.random.types import XRandomGeneratorType, is_generator, rng_to_xrng, xrng_to_rng
+from treadle.named.types import Input
 from treadle.tensor.random import PortableGenerator, RandomType
 
 if TYPE_CHECKING:
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 class XRandomGeneratorVariable(Variable[XRandomGeneratorType]):
     """A generator; it has every distribution as a method, which returns the next generator and the draw."""
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., Draw]:
         """Return a distribution as a method."""
         function = None if name.startswith("_") else distribution(name)
         if function is None:
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg)
 
-        def method(*params: Any, **options: Any) -> Any:
+        def method(*params: object, **options: object) -> Draw:
             return function(*params, rng=self, return_next_rng=True, **options)
 
         method.__name__ = method.__qualname__ = name
@@ -41,7 +43,7 @@ class XRandomGeneratorVariable(Variable[XRandomGeneratorType]):
 class XRandomGeneratorSharedVariable(XRandomGeneratorVariable, SharedVariable[XRandomGeneratorType]):
     """A generator that is kept from call to call, and that functions can update."""
 
-    def set_value(self, new_value: Any = None, borrow: bool = False, *, seed: Any = None) -> None:
+    def set_value(self, new_value: object = None, borrow: bool = False, *, seed: object = None) -> None:
         """Set the generator, or make a new one of a seed."""
         if new_value is None:
             new_value, borrow = self.type.generator.make(seed), True
@@ -52,7 +54,7 @@ XRandomGeneratorType.variable_type = XRandomGeneratorVariable
 XRandomGeneratorType.shared_type = XRandomGeneratorSharedVariable
 
 
-def rng(name: str | None = None, *, generator: Any = None) -> XRandomGeneratorVariable:
+def rng(name: str | None = None, *, generator: Literal["numpy", "portable"] | None = None) -> XRandomGeneratorVariable:
     """Return a generator to be an input of a function.
 
     Parameters
@@ -72,12 +74,12 @@ def rng(name: str | None = None, *, generator: Any = None) -> XRandomGeneratorVa
     >>> function([rng], x)(np.random.default_rng(1)).shape
     (3,)
     """
-    kind: Any = plain.rng(generator=generator).type
+    kind: Input = plain.rng(generator=generator).type
     return XRandomGeneratorType(kind).make_variable(name)  # type: ignore[return-value]  # its class
 
 
 def shared_rng(
-    value: Any = None, *, name: str | None = None, borrow: bool = False, **seed: Any
+    value: Input = None, *, name: str | None = None, borrow: bool = False, **seed: object
 ) -> XRandomGeneratorSharedVariable:
     """Return a generator that is kept from call to call.
 
@@ -93,12 +95,12 @@ def shared_rng(
         ``seed=...``, as for `treadle.tensor.random.shared_rng`.
     """
     made = plain.shared_rng(value, name=name, borrow=borrow, **seed)
-    kind: Any = made.type
+    kind: Input = made.type
     own = XRandomGeneratorType(kind)
     return own.shared_type(own, made.get_value(borrow=True), name=name)  # type: ignore[return-value]  # its class
 
 
-def as_rng(x: Any) -> XRandomGeneratorVariable:
+def as_rng(x: Input) -> XRandomGeneratorVariable:
     """Return a generator as one whose draws have named dimensions.
 
     Raises

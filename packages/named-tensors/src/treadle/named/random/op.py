@@ -12,12 +12,21 @@ from treadle.named.errors import DimsError, NamedTypeError
 from treadle.named.op import Lowered, XOp
 from treadle.named.random.types import RNGToXRNG, XRandomGeneratorType, plain_rng
 from treadle.named.shape import as_length, scalar_lengths
-from treadle.named.types import as_dims, joined_lengths
+from treadle.named.types import Batched, Input, as_dims, joined_lengths
 from treadle.named.vectorization import check_cores
+from treadle.tensor import tensors as tensors_of
 from treadle.tensor.random import RandomType, RandomVariable, RNGConsumerOp, compute_batch_shape, shared_rng
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from treadle.tensor import TensorVariable
+
+    RVCores = tuple[Sequence[str | Sequence[str]], str | Sequence[str]]
+
+
+# A draw, or the next generator and a draw, as it is asked for.
+Draw = Any
 
 
 @static_op
@@ -47,7 +56,7 @@ class XRV(XOp, RNGConsumerOp):
     name: str | None = None
 
     def __init__(
-        self, core_op: RandomVariable, core_dims: Any, extra_dims: Sequence[str], name: str | None = None
+        self, core_op: RandomVariable, core_dims: RVCores, extra_dims: Sequence[str], name: str | None = None
     ) -> None:
         parameters, draw = core_dims
         what = str(name or core_op.name)
@@ -57,7 +66,7 @@ class XRV(XOp, RNGConsumerOp):
         object.__setattr__(self, "extra_dims", as_dims(what, extra_dims))
         object.__setattr__(self, "name", core_op.name if name is None else name)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Input) -> Apply:
         """Return the node of a generator, the lengths of the extra dimensions, and the parameters.
 
         Raises
@@ -100,7 +109,7 @@ class XRV(XOp, RNGConsumerOp):
         """Return that the first output is the generator after the draw."""
         return {node.inputs[0]: node.outputs[0]}
 
-    def lower(self, *inputs: Any) -> Sequence[Lowered | Variable]:
+    def lower(self, *inputs: Input) -> Sequence[Lowered | Variable]:
         """Return the draw of plain tensors."""
         count = len(self.extra_dims)
         rng, lengths, parameters = inputs[0], inputs[1 : 1 + count], inputs[1 + count :]
@@ -114,14 +123,14 @@ class XRV(XOp, RNGConsumerOp):
             raise DimsError(msg)
         batch = tuple(d for d in shared if d not in every)
         tensors = [aligned(p, (*batch, *core)) for p, core in zip(parameters, cores, strict=True)]
-        size: Any = None
+        size: list[TensorVariable] | None = None
         if count:
             own = [] if not tensors else [*compute_batch_shape(tensors, self.core_op.ndims_params)][: len(batch)]
             size = [*lengths, *own]
         next_rng, drawn = self.core_op.make_node(plain_rng(rng), size, *tensors).outputs
         if isinstance(rng.type, XRandomGeneratorType):
             next_rng = RNGToXRNG()(next_rng)
-        return [next_rng, Lowered(drawn, (*self.extra_dims, *batch, *draw))]
+        return [next_rng, Lowered(tensors_of([drawn])[0], (*self.extra_dims, *batch, *draw))]
 
     # Derivatives
 
@@ -137,16 +146,17 @@ class XRV(XOp, RNGConsumerOp):
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Say which parameters a draw has no derivative by, as the plain draw does."""
-        plain = self.lower(*node.inputs)[1].tensor.owner  # type: ignore[union-attr]  # the draw
+        draw: Input = self.lower(*node.inputs)[1]
+        plain: Apply = draw.tensor.owner
         own = plain.op.undefined_derivatives(plain)
         if own is None:
             return None
-        before = 1 + len(self.extra_dims)
-        return [*[[None, None]] * before, *own[2:]]
+        smooth: list[list[str | None]] = [[None, None] for _ in range(1 + len(self.extra_dims))]
+        return [*smooth, *own[2:]]
 
     # Batches
 
-    def vectorize_node(self, node: Apply, *inputs: Any) -> Apply:
+    def vectorize_node(self, node: Apply, *inputs: Input) -> Batched:
         """Draw for each element of the batch, independently."""
         rng, *others = inputs
         if rng.type != node.inputs[0].type:
@@ -171,7 +181,7 @@ def as_xrv(
     core_inps_dims_map: Sequence[Sequence[int]] | None = None,
     core_out_dims_map: Sequence[int] | None = None,
     name: str | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., Draw]:
     """Return a function that draws from a distribution, with named dimensions.
 
     Parameters
@@ -197,13 +207,13 @@ def as_xrv(
     label = str(name or core_op.name)
 
     def draw(
-        *params: Any,
+        *params: object,
         core_dims: str | Sequence[str] | None = None,
-        extra_dims: Mapping[str, Any] | None = None,
-        rng: Any = None,
+        extra_dims: Mapping[str, object] | None = None,
+        rng: object = None,
         return_next_rng: bool = False,
-        **named: Any,
-    ) -> Any:
+        **named: object,
+    ) -> Draw:
         cores = () if core_dims is None else as_dims(label, core_dims)
         if len(cores) != needed:
             msg = f"{label}: {needed} core_dims are needed, got {cores}. Name as many."
@@ -220,7 +230,9 @@ def as_xrv(
     return draw
 
 
-def _bound(core_op: RandomVariable, label: str, params: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+def _bound(
+    core_op: RandomVariable, label: str, params: Sequence[object], named: Mapping[str, object]
+) -> Sequence[object]:
     """Return the values of all parameters, defaults included."""
     if core_op.parameters is None:
         if named:

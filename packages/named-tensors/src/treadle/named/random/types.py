@@ -10,6 +10,7 @@ from treadle.config import text_of
 from treadle.graph import Apply, Constant, SharedVariable, Type, Variable, static_op
 from treadle.named.casts import XTypeCastOp
 from treadle.named.errors import NamedTypeError
+from treadle.named.types import Input
 from treadle.tensor.random import RandomType, random_generator_type
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class XRandomGeneratorType(Type):
     def __init__(self, generator: RandomType = random_generator_type) -> None:
         self.generator = generator
 
-    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    def filter(self, data: Value, strict: bool = False, allow_downcast: bool | None = None) -> Value:
         """Take a generator as it is (errors as for the plain type)."""
         return self.generator.filter(data, strict, allow_downcast)
 
@@ -57,7 +58,7 @@ class XRandomGeneratorType(Type):
         converted: Variable = RNGToXRNG()(var)
         return converted
 
-    def copy_value(self, value: Value) -> Any:
+    def copy_value(self, value: Value) -> Value:
         """Return a generator in the same state."""
         return self.generator.copy_value(value)
 
@@ -65,7 +66,7 @@ class XRandomGeneratorType(Type):
         """Whether two generators are in the same state."""
         return self.generator.values_eq(a, b)
 
-    def sample(self, seed: int) -> Any:
+    def sample(self, seed: int) -> Value:
         """Return a generator with the seed."""
         return self.generator.sample(seed)
 
@@ -73,7 +74,7 @@ class XRandomGeneratorType(Type):
         """Return a test for the class of the generator."""
         return self.generator.guard(name)
 
-    def to_host(self, value: Value) -> Any:
+    def to_host(self, value: Value) -> Value:
         """Return the generator."""
         return self.generator.to_host(value)
 
@@ -87,7 +88,7 @@ class XRandomGeneratorType(Type):
 class RNGToXRNG(XTypeCastOp):
     """A generator whose draws have named dimensions, of a plain one."""
 
-    def make_node(self, rng: Any) -> Apply:
+    def make_node(self, rng: Input) -> Apply:
         """Return the node.
 
         Raises
@@ -110,7 +111,7 @@ class RNGToXRNG(XTypeCastOp):
 class XRNGToRNG(XTypeCastOp):
     """A plain generator of one whose draws have named dimensions."""
 
-    def make_node(self, rng: Any) -> Apply:
+    def make_node(self, rng: Input) -> Apply:
         """Return the node.
 
         Raises
@@ -144,7 +145,7 @@ rng_to_xrng = RNGToXRNG()
 xrng_to_rng = XRNGToRNG()
 
 
-def plain_rng(rng: Any) -> Any:
+def plain_rng(rng: Input) -> Input:
     """Return the plain generator of one that may be either, the one that was converted where there is one."""
     if not isinstance(rng.type, XRandomGeneratorType):
         return rng
