@@ -78,3 +78,17 @@ def test_draws_have_derivatives_by_their_parameters() -> None:
     _, count = nm.random.shared_rng(seed=1).poisson(x)
     with pytest.raises(TypeError, match="discrete"):
         tt.grad(count.astype("float64").sum().values, x)
+
+
+def test_a_choice_between_named_tensors_is_one_of_plain_ones() -> None:
+    x, y = nm.xtensor("x", dims=("a", "b")), nm.xtensor("y", dims=("a", "b"))
+    taken = tt.bscalar("taken")
+    chosen: Any = tt.ifelse(taken, x * 2, nm.math.exp(y))
+    cost, slope = tt.value_and_grad(chosen.sum(), x)
+    assert nm.as_xtensor(cost).dims == ()
+    for mode in ("VM", "C"):
+        f = function([taken, x, y], [cost, slope], mode=mode)
+        assert f(1, X, X)[0] == pytest.approx(2 * X.sum())
+        assert f(1, X, X)[1].tolist() == [[2.0] * 3] * 2
+        assert f(0, X, X)[0] == pytest.approx(np.exp(X).sum())
+        assert f(0, X, X)[1].tolist() == [[0.0] * 3] * 2

@@ -116,6 +116,7 @@ def test_numbers_take_the_dtype_of_tensors() -> None:
     assert (x.astype("int8") + 1).dtype == "int8"
     assert (x * np.float64(2.5)).dtype == "float64"
     assert nm.where(x > 0, x, 0.0).dtype == "float32"
+    assert nm.concat([x, 0, 1.5], "a").dtype == "float32"
     assert (nm.where(x > 0, x, 0.0) + 1).eval({x: [-1, 2]}).tolist() == [1, 3]
 
 

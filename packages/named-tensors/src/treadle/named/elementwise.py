@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from treadle.named.variables import XTensorVariable
 
-_NUMBERS = (bool, int, float, complex)
+PYTHON_NUMBERS = (bool, int, float, complex)
 
 
 @static_op
@@ -48,13 +48,15 @@ class XElemwise(XOp):
         if len(inputs) != nin:
             msg = f"{self.text}: {nin} operands are needed, got {len(inputs)}. Pass one for each."
             raise NamedTypeError(msg)
-        if not any(type(x) in _NUMBERS for x in inputs):
+        if not any(type(x) in PYTHON_NUMBERS for x in inputs):
             return super().make_node(*inputs)
-        operands: list[Input] = [x if type(x) in _NUMBERS else self.as_input(x) for x in inputs]
+        operands: list[Input] = [x if type(x) in PYTHON_NUMBERS else self.as_input(x) for x in inputs]
         with composing():
             results = self._results(operands)
         node: Input = results[0].tensor.owner
-        variables = [_number(x, at) if type(x) in _NUMBERS else x for x, at in zip(operands, node.inputs, strict=True)]
+        variables = [
+            _number(x, at) if type(x) in PYTHON_NUMBERS else x for x, at in zip(operands, node.inputs, strict=True)
+        ]
         return self.node_of(variables)
 
     def lower(self, *inputs: Input) -> Sequence[Lowered]:

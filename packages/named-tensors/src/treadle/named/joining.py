@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import treadle.tensor as plain
-from treadle.graph import static_op
+from treadle.graph import Apply, static_op
 from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import elementwise
+from treadle.named.elementwise import PYTHON_NUMBERS, elementwise
 from treadle.named.errors import DimsError
 from treadle.named.math import cast
 from treadle.named.op import Lowered, XOp
@@ -33,6 +35,19 @@ class Concat(XOp):
     """
 
     dim: str
+
+    def make_node(self, *inputs: Input) -> Apply:
+        """Return the node. Python numbers take the dtype of the tensors, as they do in arithmetic."""
+        numbers = [type(x) in PYTHON_NUMBERS for x in inputs]
+        named = [x if is_number else as_xtensor(x) for x, is_number in zip(inputs, numbers, strict=True)]
+        if any(numbers) and not all(numbers):
+            # NumPy's rule for numbers next to arrays.
+            parts: list[Input] = [
+                x if is_number else np.empty(0, x.dtype) for x, is_number in zip(named, numbers, strict=True)
+            ]
+            dtype = np.result_type(*parts)
+            named = [as_xtensor(dtype.type(x)) if n else x for x, n in zip(named, numbers, strict=True)]
+        return super().make_node(*named)
 
     def lower(self, *inputs: Input) -> Sequence[Lowered]:
         """Return the tensors joined along the axis, the others broadcast."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.named.casts import TensorFromXTensor, XTensorFromTensor
+from treadle.graph import IfElse
+from treadle.named.casts import TensorFromXTensor, XTensorFromTensor, tensor_of, xtensor_from_tensor
 from treadle.named.op import XOp
 from treadle.named.random.types import RNGToXRNG, XRNGToRNG
+from treadle.named.types import XTensorType
 from treadle.rewrite import Phase, RuleSet
 
 if TYPE_CHECKING:
@@ -33,6 +35,20 @@ def named_op_as_plain(node: Apply) -> Sequence[Variable] | None:
 def plain_of_named(node: Apply) -> Sequence[Variable] | None:
     """tensor_from_xtensor(xtensor_from_tensor(x)) -> x, and so for generators."""
     return node.op.decompose(*node.inputs)
+
+
+@RULES.rule(Phase.CANONICALIZE, IfElse, tags=EVERYWHERE)
+def choice_of_named(node: Apply) -> Sequence[Variable] | None:
+    """A choice of named tensors -> that of plain ones."""
+    if not any(isinstance(out.type, XTensorType) for out in node.outputs):
+        return None
+    plain = [tensor_of(x) if isinstance(x.type, XTensorType) else x for x in node.inputs]
+    results = node.op.make_node(*plain).outputs
+    kinds = [out.type for out in node.outputs]
+    return [
+        xtensor_from_tensor(new, kind.dims) if isinstance(kind, XTensorType) else new
+        for new, kind in zip(results, kinds, strict=True)
+    ]
 
 
 @RULES.rule(Phase.CANONICALIZE, XTensorFromTensor, RNGToXRNG, tags=EVERYWHERE)

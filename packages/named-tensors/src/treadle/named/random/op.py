@@ -234,14 +234,15 @@ def _bound(
     core_op: RandomVariable, label: str, params: Sequence[object], named: Mapping[str, object]
 ) -> Sequence[object]:
     """Return the values of all parameters, defaults included."""
-    if core_op.parameters is None:
+    defaults = getattr(core_op, "parameters", None)
+    if defaults is None:
         if named:
             msg = f"{label}: parameters are given by position, got {', '.join(named)} by name."
             raise NamedTypeError(msg)
         return params
-    names = list(core_op.parameters)
+    names = list(defaults)
     unknown = [key for key in named if key not in names[len(params) :]]
-    values = {**core_op.parameters, **dict(zip(names, params, strict=False)), **named}
+    values = {**defaults, **dict(zip(names, params, strict=False)), **named}
     # What has no default has a mark in its place.
     missing = [key for key in names if type(values[key]) is object or values[key] is None]
     if unknown or missing or len(params) > len(names):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from treadle.graph import IfElse
 from treadle.graph import Variable as _Variable
 from treadle.tensor.shapes.broadcasting import zeros_like
-from treadle.tensor.types.conversion import constant, tensors
+from treadle.tensor.types.conversion import constant, stands_for_tensors, tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ class Demands(Conditions):
 
         The value is right where the demand holds; `wider` is when the result is needed at all.
         """
-        if demand is wider or demand is ALWAYS or not isinstance(like.type, TensorType):
+        is_tensor = isinstance(like.type, TensorType)
+        if demand is wider or demand is ALWAYS or not (is_tensor or stands_for_tensors(like)):
             return value
         if not demand:
             return None
@@ -125,7 +126,8 @@ class Demands(Conditions):
         if any(clause[:shared] != next(iter(wider))[:shared] for clause in demand):
             shared = 0
         clauses = tuple(sorted((clause[shared:] for clause in demand), key=len))
-        zeros = zeros_like(like, dtype=tensors((value,))[0].dtype)
+        # Variables that stand for tensors have zeros of their own.
+        zeros = zeros_like(like, dtype=tensors((value,))[0].dtype) if is_tensor else like.zeros_like()  # type: ignore[attr-defined]
         if len(clauses) == 1:
             for condition, outcome in reversed(clauses[0]):
                 value = _chosen(condition, outcome, value, zeros)

@@ -41,6 +41,7 @@ from treadle.tensor.types.conversion import (
     as_tensor_variable,
     cotangent_of,
     is_smooth,
+    stands_for_tensors,
     zero_not_refused,
 )
 from treadle.tensor.types.tensor_type import TensorType
@@ -208,7 +209,7 @@ def value_and_grad(cost: TensorLike, wrt: Any = None, **grad_kwargs: Any) -> tup
     """
     refuse_function("value_and_grad", cost)
     check_options("value_and_grad", grad_kwargs)
-    value = as_tensor_variable(cost)
+    value: Any = as_differentiable(cost)
     return value, grad(value, wrt, **grad_kwargs)
 
 
@@ -577,8 +578,8 @@ def summed(old: Variable | None, new: Variable) -> Variable:
 
 
 def zeros_of(var: Variable) -> Variable:
-    """Return zeros like a variable: those of its method ``zeros_like`` where it is of another type than tensors."""
-    if isinstance(var.type, TensorType) or not hasattr(var, "zeros_like"):
+    """Return zeros like a variable: those of its method ``zeros_like`` where it stands for a tensor."""
+    if not stands_for_tensors(var):
         return zeros_like(var)
-    zeros: Variable = var.zeros_like()
+    zeros: Variable = var.zeros_like()  # type: ignore[attr-defined]  # such variables have it
     return zeros

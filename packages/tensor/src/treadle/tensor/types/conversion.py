@@ -149,11 +149,17 @@ def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
     return variables  # type: ignore[return-value]  # see above: a cast would cost a call
 
 
+def stands_for_tensors(var: Variable) -> bool:
+    """Whether values of a variable's type, which is another one, are those of tensors (see `Type.carrier`).
+
+    Such variables may have derivatives: they have ``+`` and a method ``zeros_like``.
+    """
+    return not isinstance(var.type, TensorType) and isinstance(var.type.carrier(), TensorType)
+
+
 def as_differentiable(x: TensorLike) -> Variable:
-    """Return a value as a tensor; a variable of a type that stands for one (`Type.carrier`) stays what it is."""
-    if isinstance(x, Variable) and isinstance(x.type.carrier(), TensorType):
-        return x
-    return as_tensor_variable(x)
+    """Return a value as a tensor; a variable that stands for one stays what it is."""
+    return x if isinstance(x, Variable) and stands_for_tensors(x) else as_tensor_variable(x)
 
 
 def is_smooth(var: Variable) -> bool:
