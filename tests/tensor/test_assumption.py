@@ -78,3 +78,38 @@ def test_feature_of_assumptions_is_asked_by_keys_as_documented() -> None:
     assert feature.get(out, assumptions.DIAGONAL) is assumptions.FactState.TRUE
     assert feature.get(x, assumptions.DIAGONAL) is assumptions.FactState.UNKNOWN
     assert not feature.check(x, assumptions.DIAGONAL)
+
+
+def state_of(var: Variable, key: Any) -> Any:
+    graph = FunctionGraph(outputs=[var], clone=False)
+    graph.attach_feature(assumptions.AssumptionFeature())
+    return graph.assumption_feature.get(var, key)  # type: ignore[attr-defined]  # features add names to their graph
+
+
+def test_feature_knows_what_does_not_hold() -> None:
+    x = tt.dmatrix("x")
+    unknown, false, true = (assumptions.FactState[name] for name in ("UNKNOWN", "FALSE", "TRUE"))
+    denied = tt.assume(x, lower_triangular=False)
+    assert state_of(denied, assumptions.LOWER_TRIANGULAR) == false
+    assert state_of(denied, assumptions.DIAGONAL) == false
+    assert state_of(denied, assumptions.UPPER_TRIANGULAR) == unknown
+    assert state_of(tt.constant(np.array([[1.0, 2.0], [3.0, 4.0]])), assumptions.PERMUTATION) == false
+    assert state_of(tt.assume(denied, symmetric=True), assumptions.DIAGONAL) == false
+    assert state_of(tt.assume(denied, symmetric=True), assumptions.SYMMETRIC) == true
+
+
+def test_contradiction_is_told_when_it_is_asked_for() -> None:
+    x = tt.dmatrix("x")
+    both = tt.assume(tt.assume(x, diagonal=True), diagonal=False)
+    with pytest.raises(assumptions.ConflictingAssumptionsError, match="known to be diagonal, and not to be"):
+        state_of(both, assumptions.DIAGONAL)
+
+
+def test_graph_has_one_feature_for_assumptions() -> None:
+    graph = FunctionGraph(outputs=[tt.dmatrix("x")], clone=False)
+    graph.attach_feature(assumptions.AssumptionFeature())
+    graph.attach_feature(assumptions.AssumptionFeature())
+    features = [feature for feature in graph.features if isinstance(feature, assumptions.AssumptionFeature)]
+    assert len(features) == 1
+    graph.remove_feature(features[0])
+    assert not hasattr(graph, "assumption_feature")
