@@ -15,7 +15,7 @@ from pytensor.assumptions import (
     ALL_KEYS, IMPLIES, KEY_REGISTRY, MATRIX_KEYS, UNIT_MAGNITUDE, AssumptionFeature, AssumptionKey,
     ConflictingAssumptionsError, FactState, assume, check_assumption, register_assumption, summarize_assumptions,
 )
-from pytensor.assumptions.core import DIAGONAL, SYMMETRIC, register_client_inference, register_universal_assumption, true_if
+from pytensor.assumptions.core import DIAGONAL, SYMMETRIC, register_client_inference, true_if
 from pytensor.graph import FunctionGraph
 from pytensor.tensor.elemwise import Elemwise
 
@@ -48,7 +48,8 @@ variables = {
 }
 values["states"] = {name: states(var) for name, var in variables.items()}
 values["summaries"] = {name: summary(var) for name, var in variables.items()}
-values["contradicted"] = [state(assume(assume(x, diagonal=first), diagonal=not first), DIAGONAL) for first in (True, False)]
+twice = [assume(assume(x, diagonal=first), diagonal=not first) for first in (True, False)]
+values["contradicted"] = [state(var, DIAGONAL) for var in twice]
 values["keys"] = [key.name for key in ALL_KEYS]
 values["registry"] = sorted(KEY_REGISTRY) == sorted(values["keys"])
 values["implied"] = {key.name: [other.name for other in weaker] for key, weaker in IMPLIES.items()}
@@ -75,7 +76,8 @@ for act in (lambda: AssumptionKey("toeplitz", "other"), lambda: assume(x, nonsen
         errors.append("ValueError")
 values["errors"] = errors
 units = assume(pt.dvector("v"), unit_magnitude=True)
-values["units"] = [state(var, UNIT_MAGNITUDE) for var in (units, -units, pt.constant([1.0, 2.0]), pt.constant([1.0, -1.0]))]
+several = (units, -units, pt.constant([1.0, 2.0]), pt.constant([1.0, -1.0]))
+values["units"] = [state(var, UNIT_MAGNITUDE) for var in several]
 
 graph = FunctionGraph([x], [pt.exp(x)], clone=False)
 values["check"] = [check_assumption(graph, x, DIAGONAL), hasattr(graph, "assumption_feature")]

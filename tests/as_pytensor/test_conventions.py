@@ -44,7 +44,8 @@ values["cast"] = slope(pt.cast(pt.cast(s, "int64") * 2, "float64"), 1.5)
 values["floor"] = slope(pt.floor(s), 1.5)
 values["equal"] = slope((s * pt.eq(s, 1.0)).sum(), 1.0)
 c = pt.dscalar("c")
-values["condition"] = [float(g.eval({s: 1.0, c: 2.0}, on_unused_input="ignore")) for g in grad(pt.switch(c, s, 2 * s), [c, s])]
+both = grad(pt.switch(c, s, 2 * s), [c, s])
+values["condition"] = [float(g.eval({s: 1.0, c: 2.0}, on_unused_input="ignore")) for g in both]
 refused = []
 for cost, by in ((pt.lscalar("a") ** 2, s), (v[i], i), (s, pt.lscalar("apart"))):
     try:
@@ -62,15 +63,14 @@ taken = v[pt.lvector("positions")]
 values["L_op"] = kinds(taken, [taken])
 
 values["arange"] = [pt.arange(*bounds).dtype for bounds in (
-    (pt.fscalar("a"),), (f32(3),), (3.0,), (3,), (pt.iscalar(),), (0, pt.fscalar("a"), 0.1), (pt.lscalar(), pt.fscalar()),
-    (pt.dscalar(),))]
+    (pt.fscalar("a"),), (f32(3),), (3.0,), (3,), (pt.iscalar(),), (0, pt.fscalar("a"), 0.1),
+    (pt.lscalar(), pt.fscalar()), (pt.dscalar(),))]
 
 m, t = pt.dmatrix("m"), pt.dtensor3("t")
 rows = np.arange(8.0).reshape(2, 4)
 values["rfft"] = [fft.rfft(m, norm=norm).eval({m: rows}).round(12).tolist() for norm in (None, "ortho")]
-values["irfft"] = [
-    fft.irfft(fft.rfft(m, norm=norm), norm=norm).eval({m: rows}).round(12).tolist() for norm in (None, "ortho", "no_norm")
-]
+back = [fft.irfft(fft.rfft(m, norm=norm), norm=norm) for norm in (None, "ortho", "no_norm")]
+values["irfft"] = [out.eval({m: rows}).round(12).tolist() for out in back]
 values["odd"] = fft.irfft(fft.rfft(m), is_odd=True).eval({m: rows[:, :3]}).round(12).tolist()
 values["batch"] = fft.rfft(t).eval({t: np.arange(24.0).reshape(2, 3, 4)})[..., :2, :].sum((0, 1)).round(12).tolist()
 values["pairs"] = fft.irfft(t).eval({t: np.ones((2, 3, 2))}).tolist()
@@ -81,7 +81,8 @@ stack = np.arange(12.0).reshape(2, 2, 3)
 orders = (None, "fro", 1, -1, 2, np.inf, "nuc")
 values["norm"] = [pt.linalg.norm(t, ord=order).eval({t: stack}).round(6).tolist() for order in orders]
 values["norm axes"] = [pt.linalg.norm(t, axis=axis).eval({t: stack}).round(6).tolist() for axis in (1, (0, 1))]
-values["norm dims"] = [pt.linalg.norm(t, keepdims=True).ndim, pt.linalg.norm(v).ndim, pt.linalg.norm(v, keepdims=True).ndim]
+kept = [pt.linalg.norm(t, keepdims=True), pt.linalg.norm(v), pt.linalg.norm(v, keepdims=True)]
+values["norm dims"] = [out.ndim for out in kept]
 A = pt.dmatrix("A")
 values["schur"] = [q.eval({A: [[1.0, 2.0], [0.0, -3.0]]}).round(8).tolist() for q in pt.linalg.schur(A, sort="lhp")]
 values["lists"] = [isinstance(r, list) for r in (pt.linalg.svd(A), pt.linalg.qr(A), pt.linalg.schur(A))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -102,9 +104,10 @@ def test_absent_gradients_of_an_op_are_none_or_variables() -> None:
     out = tt.dvector("v")[tt.lvector("positions")]
     node = out.owner
     assert node is not None
-    assert node.op.L_op(node.inputs, node.outputs, [out])[1] is None
+    op: Any = node.op
+    assert op.L_op(node.inputs, node.outputs, [out])[1] is None
     with config.change_flags(absent_gradients="disconnected"):
-        absent = node.op.L_op(node.inputs, node.outputs, [out])[1]
+        absent = op.L_op(node.inputs, node.outputs, [out])[1]
         assert absent is not None
         assert isinstance(absent.type, DisconnectedType)
         assert grad(out.sum(), node.inputs[0]).ndim == 1

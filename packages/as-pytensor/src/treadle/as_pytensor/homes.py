@@ -57,16 +57,21 @@ _OPTION = "options are declared by treadle.config.config.add(treadle.config.Opti
 _C = "it writes C for PyTensor's C backend. Register rules with treadle.link.c.TABLE."
 _INTERNAL = "it belongs to how PyTensor does its work, which treadle does otherwise."
 
+
+def _in(package: str, names: str, reason: str) -> dict[str, str]:
+    """Return a reason for each of some names in a package."""
+    return dict.fromkeys((f"{package}.{name}" for name in names.split()), reason)
+
+
 ABSENT = {
     "pytensor": _INTERNAL,
-    **{
-        f"pytensor.assumptions.{module}": _FACTS
-        for module in (
-            "alloc blockwise diagonal dimshuffle dot elemwise orthogonal permutation positive_definite reshape selection "
-            "shape subtensor symmetric triangular tridiagonal unit_magnitude"
-        ).split()
-    },
-    "pytensor.assumptions.core": "the registries of rules about facts are treadle's: register with register_assumption.",
+    **_in(
+        "pytensor.assumptions",
+        "alloc blockwise diagonal dimshuffle dot elemwise orthogonal permutation positive_definite reshape selection "
+        "shape subtensor symmetric triangular tridiagonal unit_magnitude",
+        _FACTS,
+    ),
+    "pytensor.assumptions.core": "treadle keeps rules about facts in registries of its own: see register_assumption.",
     "pytensor.basic": "treadle makes variables of what is given by `treadle.tensor.as_tensor_variable`.",
     "pytensor.bin": "compiled programs are kept by treadle: the command `treadle cache` shows and empties the cache.",
     "pytensor.breakpoint": "set a breakpoint in a function given to MonitorMode or Print, which see the values.",
@@ -99,28 +104,18 @@ ABSENT = {
     "pytensor.tensor.blas.c_code": _C,
     "pytensor.tensor.einsum.Einsum": _OP,
     "pytensor.tensor.elemwise_cgen": _C,
-    **dict.fromkeys(
-        (
-            *(f"pytensor.tensor.{name}" for name in "extra_ops fft fourier interpolate optimize pad signal special".split()),
-            *("pytensor.tensor.math", "pytensor.tensor.basic", "pytensor.tensor.linalg"),
-        ),
-        _OP,
-    ),
-    **dict.fromkeys(
-        (
-            *(
-                f"pytensor.tensor.basic.vectorize_{name}"
-                for name in "alloc extract_diag join make_vector scalar_from_tensor split tensor_from_scalar".split()
-            ),
-            *("pytensor.raise_op.vectorize_check_and_raise", "pytensor.tensor.blockwise.vectorize_node_fallback"),
-            *("pytensor.tensor.elemwise.vectorize_careduce", "pytensor.tensor.elemwise.vectorize_dimshuffle"),
-            *("pytensor.tensor.extra_ops.vectorize_cum_op", "pytensor.tensor.math.vectorize_argmax_node"),
-            *("pytensor.tensor.math.vectorize_node_dot", "pytensor.tensor.shape.vectorize_shape"),
-            *("pytensor.tensor.random.op.vectorize_random_variable", "pytensor.tensor.special.vectorize_softmax_node"),
-            *("pytensor.tensor.subtensor.vectorize_advanced_subtensor", "pytensor.tensor.subtensor.vectorize_subtensor"),
-        ),
+    **_in("pytensor.tensor", "extra_ops fft fourier interpolate optimize pad signal special math basic linalg", _OP),
+    **_in(
+        "pytensor.tensor",
+        "basic.vectorize_alloc basic.vectorize_extract_diag basic.vectorize_join basic.vectorize_make_vector "
+        "basic.vectorize_scalar_from_tensor basic.vectorize_split basic.vectorize_tensor_from_scalar "
+        "blockwise.vectorize_node_fallback elemwise.vectorize_careduce elemwise.vectorize_dimshuffle "
+        "extra_ops.vectorize_cum_op math.vectorize_argmax_node math.vectorize_node_dot shape.vectorize_shape "
+        "random.op.vectorize_random_variable special.vectorize_softmax_node subtensor.vectorize_advanced_subtensor "
+        "subtensor.vectorize_subtensor",
         _DISPATCH,
     ),
+    "pytensor.raise_op.vectorize_check_and_raise": _DISPATCH,
     "pytensor.tensor.random.type.T": _TYPE_VARIABLE,
     "pytensor.tensor.rewriting": "treadle's rules have other names; `treadle rewrites list` lists them.",
     "pytensor.tensor.shape.register_shape_c_code": _C,

@@ -221,7 +221,9 @@ class AssumptionFeature(Facts):
             (var,) = node.inputs
         if isinstance(var, Constant):
             return FactState(state | (FactState.FALSE if _shows_no(fact, var) else FactState.UNKNOWN))
-        for rule in () if node is None else STATE_RULES.of(fact, type(node.op)):
+        if node is None:
+            return FactState(state)
+        for rule in STATE_RULES.of(fact, type(node.op)):
             inputs = [states[x] if x in states else self._own_state(fact, x, states) for x in node.inputs]
             of_outputs = rule(AssumptionKey(fact), node.op, self, self.fgraph, node, inputs)
             if any(s != FactState.UNKNOWN for s in of_outputs):

@@ -15,8 +15,8 @@ OPTIONS: tuple[Option[object], ...] = (
     Option(
         "absent_gradients",
         "none",
-        "What L_op and grad of an op give for an input that nothing flows back to, where the op defines pullback. none: "
-        "None, as pullback does. disconnected: a variable of DisconnectedType.",
+        "What L_op and grad of an op give for an input that nothing flows back to, where the op defines pullback. "
+        "none: None, as pullback does. disconnected: a variable of DisconnectedType.",
         choice("none", "disconnected"),
         affects_code=False,
     ),

@@ -170,11 +170,9 @@ class DefaultDatabase(PhasedDatabase):
                 return
             before = self._described()
             function(self)
-            published = dict(self._published)
-            for key, pair in self._described().items():
-                if before.get(key) == self._published.get(key):
-                    published[key] = pair
-            self._published = published
+            published = self._published
+            now = self._described().items()
+            self._published = published | {k: pair for k, pair in now if before.get(k) == published.get(k)}
             self._changed()
 
     def _ensure(self) -> None:

@@ -296,9 +296,7 @@ def register_universal_assumption(*op_types: type[Op]) -> Callable[[InferFact], 
     return add
 
 
-def register_client_inference(
-    key: AssumptionKey, *op_types: type[Op]
-) -> Callable[[InferFromClient], InferFromClient]:
+def register_client_inference(key: AssumptionKey, *op_types: type[Op]) -> Callable[[InferFromClient], InferFromClient]:
     """Return a decorator that adds a rule that reads a fact about an input off an op that takes it."""
 
     def add(rule: InferFromClient) -> InferFromClient:
@@ -387,6 +385,7 @@ __all__ = [
     "UPPER_TRIANGULAR", "AssumptionFeature", "AssumptionKey", "FactState", "KeyRegistryView", "SpecifyAssumptions",
     "all_inputs_have_key", "assume", "assumption_tags", "check_assumption", "infer_assumption_for_node",
     "infer_assumption_from_client", "propagate_first", "register_assumption", "register_client_inference",
-    "register_constant_inference", "register_implies", "register_matrix_property_rules", "register_universal_assumption", "specify_assumption_rule",
+    "register_constant_inference", "register_implies", "register_matrix_property_rules",
+    "register_universal_assumption", "specify_assumption_rule",
     "summarize_assumptions", "true_if",
 ]  # fmt: skip

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.config import config
-from treadle.scalar import get_scalar_type, upcast
+from treadle.scalar import get_scalar_type
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.scalar import ScalarType
 
 int_dtypes = ["int8", "int16", "int32", "int64"]
@@ -27,15 +29,17 @@ ubscalar, uwscalar, uiscalar, ulscalar = (TensorType(dtype, shape=()) for dtype 
 
 
 def _joined(*types: ScalarType) -> np.dtype:
-    return np.dtype(upcast(*(kind.dtype for kind in types)))
+    return np.result_type(*(kind.dtype for kind in types))
 
 
 def _of(dtype: object) -> tuple[ScalarType]:
     return (get_scalar_type(np.dtype(dtype).name),)  # type: ignore[call-overload]  # a dtype
 
 
-def _refused(what: str, *types: ScalarType) -> TypeError:
-    return TypeError(f"{what}: there is no result for operands of dtype {', '.join(kind.dtype for kind in types)}.")
+def _refused(rule: Callable[..., object], *types: ScalarType) -> TypeError:
+    return TypeError(
+        f"{rule.__name__}: there is no result for operands of dtype {', '.join(kind.dtype for kind in types)}."
+    )
 
 
 def upcast_out(*types: ScalarType) -> tuple[ScalarType]:
@@ -47,7 +51,7 @@ def upcast_out_nobool(*types: ScalarType) -> tuple[ScalarType]:
     """Return the type that holds all operands, which are not all bool."""
     (kind,) = upcast_out(*types)
     if kind.dtype == "bool":
-        raise _refused("upcast_out_nobool", *types)
+        raise _refused(upcast_out_nobool, *types)
     return (kind,)
 
 
@@ -60,44 +64,44 @@ def upcast_out_min8(*types: ScalarType) -> tuple[ScalarType]:
 def upcast_out_no_complex(*types: ScalarType) -> tuple[ScalarType]:
     """Return the type that holds all operands, none of which is complex."""
     if any(kind.dtype in complex_dtypes for kind in types):
-        raise _refused("upcast_out_no_complex", *types)
+        raise _refused(upcast_out_no_complex, *types)
     return upcast_out(*types)
 
 
-def same_out(type: ScalarType) -> tuple[ScalarType]:
+def same_out(operand: ScalarType) -> tuple[ScalarType]:
     """Return the type of the operand."""
-    return (type,)
+    return (operand,)
 
 
-def same_out_nobool(type: ScalarType) -> tuple[ScalarType]:
+def same_out_nobool(operand: ScalarType) -> tuple[ScalarType]:
     """Return the type of the operand, which is not bool."""
-    if type.dtype == "bool":
-        raise _refused("same_out_nobool", type)
-    return (type,)
+    if operand.dtype == "bool":
+        raise _refused(same_out_nobool, operand)
+    return (operand,)
 
 
-def same_out_min8(type: ScalarType) -> tuple[ScalarType]:
+def same_out_min8(operand: ScalarType) -> tuple[ScalarType]:
     """Return the type of the operand; int8 for bool."""
-    return _of("int8") if type.dtype == "bool" else (type,)
+    return _of("int8") if operand.dtype == "bool" else (operand,)
 
 
-def same_out_nocomplex(type: ScalarType) -> tuple[ScalarType]:
+def same_out_nocomplex(operand: ScalarType) -> tuple[ScalarType]:
     """Return the type of the operand, which is not complex."""
-    if type.dtype in complex_dtypes:
-        raise _refused("same_out_nocomplex", type)
-    return (type,)
+    if operand.dtype in complex_dtypes:
+        raise _refused(same_out_nocomplex, operand)
+    return (operand,)
 
 
-def same_out_float_only(type: ScalarType) -> tuple[ScalarType]:
+def same_out_float_only(operand: ScalarType) -> tuple[ScalarType]:
     """Return the type of the operand, which is a float."""
-    if type.dtype not in float_dtypes:
-        raise _refused("same_out_float_only", type)
-    return (type,)
+    if operand.dtype not in float_dtypes:
+        raise _refused(same_out_float_only, operand)
+    return (operand,)
 
 
-def real_out(type: ScalarType) -> tuple[ScalarType]:
+def real_out(operand: ScalarType) -> tuple[ScalarType]:
     """Return the type of the real part of the operand."""
-    return _of(np.dtype(type.dtype).type(0).real.dtype)
+    return _of(np.dtype(operand.dtype).type(0).real.dtype)
 
 
 def int_out(*types: ScalarType) -> tuple[ScalarType]:
@@ -144,12 +148,12 @@ class specific_out:  # noqa: N801 - the name in PyTensor
 
 def linalg_output_dtype(*input_dtypes: np.dtype | str) -> str:
     """Return the dtype in which LAPACK computes with operands: float32, float64, complex64 or complex128."""
-    return np.result_type(*map(_of_lapack, map(np.dtype, input_dtypes))).name
+    return np.result_type(*(_of_lapack(np.dtype(dtype)) for dtype in input_dtypes)).name
 
 
 def linalg_real_output_dtype(*input_dtypes: np.dtype | str) -> str:
     """Return the dtype of real results of LAPACK, such as singular values."""
-    return np.dtype(linalg_output_dtype(*input_dtypes)).type(0).real.dtype.name
+    return str(np.dtype(linalg_output_dtype(*input_dtypes)).type(0).real.dtype)
 
 
 def _of_lapack(dtype: np.dtype) -> np.dtype:

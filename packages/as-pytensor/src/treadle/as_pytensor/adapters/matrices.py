@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from treadle.tensor import as_tensor_variable, shape_padright
-from treadle.tensor import linalg as treadle_linalg
 
 if TYPE_CHECKING:
-    from typing import Any
+    from treadle.tensor import TensorLike
 
-    from treadle.tensor import TensorLike, TensorVariable
+treadle_linalg: Any = import_module("treadle.tensor.linalg")
 
 
 def norm(
-    x: TensorLike, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
-) -> TensorVariable:
+    x: TensorLike,
+    ord: Any = None,  # noqa: A002 - the name in NumPy
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Any:
     """Return the norms of vectors or matrices (as numpy.linalg.norm, but for stacks).
 
     Without `axis`, a tensor of more than two dimensions is a stack of matrices, and two axes count from the first of

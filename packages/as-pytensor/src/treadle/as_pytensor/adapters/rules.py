@@ -1,7 +1,7 @@
 """PyTensor's rules by name: as tags of the rules of treadle's that do the same, and as rewriters.
 
-The table ``rules.tsv`` has a row for each name in PyTensor's databases, with the names of treadle's rules. There are none
-where treadle does it otherwise: when an expression is built, when it is lowered, or for another backend.
+The table ``rules.tsv`` has a row for each name in PyTensor's databases, with the names of treadle's rules. There are
+none where treadle does it otherwise: when an expression is built, when it is lowered, or for another backend.
 """
 
 from __future__ import annotations

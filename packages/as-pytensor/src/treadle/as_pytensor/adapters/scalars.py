@@ -9,6 +9,7 @@ import treadle.tensor
 from treadle.tensor import Elemwise, cast
 
 if TYPE_CHECKING:
+    from treadle.tensor.elementwise.composite import Composite
     from treadle.tensor.elementwise.scalar_op import ScalarOp
 
 # The names of treadle's functions where PyTensor's are others.
@@ -28,7 +29,7 @@ class IntegerDivisionError(Exception):
     """Integers are divided where the option ``int_division`` says to refuse that."""
 
 
-def __getattr__(name: str) -> ScalarOp:
+def __getattr__(name: str) -> ScalarOp | Composite:
     function = getattr(treadle.tensor, _OTHERS.get(name, name), None)
     if name.startswith("__") or not isinstance(function, Elemwise):
         msg = f"module {__name__!r} has no attribute {name!r}"

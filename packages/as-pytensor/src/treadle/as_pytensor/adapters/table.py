@@ -24,13 +24,19 @@ _KEYS = (
     "register_constant_inference register_implies register_universal_assumption true_if"
 )
 
+
+def _at(place: str, names: str) -> dict[str, str]:
+    """Return a place for each of some names."""
+    return dict.fromkeys(names.split(), place)
+
+
 # Values that many of PyTensor's modules have from one of them, wherever they are asked for.
 EVERYWHERE: dict[str, str] = {
-    **dict.fromkeys(("KEY_REGISTRY", "MATRIX_KEYS"), _ASSUMPTIONS),
-    **dict.fromkeys(
-        "LOCAL_BITWIDTH PYTHON_INT_BITWIDTH all_dtypes complex_dtypes continuous_dtypes discrete_dtypes float_dtypes "
-        "int_dtypes integer_dtypes uint_dtypes".split(),
+    **_at(_ASSUMPTIONS, "KEY_REGISTRY MATRIX_KEYS"),
+    **_at(
         _DTYPES,
+        "LOCAL_BITWIDTH PYTHON_INT_BITWIDTH all_dtypes complex_dtypes continuous_dtypes discrete_dtypes float_dtypes "
+        "int_dtypes integer_dtypes uint_dtypes",
     ),
     **{f"pt_{name}": f"treadle.tensor:{name}" for name in ("abs", "eq", "pow", "switch")},
     **{f"{name}_t": f"treadle.scalar:{dtype}" for name, dtype in (("bool", "bool"), ("int", "int64"))},
@@ -39,11 +45,9 @@ _SCAN = "treadle.as_pytensor.adapters.scan"
 
 # For each module, the place of each of its names as ``module:attribute`` (the name itself where there is none).
 ADAPTERS: dict[str, dict[str, str]] = {
-    "pytensor.assumptions": dict.fromkeys(
-        (*_KEYS.split(), "assumption_tags", "summarize_assumptions"), _ASSUMPTIONS
-    ),
+    "pytensor.assumptions": _at(_ASSUMPTIONS, f"{_KEYS} assumption_tags summarize_assumptions"),
     "pytensor.assumptions.bundles": {"register_matrix_property_rules": _ASSUMPTIONS},
-    "pytensor.assumptions.core": dict.fromkeys(_KEYS.split(), _ASSUMPTIONS),
+    "pytensor.assumptions.core": _at(_ASSUMPTIONS, _KEYS),
     "pytensor.assumptions.specify": {"assume": _ASSUMPTIONS},
     "pytensor._version": {"get_versions": _UTILITIES},
     "pytensor.configdefaults": {"short_platform": _UTILITIES},
@@ -65,39 +69,36 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.scalar.basic": {
         "ScalarMaximum": "treadle.scalar:Maximum",
         "ScalarMinimum": "treadle.scalar:Minimum",
-        **dict.fromkeys(
-            "ComplexError IntegerDivisionError floor_div isinf isnan scalar_maximum scalar_minimum".split(), _SCALARS
+        **_at(_SCALARS, "ComplexError IntegerDivisionError floor_div isinf isnan scalar_maximum scalar_minimum"),
+        **_at(
+            _SCALARS,
+            "convert_to_bool convert_to_complex64 convert_to_complex128 convert_to_float16 convert_to_float32 "
+            "convert_to_float64 convert_to_int8 convert_to_int16 convert_to_int32 convert_to_int64 convert_to_uint8 "
+            "convert_to_uint16 convert_to_uint32 convert_to_uint64",
         ),
-        **{
-            f"convert_to_{dtype}": _SCALARS
-            for dtype in "bool complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 "
-            "uint64".split()
-        },
-        **dict.fromkeys(
+        **_at(
+            _DTYPES,
             "float_out int_out real_out same_out same_out_float_only same_out_min8 same_out_nobool same_out_nocomplex "
             "specific_out upcast_out upcast_out_min8 upcast_out_no_complex upcast_out_nobool upgrade_to_float "
-            "upgrade_to_float64".split(),
-            _DTYPES,
+            "upgrade_to_float64",
         ),
     },
-    "pytensor.scalar.math": dict.fromkeys(
-        "betainc betaincinv betaln gamma gammainc gammaincc gammainccinv gammaincinv hyp2f1 i0 i1 ive j0 j1 jv kve "
-        "ndtri_exp owens_t polygamma scalar_abs tri_gamma".split(),
+    "pytensor.scalar.math": _at(
         _SCALARS,
+        "betainc betaincinv betaln gamma gammainc gammaincc gammainccinv gammaincinv hyp2f1 i0 i1 ive j0 j1 jv kve "
+        "ndtri_exp owens_t polygamma scalar_abs tri_gamma",
     ),
-    "pytensor.tensor": dict.fromkeys(("as_tensor", "as_tensor_variable"), _CONVERSION),
+    "pytensor.tensor": _at(_CONVERSION, "as_tensor as_tensor_variable"),
     "pytensor.tensor.basic": {
-        **dict.fromkeys(("as_tensor", "as_tensor_variable"), _CONVERSION),
+        **_at(_CONVERSION, "as_tensor as_tensor_variable"),
         "infer_static_shape": _TENSORS,
         "vectorize_node": "treadle.graph.replace:vectorize_node",
     },
-    "pytensor.tensor.fft": dict.fromkeys(("irfft", "rfft"), _TRANSFORMS),
+    "pytensor.tensor.fft": _at(_TRANSFORMS, "irfft rfft"),
     "pytensor.tensor.linalg.decomposition.qr": {"qr": _MATRICES},
     "pytensor.tensor.linalg.decomposition.schur": {"schur": _MATRICES},
     "pytensor.tensor.linalg.decomposition.svd": {"svd": _MATRICES},
-    "pytensor.tensor.linalg.dtype_utils": dict.fromkeys(
-        ("linalg_output_dtype", "linalg_real_output_dtype"), _DTYPES
-    ),
+    "pytensor.tensor.linalg.dtype_utils": _at(_DTYPES, "linalg_output_dtype linalg_real_output_dtype"),
     "pytensor.tensor.linalg.inverse": {"matrix_inverse": "treadle.tensor.linalg:inv"},
     "pytensor.tensor.linalg": {"matrix_inverse": "treadle.tensor.linalg:inv"},
     "pytensor.tensor.linalg.summary": {"VALID_ORD": _UTILITIES, "norm": _MATRICES},
@@ -108,23 +109,20 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "isnan_": "treadle.tensor:isnan",
     },
     "pytensor.scan.basic": {"scan": _SCAN},
-    "pytensor.scan.op": {"Scan": f"{_SCAN}_op"} | dict.fromkeys(("ScanInfo", "ScanMethodsMixin"), f"{_SCAN}_layout"),
-    "pytensor.scan.rewriting.db": dict.fromkeys(("scan_eqopt1", "scan_eqopt2"), "treadle.surface.rule_databases"),
-    "pytensor.scan.utils": dict.fromkeys(
-        ("FieldInfo", "ScanArgs", "default_filter_scanargs", "safe_index"), f"{_SCAN}_args"
-    )
-    | dict.fromkeys(("InnerFunctionError", "forced_replace", "reconstruct_graph", "safe_new"), f"{_SCAN}_variables")
+    "pytensor.scan.op": {"Scan": f"{_SCAN}_op"} | _at(f"{_SCAN}_layout", "ScanInfo ScanMethodsMixin"),
+    "pytensor.scan.rewriting.db": _at("treadle.surface.rule_databases", "scan_eqopt1 scan_eqopt2"),
+    "pytensor.scan.utils": _at(f"{_SCAN}_args", "FieldInfo ScanArgs default_filter_scanargs safe_index")
+    | _at(f"{_SCAN}_variables", "InnerFunctionError forced_replace reconstruct_graph safe_new")
     | {"expand_empty": f"{_SCAN}_buffers"},
-    "pytensor.scan.views": dict.fromkeys(("filter", "foldl", "foldr", "map", "reduce"), f"{_SCAN}_views"),
-    "pytensor.tensor.random.basic": dict.fromkeys(("CauchyRV", "GumbelRV", "cauchy", "gumbel"), _DRAWS),
-    "pytensor.tensor.rewriting.shape": dict.fromkeys(("ShapeFeature", "ShapeOptimizer"), _SHAPES),
+    "pytensor.scan.views": _at(f"{_SCAN}_views", "filter foldl foldr map reduce"),
+    "pytensor.tensor.random.basic": _at(_DRAWS, "CauchyRV GumbelRV cauchy gumbel"),
+    "pytensor.tensor.rewriting.shape": _at(_SHAPES, "ShapeFeature ShapeOptimizer"),
     "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
-    "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
-    "pytensor.tensor.sort": dict.fromkeys(("KIND", "KIND_VALUES"), _UTILITIES),
-    "pytensor.tensor.type": dict.fromkeys(
-        "ubscalar uiscalar ulscalar uwscalar values_eq_approx values_eq_approx_remove_inf "
-        "values_eq_approx_remove_inf_nan values_eq_approx_remove_nan".split(),
+    "pytensor.tensor.sort": _at(_UTILITIES, "KIND KIND_VALUES"),
+    "pytensor.tensor.type": _at(
         _DTYPES,
+        "ubscalar uiscalar ulscalar uwscalar values_eq_approx values_eq_approx_remove_inf "
+        "values_eq_approx_remove_inf_nan values_eq_approx_remove_nan",
     ),
     "pytensor.tensor.type_other": {"as_int_none_variable": _TENSORS},
     "pytensor.tensor.utils": {
@@ -132,9 +130,8 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "faster_ndindex": "numpy:ndindex",
         "get_static_shape_from_size_variables": _TENSORS,
         "shape_of_variables": _TENSORS,
-        **dict.fromkeys(
-            "broadcast_static_dim_lengths hash_from_ndarray import_func_from_string normalize_reduce_axis".split(),
-            _UTILITIES,
+        **_at(
+            _UTILITIES, "broadcast_static_dim_lengths hash_from_ndarray import_func_from_string normalize_reduce_axis"
         ),
     },
     "pytensor.tensor.variable": {
@@ -142,9 +139,9 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "DenseTensorVariable": "treadle.tensor:TensorVariable",
         "get_unique_constant_value": _TENSORS,
     },
-    "pytensor.utils": dict.fromkeys(
-        "Singleton apply_across_args call_subprocess_Popen difference flatten from_return_values get_unbound_function "
-        "hash_from_code output_subprocess_Popen subprocess_Popen to_return_values uniq unzip".split(),
+    "pytensor.utils": _at(
         _UTILITIES,
+        "Singleton apply_across_args call_subprocess_Popen difference flatten from_return_values get_unbound_function "
+        "hash_from_code output_subprocess_Popen subprocess_Popen to_return_values uniq unzip",
     ),
 }

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 def _number(var: Variable) -> int | None:
     try:
-        return int(get_scalar_constant_value(var))
+        number: Any = get_scalar_constant_value(var)
     except NotScalarConstantError:
         return None
+    return int(number)
 
 
 def infer_static_shape(
-    shape: Variable | Iterable[Variable | int],
+    shape: Iterable[Variable | int],
 ) -> tuple[list[TensorVariable], tuple[int | None, ...]]:
     """Return lengths as scalar variables, and as numbers where they are known.
 

@@ -151,7 +151,7 @@ class Singleton:
 
     __instance: Singleton | None = None
 
-    def __new__(cls) -> Singleton:  # noqa: PYI034 - the instance of another class would be wrong
+    def __new__(cls) -> Singleton:
         """Return the instance."""
         if not isinstance(cls.__instance, cls):
             cls.__instance = super().__new__(cls)
@@ -218,7 +218,7 @@ def hash_from_ndarray(data: np.ndarray) -> str:
     """Return a digest of an array: its elements, shape, strides and dtype."""
     data = np.ascontiguousarray(data)
     parts = (data.tobytes(), str(data.shape), str(data.strides), str(data.dtype))
-    return hash_from_code("".join(map(hash_from_code, parts)))
+    return hash_from_code("".join(hash_from_code(part) for part in parts))
 
 
 def get_unbound_function(unbound: Any) -> Any:
@@ -283,7 +283,7 @@ def normalize_reduce_axis(axis: Any, ndim: int, normalize_none: bool = False) ->
     return axes
 
 
-def may_share_memory(a: np.ndarray, b: np.ndarray, raise_other_type: bool = True) -> bool:
+def may_share_memory(a: object, b: object, raise_other_type: bool = True) -> bool:
     """Whether two arrays may be parts of one memory; for other objects an error, or no."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.may_share_memory(a, b)

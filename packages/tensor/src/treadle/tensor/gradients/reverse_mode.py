@@ -314,7 +314,7 @@ def _depends(seeds: Collection[Variable], target: Variable, constants: Collectio
 
 def _slope_dtype(target: Variable) -> str:
     """Return the dtype of the gradient by a tensor."""
-    return target.type.dtype if is_smooth(target) else config.floatX  # type: ignore[attr-defined]  # a tensor
+    return str(target.type.dtype if is_smooth(target) else config.floatX)  # type: ignore[attr-defined]  # a tensor
 
 
 def _disconnected(target: Variable, action: str, returned: str) -> Variable | None:

@@ -169,7 +169,7 @@ def is_smooth(var: Variable) -> bool:
 
 def zero_not_refused() -> bool:
     """Whether gradients by and through integers are numbers, by the option ``nondifferentiable``, and no error."""
-    return config.nondifferentiable == "zero"
+    return bool(config.nondifferentiable == "zero")
 
 
 def cotangent_of(x: TensorVariable, term: TensorVariable) -> TensorVariable:
