@@ -206,6 +206,11 @@ def sync_resolved(packages: Sequence[Locked], groups: Sequence[str]) -> None:
         except (NotOfferedError, ConflictError):
             say("Not every locked version exists for this machine: taking the newest that the packages allow.")
             run([*PIP, "install", "--only-binary", ":all:", *requirements], "Installing with pip")
+    install_workspace()
+
+
+def install_workspace() -> None:
+    """Install the workspace's packages with pip, as links to their sources; what they require is there."""
     editable = [argument for member in members() for argument in ("-e", str(member))]
     flags = ("install", "--no-index", "--no-deps", "--no-build-isolation")
     run([*PIP, *flags, *editable], "Installing the workspace's packages")
@@ -253,6 +258,19 @@ def sync(groups: Sequence[str]) -> None:
     report_compiler()
 
 
+# ---------------------------------------------------------------- beside PyMC
+
+
+def sync_pymc() -> None:
+    """Fill this interpreter's environment with PyMC, what its tests need, and the workspace."""
+    wanted = root_pyproject()["tool"]["treadle"]["pymc"]
+    say(f"Installing {', '.join(wanted)}, and what treadle needs, with pip.")
+    # JAX is left out: none of these programs compiles for it.
+    ours = [entry for entry in declared_requirements(()) if requirement_name(entry) not in {"jax", "jaxlib"}]
+    run([*PIP, "install", "--only-binary", ":all:", *wanted, *ours], "Installing with pip")
+    install_workspace()
+
+
 # ---------------------------------------------------------------- making the lock
 
 
@@ -294,17 +312,20 @@ def lock(upgrade: bool) -> None:
 
 
 def main() -> int:
-    """Run the command line: sync [--group NAME]..., or lock [--upgrade]."""
+    """Run the command line: sync [--group NAME]..., pymc, or lock [--upgrade]."""
     parser = argparse.ArgumentParser(description="Fill the environment of ./dev, or make its lock.")
     commands = parser.add_subparsers(dest="command", required=True)
     syncing = commands.add_parser("sync", help="install the locked packages and the workspace")
     syncing.add_argument("--group", action="append", default=[], help="dependency group to install besides")
+    commands.add_parser("pymc", help="install PyMC and the workspace, into an environment of Python 3.12 or newer")
     locking = commands.add_parser("lock", help="make uv.lock and wheelhouse.sha256 anew")
     locking.add_argument("--upgrade", action="store_true", help="take newer versions where the requirements allow them")
     options = parser.parse_args()
     try:
         if options.command == "sync":
             sync(options.group)
+        elif options.command == "pymc":
+            sync_pymc()
         else:
             lock(options.upgrade)
     except EnvironmentMakingError as problem:
