@@ -12,26 +12,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import loops, random_numbers
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
+from benchmarks.tables import CONDITIONS, PAGE, Table, check_agreement, kept_sections, median_of, show
 
 NAMES = ("import", "compile", "call", "run", "random", "loops", "rewrite", "memory")
-CONDITIONS = {
-    "JAX_ENABLE_X64": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-    # JAX keeps compiled programs in a directory only if it is told to, and how long a compilation must take for that.
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-}
 # Written below the table of each section.
 NOTES = {
     "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
@@ -50,23 +40,6 @@ NOTES = {
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",
 }
-
-
-@dataclass(slots=True)
-class Table:
-    """Rows of measured medians."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """Return the table in Markdown."""
-        head = "| " + " | ".join(self.columns) + " |"
-        rule = "|" + "---|" * len(self.columns)
-        body = ["| " + " | ".join(row) + " |" for row in self.rows]
-        return "\n".join([f"## {self.title}", "", head, rule, *body, "", *(f"{note}\n" for note in self.notes)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +83,6 @@ def measure(section: str, name: str, system: str, directory: str) -> dict[str, A
         return {}
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
-
-
-def median_of(answers: list[dict[str, Any]], key: str) -> float:
-    """Return the median of one figure, NaN where no run gave it."""
-    values = [a[key] for a in answers if key in a]
-    return statistics.median(values) if values else math.nan
-
-
-def show(value: float, scale: float, digits: int) -> str:
-    """Return a figure as text, a dash where there is none."""
-    return "-" if math.isnan(value) else f"{value * scale:.{digits}f}"
-
-
-def check_agreement(name: str, answers: dict[str, list[dict[str, Any]]]) -> None:
-    """Refuse to report speeds of systems that compute different things."""
-    sums = {s: a[0]["check"] for s, a in answers.items() if a and "check" in a[0]}
-    if sums and max(sums.values()) - min(sums.values()) > 1e-6 * (1 + abs(next(iter(sums.values())))):
-        msg = f"bench {name}: the systems disagree: {sums}"
-        raise SystemExit(msg)
 
 
 def in_turns(section: str, name: str, columns: list[str], directory: str, rounds: int) -> dict[str, list[Any]]:
@@ -367,17 +321,6 @@ def tables(names: list[str], choice: Choice) -> list[Table]:
         done.append(table)
         print(table.text(), flush=True)
     return done
-
-
-PAGE = Path("docs/benchmarks.md")
-
-
-def kept_sections() -> dict[str, str]:
-    """Return the sections of the page as it is, by their headings up to the colon."""
-    if not PAGE.exists():
-        return {}
-    parts = PAGE.read_text().split("\n## ")[1:]
-    return {f"## {part.split(':')[0]}": f"## {part}".rstrip() + "\n" for part in parts}
 
 
 def page(sections: dict[str, str]) -> str:

@@ -245,7 +245,7 @@ def declared_random_variable() -> Results:
     """A distribution of the user's own: sizes, batches of its parameters, its gradient cut."""
     shifted = _Shifted()
     rng = pytensor.shared(np.random.default_rng(8))
-    draw = shifted(pt.as_tensor([1.0, 100.0]), 2.0, rng=rng)
+    draw = shifted(1.0, pt.as_tensor([2.0, 100.0]), rng=rng)
     sized = shifted(0.0, 1.0, size=(2, 3), rng=rng)
     next_rng, _ = sized.owner.outputs
     later = shifted(0.0, 1.0, rng=next_rng)
