@@ -28,8 +28,9 @@ NOTE = (
     "First draw: seconds from the start of a process, imports and the model included, to the first draw of NUTS; cold "
     "with empty compile directories, warm with those that the cold process left. Call: microseconds of processor time "
     "of a call of PyMC's function of log density and gradient. Draws: seconds of {draws:,} draws of NUTS after "
-    "{tune:,} of tuning, without compilation; in brackets, microseconds for each gradient, PyMC's own work included, since "
-    "chains that round differently make different numbers of steps. PyMC {pymc}, PyTensor {pytensor}, NumPy {numpy}."
+    "{tune:,} of tuning, without compilation; in brackets, microseconds for each gradient, PyMC's own work included, "
+    "since chains that round differently make different numbers of steps. PyMC {pymc}, "
+    "PyTensor {pytensor}, NumPy {numpy}."
 )
 
 

@@ -1,9 +1,9 @@
 """A hierarchical model of PyMC's, run twice: on PyTensor and on treadle. The same script, the same numbers, the times.
 
 The data are measurements of radon, a gas that causes cancer, in 919 houses of 85 counties of Minnesota (Gelman and
-Hill, Data analysis using regression and multilevel models, 2007). A house has more of it in its basement, a county with more
-uranium in its soil has more of it everywhere. Level and effect of the floor vary from county to county, and together:
-counties with few houses learn from the others.
+Hill, Data analysis using regression and multilevel models, 2007). A house has more of it in its basement, a county with
+more uranium in its soil has more of it everywhere. Level and effect of the floor vary from county to county, and
+together: counties with few houses learn from the others.
 
 Run it with ``./dev pymc --version`` once, which makes the environment, then ``.venv-pymc/bin/python
 examples/pymc_radon.py``. It starts itself twice, prints times and posteriors side by side, and saves ``pymc_radon.png``

@@ -1,8 +1,8 @@
 """Record what programs return with PyTensor: ``python -m tools.pymc_values [--pytensor-only] [PROGRAM ...]``.
 
 It needs an environment that has PyMC and PyTensor, such as that of ``./dev pymc``. Ops run in Python, after PyTensor's
-rewrites, so that the values depend on no compiler; fusion is left out, since fused ops in Python give ``-inf`` for finite
-densities. The programs of ``tests/pymc`` are written to ``tests/pymc/values``, those of ``tests/as_pytensor`` to
+rewrites, so that the values depend on no compiler; fusion is left out, since fused ops in Python give ``-inf`` for some
+finite densities. The programs of ``tests/pymc`` are written to ``tests/pymc/values``, those of ``tests/as_pytensor`` to
 ``tests/as_pytensor/values``, a file each.
 """
 

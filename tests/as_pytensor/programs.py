@@ -319,13 +319,13 @@ class _Expectation(Op):  # type: ignore[misc] # as above
 def declared_op() -> Results:
     """An op of the user's in a density: its gradient, equal ops merged."""
     x = pt.vector("x")
-    cost = -(_Expectation(2)(x) - 1.0) ** 2 + _Expectation(3)(pt.exp(x))
+    cost = -((_Expectation(2)(x) - 1.0) ** 2) + _Expectation(3)(pt.exp(x))
     equal = _Expectation(2) == _Expectation(2), _Expectation(2) == _Expectation(3)
     return at_points(cost, [x], around([x], [(4,)])) | {"equal": np.array(equal)}
 
 
 @node_rewriter([RandomVariable])
-def mean_of_normal(fgraph: Any, node: Any) -> Any:
+def mean_of_normal(fgraph: Any, node: Any) -> Any:  # noqa: ARG001 - rewriters are called so
     """A normal random variable -> its mean, as PyMC's initial points have it."""
     if not type(node.op).__name__.startswith("Normal"):
         return None

@@ -1,4 +1,4 @@
-"""Run the programs beside this file on treadle and print what they return as JSON: ``python -m tests.as_pytensor.worker``."""
+"""Run the programs beside this file on treadle and print what they return as JSON."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ def main() -> None:
     """Run every program; one that fails gives its traceback, and the others go on."""
     treadle.as_pytensor.install()
     import numpy as np
+
     from tests.as_pytensor.programs import PROGRAMS
 
     answers: dict[str, object] = {}

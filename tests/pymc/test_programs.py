@@ -1,4 +1,4 @@
-"""PyMC on treadle: each program gives what it gives on PyTensor. ``./dev pymc`` runs these tests where PyMC is installed."""
+"""PyMC on treadle: each program gives what it gives on PyTensor. ``./dev pymc`` runs these tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every block of Python in the README files and the pages runs, those of one file in order as one program."""
+"""Every block of Python in the README files and the pages runs, those of one file in order as one program.
+
+Blocks that begin with ```` ```python pymc ```` need PyMC: tests/pymc runs them, where it is installed.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,9 @@ from treadle.compile import BACKENDS
 if TYPE_CHECKING:
     from pathlib import Path
 
+NEEDS_PYMC = "python pymc"
 LANGUAGES = {"c", "ini", "pycon", "python", "sh", "text", "toml"}
-_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(\w*(?: pymc)?)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> list[Path]:
@@ -30,12 +34,12 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return _FENCE.findall(page.read_text(encoding="utf-8"))
 
 
-def program(page: Path) -> str:
+def program(page: Path, language: str = "python") -> str:
     """Return the blocks of Python of a page; each keeps its lines' numbers, so that errors point at the page."""
     text = page.read_text(encoding="utf-8")
     lines = [""] * (text.count("\n") + 1)
     for block in _FENCE.finditer(text):
-        if block[1] == "python":
+        if block[1] == language:
             first = text[: block.start(2)].count("\n")
             inside = block[2].splitlines()
             lines[first : first + len(inside)] = inside
@@ -43,7 +47,8 @@ def program(page: Path) -> str:
 
 
 def test_every_block_says_its_language() -> None:
-    wrong = [(page.name, language) for page in pages() for language, _ in blocks(page) if language not in LANGUAGES]
+    known = LANGUAGES | {NEEDS_PYMC}
+    wrong = [(page.name, language) for page in pages() for language, _ in blocks(page) if language not in known]
     assert wrong == []
 
 
