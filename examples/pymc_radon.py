@@ -90,7 +90,7 @@ def fit(draws: int) -> dict[str, Any]:
 
     def drawn(name: str, *index: int) -> list[float]:
         values = posterior[name].to_numpy()
-        return np.ravel(values[(slice(None), slice(None), *index)]).tolist()
+        return [float(value) for value in np.ravel(values[(slice(None), slice(None), *index)])]
 
     parameters = [
         drawn("mean", 0),

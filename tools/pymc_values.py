@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 import warnings
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -68,19 +69,17 @@ def main() -> int:
     if getattr(pytensor, "__file__", None) is None:
         print("pymc_values: pytensor is treadle here. Values are recorded with PyTensor itself.", file=sys.stderr)
         return 2
-    if options.pytensor_only:
-        from tests.as_pytensor.programs import PROGRAMS  # noqa: PLC0415 - it imports pytensor
-
-        folder, packages = FOLDERS["as_pytensor"], ("pytensor", "numpy", "scipy")
-    else:
-        from tests.pymc.programs import PROGRAMS  # noqa: PLC0415 - it imports PyMC
-
+    kind = "as_pytensor" if options.pytensor_only else "pymc"
+    programs: dict[str, Any] = import_module(f"tests.{kind}.programs").PROGRAMS
+    packages: tuple[str, ...] = ("pytensor", "numpy", "scipy")
+    if not options.pytensor_only:
         logging.getLogger("pymc").setLevel(logging.ERROR)
-        folder, packages = FOLDERS["pymc"], ("pymc", "pytensor", "numpy", "scipy")
-    unknown = set(options.names) - set(PROGRAMS)
+        packages = ("pymc", *packages)
+    unknown = set(options.names) - set(programs)
     if unknown:
-        parser.error(f"unknown programs {', '.join(sorted(unknown))}; choose from {', '.join(PROGRAMS)}")
-    failed = record(folder, {n: p for n, p in PROGRAMS.items() if not options.names or n in options.names}, packages)
+        parser.error(f"unknown programs {', '.join(sorted(unknown))}; choose from {', '.join(programs)}")
+    chosen = {n: p for n, p in programs.items() if not options.names or n in options.names}
+    failed = record(FOLDERS[kind], chosen, packages)
     if failed:
         print(f"Failed: {', '.join(failed)}", file=sys.stderr)
     return bool(failed)

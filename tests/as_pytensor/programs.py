@@ -204,7 +204,7 @@ def symbolic_random_variables() -> Results:
 def draws() -> Results:
     """Draws of many distributions, each with a generator of its own seed."""
 
-    def make(build: Callable[[Any], Any]) -> np.ndarray:
+    def make(build: Callable[[Any], Any]) -> Any:
         rng = pytensor.shared(np.random.default_rng(7))
         return pytensor.function([], build(rng))()
 
@@ -324,7 +324,7 @@ def declared_op() -> Results:
     return at_points(cost, [x], around([x], [(4,)])) | {"equal": np.array(equal)}
 
 
-@node_rewriter([RandomVariable])
+@node_rewriter([RandomVariable])  # type: ignore[untyped-decorator] # as above
 def mean_of_normal(fgraph: Any, node: Any) -> Any:  # noqa: ARG001 - rewriters are called so
     """A normal random variable -> its mean, as PyMC's initial points have it."""
     if not type(node.op).__name__.startswith("Normal"):
