@@ -72,4 +72,4 @@ def main(name: str, system: str, part: str, draws: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*sys.argv[1:4], int(sys.argv[4]))))
+    print(json.dumps(main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))))
