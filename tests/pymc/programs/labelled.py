@@ -1,10 +1,9 @@
-"""Models by the names of dimensions: ``pymc.dims``."""
+"""Models by the names of dimensions: ``pymc.dims``, which is imported by those that need it only."""
 
 from __future__ import annotations
 
 import numpy as np
 import pymc as pm
-import pymc.dims as pmd
 
 from tests.pymc.programs.hierarchical import EFFECTS, ERRORS, SCHOOLS
 from tests.pymc.programs.registry import Results, evaluate, program
@@ -13,6 +12,8 @@ from tests.pymc.programs.registry import Results, evaluate, program
 @program()
 def dims_eight_schools() -> Results:
     """Eight schools by the name of their dimension."""
+    import pymc.dims as pmd
+
     with pm.Model(coords={"school": SCHOOLS}) as model:
         sigma = pmd.Data("sigma", ERRORS, dims="school")
         mu, tau = pmd.Normal("mu", 0, 5), pmd.HalfCauchy("tau", 5)
@@ -24,6 +25,8 @@ def dims_eight_schools() -> Results:
 @program()
 def dims_regression() -> Results:
     """A product over the dimension of predictors, and effects of groups picked by an index."""
+    import pymc.dims as pmd
+
     rng = np.random.default_rng(110)
     x, group = rng.normal(size=(20, 3)), rng.integers(0, 4, size=20)
     y = pmd.as_xtensor(rng.normal(size=20), dims=("row",))
@@ -40,6 +43,8 @@ def dims_regression() -> Results:
 @program()
 def dims_counts() -> Results:
     """Counts over two dimensions, effects of each spread over the other."""
+    import pymc.dims as pmd
+
     counts = pmd.as_xtensor(np.random.default_rng(111).poisson(4, size=(3, 5)), dims=("region", "year"))
     with pm.Model(coords={"region": ["n", "s", "w"], "year": range(5)}) as model:
         regional = pmd.Normal("regional", 0, 1, dims="region")
@@ -53,6 +58,8 @@ def dims_counts() -> Results:
 @program()
 def dims_vectors() -> Results:
     """Vectors as core dimensions: shares, and normal vectors."""
+    import pymc.dims as pmd
+
     rng = np.random.default_rng(112)
     answers = pmd.as_xtensor(rng.integers(0, 3, size=12), dims=("person",))
     y = pmd.as_xtensor(rng.normal(size=(6, 2)), dims=("row", "side"))
@@ -69,6 +76,8 @@ def dims_vectors() -> Results:
 @program()
 def dims_draws() -> Results:
     """Draws and predictions of a model by names."""
+    import pymc.dims as pmd
+
     with pm.Model(coords={"row": range(4), "column": range(2)}) as model:
         a = pmd.Normal("a", 0, 1, dims="row")
         b = pmd.Gamma("b", 2, 1, dims="column")
