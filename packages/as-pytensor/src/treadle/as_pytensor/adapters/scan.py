@@ -44,11 +44,14 @@ _PLAIN = [-1]
 
 @dataclass
 class _Rows:
-    """A sequence at one tap: the rows for all steps, the variable of a row, and the row of the first step."""
+    """A sequence at one tap: the rows for all steps, the variable of a row."""
 
     rows: Any
     row: Variable
-    first: Any
+
+    def first(self) -> Any:
+        """Return the row of the first step; only where there is one."""
+        return self.rows[0]
 
 
 @dataclass
@@ -243,7 +246,7 @@ class _Builder:
     def single_step(self) -> tuple[list[Any], dict[SharedVariable, Variable]]:
         """Return the outputs of one step, stacked, without a loop; and the updates that it returned."""
         firsts = [value for state in self.states for value in state.firsts()]
-        results, outputs = self._called([x.first for x in self.sequences], firsts)
+        results, outputs = self._called([x.first() for x in self.sequences], firsts)
         stacked = [shape_padleft(x) if isinstance(x.type, TensorType) else x for x in outputs]
         return stacked, results.updates
 
@@ -398,11 +401,12 @@ def _sequence(at: int, item: Any, backwards: bool) -> list[_Rows]:
     for tap in taps:
         start, stop = tap - oldest, tap - newest
         rows = x[start : stop or None]
-        row = x[start].type.make_variable()
+        # No row is taken here: there may be none.
+        row = TensorType(x.type.dtype, x.type.shape[1:]).make_variable()
         if x.name is not None:
             row.name = f"{x.name}[t{tap:+}]" if tap else f"{x.name}[t]"
             rows.name = f"{x.name}[{start}:{stop or ''}]"
-        found.append(_Rows(rows[::-1] if backwards else rows, row, rows[-1] if backwards else x[start]))
+        found.append(_Rows(rows[::-1] if backwards else rows, row))
     return found
 
 
