@@ -233,7 +233,7 @@ class RandomVariable(RNGConsumerOp):
 
     def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
         if type(self)._supp_shape_from_params is not RandomVariable._supp_shape_from_params:
-            return static_lengths(as_lengths(self._text(), list(self._supp_shape_from_params(parameters))))
+            return static_lengths(as_lengths(self._text(), list(self._supp_shape_from_params(parameters, None))))
         known: dict[str, int | None] = {}
         for p, core in zip(parameters, self._inputs_cores, strict=True):
             for name, n in zip(core, p.type.shape[p.ndim - len(core) :], strict=True):
@@ -434,7 +434,7 @@ class RandomVariable(RNGConsumerOp):
         else:
             batch = [_length_of(n, size, shapes) for n in joined_lengths(size)]
         if type(self)._supp_shape_from_params is not RandomVariable._supp_shape_from_params:
-            single = as_lengths(self._text(), list(self._supp_shape_from_params(parameters)))
+            single = as_lengths(self._text(), list(self._supp_shape_from_params(parameters, None)))
             return [*batch, *(shapes.of_scalar(n) for n in single)]
         return [*batch, *(known.get(name) for name in self._output_core)]
 
