@@ -43,7 +43,7 @@ def rewrite_inner_graph(fgraph: FunctionGraph, match: Callable[[Op], bool], rewr
         if key not in made:
             inner = op.fgraph.unfreeze()
             rewrite(mode.linker, op, node, inner, mode=mode)
-            made[key] = op.clone_with_inner_graph(inner)
+            made[key] = op.clone_with_inner_graph(inner)  # type: ignore[attr-defined]  # those that match have it
         if made[key] != op:
             new = made[key].make_node(*node.inputs)
             fgraph.replace_all(zip(node.outputs, new.outputs, strict=True), "rewrite_inner_graph")

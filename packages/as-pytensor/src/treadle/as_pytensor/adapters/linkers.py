@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from treadle.compile import get_mode
 from treadle.surface.thunks import vm_linker as vm
-from treadle.surface.thunks import vm_linker as vm
 
 _MODES = {"JAXLinker": "JAX", "MLXLinker": "", "NumbaLinker": "NUMBA", "PytorchLinker": "PYTORCH"}
 _PACKAGES = {"JAXLinker": "jax", "MLXLinker": "mlx", "NumbaLinker": "numba", "PytorchLinker": "torch"}
@@ -39,17 +38,6 @@ class NumbaLinker(metaclass=LinkerKind):
 
 class PytorchLinker(metaclass=LinkerKind):
     """The linker of the mode PYTORCH."""
-
-
-class VMLinkerKind(type(vm.VMLinker)):  # type: ignore[misc]  # the metaclass of linkers
-    """Metaclass of `VMLinker`: its instances are the linkers that run a graph node by node."""
-
-    def __instancecheck__(cls, linker: object) -> bool:
-        return isinstance(linker, vm.VMLinker) or type(linker).__name__ == "StepwiseLinker"
-
-
-class VMLinker(vm.VMLinker, metaclass=VMLinkerKind):
-    """The linker of the modes VM and CVM."""
 
 
 class VMLinkerKind(type(vm.VMLinker)):  # type: ignore[misc]  # the metaclass of linkers

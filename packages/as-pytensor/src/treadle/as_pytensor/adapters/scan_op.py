@@ -186,8 +186,6 @@ class Scan(StandsForLoop, HasFrozenGraph, ScanMethodsMixin):
         new._graph = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
         return new
 
-    clone_with_inner_graph = with_inner_graph
-
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is derived."""
         return {k: v for k, v in super().__getstate__().items() if k not in _DERIVED}
