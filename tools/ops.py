@@ -48,7 +48,15 @@ TOOLS = {
     *("Lop", "Rop", "grad_not_implemented", "grad_undefined", "hessian", "hessian_vector_product", "jacobian"),
     *("pullback", "pushforward", "subgraph_grad", "apply_along_axis", "apply_over_axes", "vectorize"),
     *("as_list_or_tuple", "consider_constant", "construct_nominal_fgraph", "gauss_newton_vector_product"),
-    *("mode_not_slow", "pushforward_through_pullback", "scan_checkpoints", "value_and_grad", "verify_grad", "vmap"),
+    *(
+        "mode_not_slow",
+        "register_conversion",
+        "pushforward_through_pullback",
+        "scan_checkpoints",
+        "value_and_grad",
+        "verify_grad",
+        "vmap",
+    ),
     # Of loops, for linkers:
     *("expand_generators", "shape_values"),
     # What is known when a graph is built, and parts of indices:

@@ -131,7 +131,7 @@ class OfOperand:
 class _Reducing(OfOperand, Reduction):
     """A reduction whose rank and dtypes the operand decides."""
 
-    def _fill(self, kind: str, axis: Any, dtype: Any, acc_dtype: Any) -> None:
+    def _fill(self, kind: str, axis: object, dtype: object, acc_dtype: object) -> None:
         self._set(kind=kind, axes=axis, dtype=dtype, acc_dtype=acc_dtype)
         if axis is not None:
             fix_axes(self)
@@ -149,13 +149,13 @@ class _Summing(_Reducing):
 
     def __init__(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        acc_dtype: Any = None,
+        axis: object = None,
+        dtype: object = None,
+        acc_dtype: object = None,
         no_zeros_in_input: bool = False,
         *,
         kind: str | None = None,
-        axes: Any = None,
+        axes: object = None,
     ) -> None:
         del no_zeros_in_input
         self._fill(kind or self.kinds[0], axis if axes is None else axes, dtype, acc_dtype)
@@ -168,13 +168,13 @@ class _Comparing(_Reducing):
 
     def __init__(
         self,
-        axis: Any = None,
+        axis: object = None,
         initial: bool = False,
         *,
         kind: str | None = None,
-        axes: Any = None,
-        dtype: Any = None,
-        acc_dtype: Any = None,
+        axes: object = None,
+        dtype: object = None,
+        acc_dtype: object = None,
     ) -> None:
         if initial:
             msg = f"{type(self).__name__}: initial values are no part of the op. Pass initial= to the function."
@@ -191,13 +191,13 @@ class CAReduce(_Reducing, metaclass=OpKind):
     def __init__(
         self,
         scalar_op: object = None,
-        axis: Any = None,
-        dtype: Any = None,
-        acc_dtype: Any = None,
+        axis: object = None,
+        dtype: object = None,
+        acc_dtype: object = None,
         upcast_discrete_output: bool = True,
         *,
         kind: str | None = None,
-        axes: Any = None,
+        axes: object = None,
     ) -> None:
         del upcast_discrete_output
         name = getattr(getattr(scalar_op, "scalar_op", scalar_op), "name", None)
@@ -249,7 +249,7 @@ class _Searching(OfOperand, ArgReduction):
 
     kinds: tuple[str, ...]
 
-    def __init__(self, axis: Any = None, *, kind: str | None = None, axes: Any = None) -> None:
+    def __init__(self, axis: object = None, *, kind: str | None = None, axes: object = None) -> None:
         self._set(kind=kind or self.kinds[0], axes=axis if axes is None else axes)
         if self.axes is not None:
             fix_axes(self)
@@ -276,7 +276,9 @@ class CumOp(OfOperand, Accumulation, metaclass=OpKind):
     of = Accumulation
     kinds = ("sum", "prod")
 
-    def __init__(self, axis: Any = None, mode: str = "add", *, kind: str | None = None, dtype: Any = None) -> None:
+    def __init__(
+        self, axis: object = None, mode: str = "add", *, kind: str | None = None, dtype: object = None
+    ) -> None:
         chosen = MODES[as_choice("CumOp: mode", mode, tuple(MODES))]
         if isinstance(axis, tuple | list) and len(axis) == 1:
             (axis,) = axis

@@ -37,7 +37,7 @@ register_stabilize = _registering("stabilize", "fast_run")
 register_specialize = _registering("specialize", "fast_run")
 
 
-def elemwise_of(scalar_op: Any) -> Elemwise | OpPattern:
+def elemwise_of(scalar_op: ScalarOp | type | OpPattern) -> Elemwise | OpPattern:
     """Return the elementwise op of a scalar op, or all those of a class or pattern, for rewriters to track."""
     if isinstance(scalar_op, ScalarOp):
         return Elemwise(scalar_op)

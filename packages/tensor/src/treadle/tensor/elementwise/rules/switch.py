@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 RULES = RuleSet("switch", is_commutative=is_commutative, value_of=constant_value, features=(SymbolicShapes,))
 
 x, y, c = TensorPattern("x"), TensorPattern("y"), TensorPattern("c")
+low, high = TensorPattern("low"), TensorPattern("high")
 
 
 def _has_bool_condition(node: TensorNode, match: Mapping[str, TensorVariable]) -> bool:
@@ -43,7 +44,7 @@ _law = partial(RULES.law, phase=EARLY_AND_LATE, tags=BOTH)
 _law("switch_of_not", switch(logical_not(c), x, y), switch(c, y, x))
 _law("switch_of_inverse", switch(invert(c), x, y), switch(c, y, x), when=_has_bool_condition)
 # Rules about extrema see what is clipped, and backends compute it, from here on; until then it is one op.
-RULES.law("clip_to_extrema", clip(x, y, c), minimum(maximum(x, y), c), phase=Phase.STABILIZE)
+RULES.law("clip_to_extrema", clip(x, low, high), minimum(maximum(x, low), high), phase=Phase.STABILIZE)
 _law("maximum_with_itself", maximum(x, x), x)
 _law("minimum_with_itself", minimum(x, x), x)
 
@@ -236,10 +237,10 @@ def extremum_of_opposite(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
     """
     out = node.outputs[0]
     if node.op == clip:
-        low, high = map(constant_value, node.inputs[1:])
-        if low is None or high is None or low < high or kind_of(out) not in "iu":
+        lower, upper = map(constant_value, node.inputs[1:])
+        if lower is None or upper is None or lower < upper or kind_of(out) not in "iu":
             return None
-        return broadcast_like(fgraph, out, constant(high, dtype=out.dtype), node.inputs)
+        return broadcast_like(fgraph, out, constant(upper, dtype=out.dtype), node.inputs)
     opposite = minimum if node.op == maximum else maximum
     for inner_var, other in (node.inputs, node.inputs[::-1]):
         inner = inner_var.owner
