@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from treadle.config import config
+from contextlib import suppress
+
+from treadle.config import ReadOnlyOptionError, config
 
 _CONVENTIONS = {
     # Constants are as narrow as PyTensor makes them, so that values are equal to its own.
@@ -21,6 +23,10 @@ _CONVENTIONS = {
     "absent_gradients": "disconnected",
     # A query may exclude rules that there are not.
     "rewrite__unknown_names": "ignore",
+    # Programs go on where an op computes another length than it said.
+    "on_wrong_length": "warn",
+    # A product with a constant zero is zero, whatever the other factor is.
+    "optimizer_including": "zero_products",
 }
 
 
@@ -32,16 +38,24 @@ class Conventions:
 
     def adopt(self) -> None:
         """Set the options, but for what the option ``as_pytensor__constants`` leaves as it is."""
+        # A snapshot does not count as use: an option that is fixed by its first use can still be set.
+        options = config.snapshot()
         for name, value in _CONVENTIONS.items():
             if name == "cast_policy" and config.as_pytensor__constants == "exact":
                 continue
-            self._before[name] = getattr(config, name)
-            setattr(config, name, value)
+            before = options[name]
+            if name == "optimizer_including" and before:
+                value = f"{before}:{value}"  # noqa: PLW2901 - what else modes are to include
+            # Some options are fixed by their first use: modes that were made before stay as they are.
+            with suppress(ReadOnlyOptionError):
+                setattr(config, name, value)
+                self._before[name] = before
 
     def leave(self) -> None:
         """Set the options back."""
         for name, value in self._before.items():
-            setattr(config, name, value)
+            with suppress(ReadOnlyOptionError):
+                setattr(config, name, value)
         self._before.clear()
 
 
