@@ -80,6 +80,22 @@ def test_draws_have_derivatives_by_their_parameters() -> None:
         tt.grad(count.astype("float64").sum().values, x)
 
 
+def test_what_is_not_chosen_has_no_part_in_a_gradient() -> None:
+    x = nm.xtensor("x", dims="a")
+    cost = nm.where(x > 0, nm.math.log(x), 0.0).sum()
+    assert tt.grad(cost, x).eval({x: [0.0, 1.0, 2.0]}).tolist() == [0, 1, 0.5]
+
+
+def test_gradients_by_intermediate_tensors_are_taken() -> None:
+    x = nm.xtensor("x", dims=("a", "b"))
+    y = nm.math.exp(x).sum("b")
+    slope = tt.grad((y**2).sum(), y)
+    assert slope.type.dims == ("a",)
+    np.testing.assert_allclose(slope.eval({x: X}), 2 * np.exp(X).sum(1))
+    constant = tt.grad((y * x).sum(), x, consider_constant=[y])
+    np.testing.assert_allclose(constant.eval({x: X}), np.repeat(np.exp(X).sum(1)[:, None], 3, 1))
+
+
 def test_a_choice_between_named_tensors_is_one_of_plain_ones() -> None:
     x, y = nm.xtensor("x", dims=("a", "b")), nm.xtensor("y", dims=("a", "b"))
     taken = tt.bscalar("taken")

@@ -33,6 +33,8 @@ class XTypeCastOp(Op):
 class TensorFromXTensor(XTypeCastOp):
     """A named tensor without its names."""
 
+    is_short_form = True
+
     def make_node(self, x: Input) -> Apply:
         """Return the node.
 

@@ -43,6 +43,8 @@ class XOp(Op):
     looks at the graph.
     """
 
+    is_short_form = True
+
     @abstractmethod
     def lower(self, *inputs: Input) -> Sequence[Lowered | Variable]:
         """Return the results in ops on plain tensors.

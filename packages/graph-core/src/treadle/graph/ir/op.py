@@ -62,6 +62,8 @@ class Op(PublishedBase, ABC):
     # Whether the op may be computed before a loop, where it is the same in all steps, though it takes values that exist
     # in Python only: it computes its results from these alone, whatever they are, also for a loop without a step.
     leaves_loops: ClassVar[bool] = False
+    # Whether the op is a short form of what `decompose` says it is: gradients are taken of that, in the whole graph.
+    is_short_form: ClassVar[bool] = False
     # The rewrite that may let the op work in place: excluding it, by its name or a tag of it, keeps the op from it.
     inplace_pass: ClassVar[str] = "work_in_place"
     __props__: ClassVar[tuple[str, ...] | None] = None

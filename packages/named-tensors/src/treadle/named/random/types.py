@@ -111,6 +111,8 @@ class RNGToXRNG(XTypeCastOp):
 class XRNGToRNG(XTypeCastOp):
     """A plain generator of one whose draws have named dimensions."""
 
+    is_short_form = True
+
     def make_node(self, rng: Input) -> Apply:
         """Return the node.
 

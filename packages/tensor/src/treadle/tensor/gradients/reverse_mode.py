@@ -11,7 +11,9 @@ import numpy as np
 from treadle.config import config, text_of
 from treadle.graph import (
     Apply,
+    Constant,
     DisconnectedType,
+    FunctionGraph,
     GraphTypeError,
     GraphValueError,
     IfElse,
@@ -20,9 +22,12 @@ from treadle.graph import (
     Op,
     Variable,
     as_list,
+    clone_replace,
     composed,
     composing,
     connections,
+    expand,
+    graph_inputs,
     note_op,
     toposort,
 )
@@ -124,6 +129,20 @@ def grad(
     )  # fmt: skip
 
 
+def _in_long_form(seeds: Cotangents, kept: Sequence[Variable]) -> Cotangents:
+    """Return a cost with what ops that are short forms of others stand for, where that loses none of some variables.
+
+    What is known of whole graphs, such as which branch of a choice is taken, is then known of all of it.
+    """
+    order = toposort(seeds)
+    if not any(node.op.is_short_form for node in order) or any(var.owner is not None for var in kept):
+        return seeds
+    inputs = [x for x in graph_inputs(seeds) if not isinstance(x, Constant)]
+    expanded = expand(FunctionGraph(inputs, list(seeds)), lambda node: not node.op.is_short_form)
+    given = dict(zip(expanded.inputs, inputs, strict=True))
+    return dict(zip(clone_replace(list(expanded.outputs), given), seeds.values(), strict=True))
+
+
 def gradients_of_parts(cotangents: Mapping[Variable, TensorLike], wrt: Any, **options: Any) -> Any:
     """Return the gradient of several expressions together, each with its cotangent.
 
@@ -151,8 +170,10 @@ def _gradients(
             )
             raise GraphTypeError(msg)
     seeds = _seeds(cost, known_grads)
+    # What is known of other variables than the cost, or is a constant, stays a variable of the graph.
+    starts = seeds if known_grads else _in_long_form(seeds, [*targets, *constants])
     with shared_lengths():
-        slopes = accumulate(seeds, targets, constants, known=frozenset(known_grads or ()) if replaces else frozenset())
+        slopes = accumulate(starts, targets, constants, known=frozenset(known_grads or ()) if replaces else frozenset())
     sources = (*seeds, *(known_grads or {}).values(), *targets)
     result = []
     for target in targets:
