@@ -9,7 +9,7 @@ from treadle.graph import Apply, Constant, Op, VectorizeError, static_op
 from treadle.named.errors import DimsError, NamedTypeError
 from treadle.named.labels import labels_of_batch
 from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
-from treadle.tensor import TensorType, as_tensor, constant, expand_dims, shape_padleft
+from treadle.tensor import as_tensor, constant, expand_dims, shape_padleft
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,7 +205,4 @@ def aligned(x: Input, dims: Sequence[str]) -> TensorVariable:
 
 XTensorType._named = staticmethod(xtensor_from_tensor)
 
-__all__ = [
-    "TensorFromXTensor", "TensorType", "XTensorFromTensor", "XTypeCastOp", "tensor_from_xtensor",
-    "xtensor_from_tensor",
-]  # fmt: skip
+__all__ = ["TensorFromXTensor", "XTensorFromTensor", "XTypeCastOp", "tensor_from_xtensor", "xtensor_from_tensor"]

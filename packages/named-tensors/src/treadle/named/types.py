@@ -11,7 +11,7 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import Apply, SharedVariable, Type, Variable
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.tensor import TensorType, specify_shape
+from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from treadle.graph import Value
-    from treadle.tensor import TensorVariable
 
 
 # What an op takes: named tensors, and lengths, slices or generators.
@@ -339,9 +338,3 @@ class XTensorType(Type):
         return f"XTensorType({self.dtype}, shape={self.shape}, dims={self.dims})"
 
     __str__ = __repr__
-
-
-def specified(tensor: TensorVariable, shape: Sequence[int | None]) -> TensorVariable:
-    """Return a plain tensor whose type has the known lengths of a shape, checked at run time."""
-    promised = TensorType(tensor.type.dtype, tuple(shape))
-    return tensor if promised.is_super(tensor.type) else specify_shape(tensor, list(shape))
