@@ -110,3 +110,19 @@ def test_graph_core_alone_brings_no_third_party_package(dist: Path, tmp_path: Pa
     run(system.python, "-c", "import treadle.graph, treadle.link.vm", cwd=tmp_path)
     shown = run(system.python, "-W", "error", ROOT / "examples" / "reuse_graph_core.py", cwd=tmp_path)
     assert shown.endswith("The answer:\n  Cruz tea\n  Cruz rice\n  Dina salt\n")
+
+
+def test_environment_variable_puts_treadle_in_the_place_of_pytensor(numba_system: Installed) -> None:
+    wheel = next(numba_system.dist.glob("as_pytensor-*.whl"))
+    numba_system.pip("install", "--no-deps", wheel)
+    try:
+        command = (numba_system.python, "-W", "error", "-c", "import pytensor; print(type(pytensor).__name__)")
+        told = []
+        for flag in ("1", "0"):
+            env = {**clean(), "TREADLE_AS_PYTENSOR": flag}
+            options = {"cwd": numba_system.folder, "env": env, "capture_output": True, "text": True, "check": False}
+            told.append(subprocess.run(command, **options))  # type: ignore[call-overload]  # as a dictionary
+        assert told[0].stdout == "ForwardingModule\n", told[0].stderr
+        assert "No module named 'pytensor'" in told[1].stderr
+    finally:
+        numba_system.pip("uninstall", "--yes", "as-pytensor")
