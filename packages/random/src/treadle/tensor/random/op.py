@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import change_flags, config
 from treadle.graph import Apply, NullType, Op, Variable, VectorizeError, as_flag
 from treadle.tensor.arguments.signatures import parse_gufunc_signature
 from treadle.tensor.batches import batching
@@ -406,7 +406,9 @@ class RandomVariable(RNGConsumerOp):
         by_method = type(self).definition is RandomVariable.definition and not by_sampler
         if by_method and not hasattr(source, self._text()):
             return None
-        drawn = as_tensor_variable(self._drawn(source, parameters, tuple(batch)))
+        # The same methods and definitions serve arrays and variables: in them, functions of NumPy's are for both.
+        with change_flags(numpy_functions="symbolic"):
+            drawn = as_tensor_variable(self._drawn(source, parameters, tuple(batch)))
         if not isinstance(size.type, NoneTypeT) and any(p.ndim > rank for p, rank in pairs):
             # Parameters may turn out to be longer than the size where that is 1, and make the result so.
             drawn = specify_shape(drawn, [*batch, *[None] * self.ndim_supp])
