@@ -246,12 +246,13 @@ def declared_random_variable() -> Results:
     shifted = _Shifted()
     rng = pytensor.shared(np.random.default_rng(8))
     draw = shifted(1.0, pt.as_tensor([2.0, 100.0]), rng=rng)
-    sized = shifted(0.0, 1.0, size=(2, 3), rng=rng)
+    zero, one = pt.constant(0.0, dtype="float64"), pt.constant(1.0, dtype="float64")
+    sized = shifted(zero, one, size=(2, 3), rng=rng)
     next_rng, _ = sized.owner.outputs
-    later = shifted(0.0, 1.0, rng=next_rng)
+    later = shifted(zero, one, rng=next_rng)
     outputs = pytensor.function([], [draw, sized, later])()
     matrix = pt.matrix("matrix")
-    batched = vectorize_graph(shifted(pt.vector("v"), 1.0, rng=rng), {})
+    batched = vectorize_graph(shifted(pt.vector("v"), one, rng=rng), {})
     names = {"draw": outputs[0], "sized": outputs[1], "later": outputs[2]}
     return names | {"ndim": np.array([draw.ndim, sized.ndim, batched.ndim, shifted.ndim_supp, matrix.ndim])}
 

@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 
-from tests.pymc.programs.registry import Results, program
+from tests.pymc.programs.registry import NARROW, Results, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def _functions(names: list[str], dists: dict[str, Callable[[], Any]], function: 
     return list(pm.compile([value], [function(dists[name](), value) for name in names])(at))
 
 
-@program()
+@program(tolerance=1e-6, reason=NARROW)
 def log_densities() -> Results:
     """Logarithms of densities at points inside of a range and outside."""
     at = np.array([-0.4, 0.3, 0.7, 1.9, 30.0])
@@ -71,7 +71,7 @@ def log_densities() -> Results:
     return {"continuous": np.array(values), "discrete": np.array(whole)}
 
 
-@program()
+@program(tolerance=1e-6, reason=NARROW)
 def cumulative_functions() -> Results:
     """Logarithms of cumulative functions and of what is above."""
     left_out = {"von_mises"}
@@ -109,7 +109,7 @@ def quantiles() -> Results:
     }
 
 
-@program()
+@program(tolerance=1e-6, reason=NARROW)
 def draws() -> Results:
     """Draws of every family, each with a seed."""
     families = CONTINUOUS | DISCRETE | VECTORS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pymc as pm
 
-from tests.pymc.programs.registry import Results, density_only, evaluate, program
+from tests.pymc.programs.registry import NARROW, Results, density_only, evaluate, program
 
 
 @program()
@@ -38,7 +38,7 @@ def on_an_interval() -> Results:
     return evaluate(model)
 
 
-@program()
+@program(tolerance=1e-8, reason=NARROW)
 def on_the_line() -> Results:
     """Numbers of any size."""
     with pm.Model() as model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pymc as pm
 
-from tests.pymc.programs.registry import Results, evaluate, program
+from tests.pymc.programs.registry import NARROW, Results, evaluate, program
 
 X = np.linspace(0, 4, 15)[:, None]
 Y = np.sin(2 * X[:, 0]) + 0.2 * np.random.default_rng(60).normal(size=15)
@@ -37,7 +37,7 @@ def gp_latent() -> Results:
     return evaluate(model)
 
 
-@program()
+@program(tolerance=1e-6, reason=NARROW)
 def gp_hilbert_space() -> Results:
     """Approximated by the eigenfunctions of an interval."""
     with pm.Model() as model:

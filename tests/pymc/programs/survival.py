@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from tests.pymc.programs.registry import Results, evaluate, program
+from tests.pymc.programs.registry import NARROW, Results, evaluate, program
 
 
 @program()
@@ -39,7 +39,7 @@ def censored() -> Results:
     return evaluate(model)
 
 
-@program()
+@program(tolerance=1e-8, reason=NARROW)
 def truncated() -> Results:
     """Values that were seen only in a range."""
     rng = np.random.default_rng(72)

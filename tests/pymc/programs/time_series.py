@@ -87,7 +87,7 @@ def euler_maruyama() -> Results:
 
     with pm.Model() as model:
         rate = pm.HalfNormal("rate", 1)
-        path = pm.EulerMaruyama("path", dt=0.1, sde_fn=drift, sde_pars=(rate, 0.5), shape=20)
+        path = pm.EulerMaruyama("path", dt=0.1, sde_fn=drift, sde_pars=(rate, 0.5), shape=20, initval=y)
         pm.Normal("y", path, 0.1, observed=y)
     return evaluate(model, scale=0.1)
 
