@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Results = dict[str, Any]
 TOLERANCE = 1e-10
-# Why some programs agree to seven digits only. With PyTensor's cast_policy=numpy+floatX, which makes them float64, its own
-# results of these programs change by as much.
+# Why some programs agree to seven digits only. With PyTensor's cast_policy=numpy+floatX, which makes such constants
+# float64, its own results of these programs change by as much.
 NARROW = (
     "functions of constants that are small whole numbers, or such as 0.5, are computed in float32 by both, in another "
     "order"
