@@ -26,7 +26,10 @@ def as_tensor_variable(
     TypeError
         If it has named dimensions, and they are not to be dropped.
     """
-    if isinstance(x, Variable) and hasattr(x.type, "dims") and not allow_xtensor_conversion:
+    is_named = isinstance(x, Variable) and hasattr(x.type, "dims")
+    if is_named and allow_xtensor_conversion:
+        return tensor.as_tensor_variable(x.values, name, ndim, **kwargs)
+    if is_named:
         msg = (
             f"as_tensor_variable: {x} has the named dimensions {x.type.dims}, which a plain tensor has not. Take "
             "x.values, or pass allow_xtensor_conversion=True."

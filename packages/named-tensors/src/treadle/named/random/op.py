@@ -66,6 +66,11 @@ class XRV(XOp, RNGConsumerOp):
         object.__setattr__(self, "extra_dims", as_dims(what, extra_dims))
         object.__setattr__(self, "name", core_op.name if name is None else name)
 
+    @property
+    def _print_name(self) -> tuple[str, str]:
+        """The name of the distribution, plain and in LaTeX."""
+        return self.core_op._print_name
+
     def make_node(self, *inputs: Input) -> Apply:
         """Return the node of a generator, the lengths of the extra dimensions, and the parameters.
 

@@ -20,6 +20,7 @@ from treadle.graph import (
     Op,
     SharedVariable,
     Variable,
+    as_flag,
     graph_replace,
     io_connection_pattern,
     origins,
@@ -162,7 +163,7 @@ class OpFromGraph(Op, HasFrozenGraph):
         _check_used(ins, outs, on_unused_input)
         implicit = _implicit_inputs(ins, outs, strict)
         self.name = name
-        self.is_inline = bool(inline)
+        self.is_inline = as_flag("OpFromGraph: inline", inline)
         self.shared_inputs = implicit
         self.explicit_count = len(ins)
         # Inside, what brings its value along is an input like any other. Inputs that are computed from it are replaced

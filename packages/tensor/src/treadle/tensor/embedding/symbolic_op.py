@@ -15,6 +15,7 @@ from treadle.graph import (
     NominalVariable,
     SharedVariable,
     Variable,
+    as_flag,
     graph_inputs,
     graph_replace,
     reading_order,
@@ -71,7 +72,7 @@ class SymbolicOp(OpFromGraph):
 
     def __init__(self, *, inline: bool = False, name: str | None = None, **kwargs: Any) -> None:
         self.name = type(self).__name__ if name is None else name
-        self.is_inline = bool(inline)
+        self.is_inline = as_flag("SymbolicOp: inline", inline)
         self._options = kwargs
 
     def build_inner_graph(self, *inputs: Any) -> Variable | Sequence[Variable]:
