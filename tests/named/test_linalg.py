@@ -68,9 +68,9 @@ def test_signals_are_convolved_along_a_dimension_of_each() -> None:
     signals, kernels = RNG.normal(size=(2, 7)), RNG.normal(size=(4, 3))
     x, y = nm.as_xtensor(signals, dims=("b", "time")), nm.as_xtensor(kernels, dims=("lag", "c"))
     for mode in ("full", "valid", "same"):
-        result = nm.signal.convolve1d(x, y, mode, dims=("time", "lag"))  # type: ignore[arg-type]  # one of them
+        result = nm.signal.convolve1d(x, y, mode, dims=("time", "lag"))
         assert result.dims == ("b", "c", "time")
-        expected = [[np.convolve(s, k, mode) for k in kernels.T] for s in signals]  # type: ignore[call-overload]
+        expected = [[np.convolve(s, k, mode) for k in kernels.T] for s in signals]
         np.testing.assert_allclose(result.eval(), expected, rtol=1e-9)
 
 
