@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 RULES = RuleSet("named")
 RULE_SETS = (RULES,)
-EVERYWHERE = ("fast_run", "fast_compile", "minimum_compile")
+# With the tag by which PyTensor's documentation calls these rules.
+EVERYWHERE = ("fast_run", "fast_compile", "minimum_compile", "lower_xtensor")
 
 
 @RULES.rule(Phase.CANONICALIZE, XOp, tags=EVERYWHERE)
