@@ -21,7 +21,7 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Variable
+    from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
@@ -130,6 +130,10 @@ class AllocEmpty(Discrete, TensorOp):
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the lengths that are given."""
         return [shapes.given(x) for x in tensors(node.inputs)]
+
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+        """Keep the node, as documented: its values do not matter."""
+        return False
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Fill with zeros."""
