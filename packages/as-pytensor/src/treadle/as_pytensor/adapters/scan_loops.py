@@ -14,6 +14,7 @@ from treadle.tensor import cast, join, maximum, neq, zeros
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.indexing.expressions import At, Span
 from treadle.tensor.indexing.indexing import IncSubtensor, Subtensor
+from treadle.tensor.loops.loops import Scan  # noqa: F401 - what parts of a loop are put together to
 from treadle.tensor.loops.parts import LoopParts
 from treadle.tensor.shapes.shape import LENGTH, lengths
 
