@@ -120,8 +120,8 @@ def test_environment_variable_puts_treadle_in_the_place_of_pytensor(numba_system
         told = []
         for flag in ("1", "0"):
             env = {**clean(), "TREADLE_AS_PYTENSOR": flag}
-            options = {"cwd": numba_system.folder, "env": env, "capture_output": True, "text": True, "check": False}
-            told.append(subprocess.run(command, **options))  # type: ignore[call-overload]  # as a dictionary
+            folder = numba_system.folder
+            told.append(subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False))
         assert told[0].stdout == "ForwardingModule\n", told[0].stderr
         assert "No module named 'pytensor'" in told[1].stderr
     finally:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from treadle.tensor import as_tensor_variable, shape_padright
 
 if TYPE_CHECKING:
-    from treadle.tensor import TensorLike
+    from treadle.tensor import TensorLike, TensorVariable
 
 treadle_linalg: Any = import_module("treadle.tensor.linalg")
 
 
 def norm(
     x: TensorLike,
-    ord: Any = None,  # noqa: A002 - the name in NumPy
+    ord: float | str | None = None,  # noqa: A002 - the name in NumPy
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
-) -> Any:
+) -> TensorVariable:
     """Return the norms of vectors or matrices (as numpy.linalg.norm, but for stacks).
 
     Without `axis`, a tensor of more than two dimensions is a stack of matrices, and two axes count from the first of
@@ -31,29 +31,30 @@ def norm(
         axis = (0, 1)
     if isinstance(axis, tuple) and len(axis) == 2 and batch:
         # Two axes are those of one matrix of the stack.
-        moved = tuple(batch + a if 0 <= a < 2 else a for a in axis)
-        return treadle_linalg.norm(var, ord, moved, keepdims)
-    if axis is None and keepdims:
-        return shape_padright(treadle_linalg.norm(var, ord), var.ndim)
-    return treadle_linalg.norm(var, ord, axis, keepdims)
+        axis = tuple(batch + a if 0 <= a < 2 else a for a in axis)
+    # Of the whole vector or matrix, the dimensions are kept afterwards.
+    is_whole = axis is None and keepdims
+    norms: TensorVariable = treadle_linalg.norm(var, ord, axis, keepdims and not is_whole)
+    return shape_padright(norms, var.ndim) if is_whole else norms
 
 
 @wraps(treadle_linalg.svd)
-def svd(*args: Any, **kwargs: Any) -> Any:
+def svd(*args: object, **kwargs: object) -> list[TensorVariable] | TensorVariable:
     """Return the singular value decomposition as a list, or the singular values."""
-    result = treadle_linalg.svd(*args, **kwargs)
+    result: tuple[TensorVariable, ...] | TensorVariable = treadle_linalg.svd(*args, **kwargs)
     return list(result) if isinstance(result, tuple) else result
 
 
 @wraps(treadle_linalg.schur)
-def schur(*args: Any, **kwargs: Any) -> Any:
+def schur(*args: object, **kwargs: object) -> list[TensorVariable]:
     """Return the Schur form and the vectors, as a list: how many eigenvalues were sorted to the front is left out."""
     return list(treadle_linalg.schur(*args, **kwargs)[:2])
 
 
 @wraps(treadle_linalg.qr)
-def qr(*args: Any, **kwargs: Any) -> Any:
+def qr(*args: object, **kwargs: object) -> list[TensorVariable] | TensorVariable:
     """Return the factors as a list; those of mode ``raw`` one by one."""
+    result: tuple[TensorVariable | tuple[TensorVariable, ...], ...] | TensorVariable
     result = treadle_linalg.qr(*args, **kwargs)
     if not isinstance(result, tuple):
         return result

@@ -47,7 +47,7 @@ def get_static_shape_from_size_variables(size_vars: Sequence[Variable]) -> tuple
     return tuple(map(_number, size_vars))
 
 
-def as_int_none_variable(x: Any) -> Variable:
+def as_int_none_variable(x: TensorLike | None) -> Variable:
     """Return an integer as a variable, and None as the constant that stands for it."""
     if x is None:
         return NoneConst
@@ -69,6 +69,6 @@ def shape_of_variables(
     return {var: tuple(shape.tolist()) for var, shape in zip(tensors, compute(*values), strict=True)}
 
 
-def get_unique_constant_value(x: TensorLike) -> Any:
+def get_unique_constant_value(x: TensorLike) -> object:
     """Return the number that all elements of a constant are; None if there is none."""
     return getattr(x, "unique_value", None)

@@ -77,8 +77,8 @@ class OrderedSet(MutableSet[T]):
 class frozendict(Mapping[K, V]):  # noqa: N801 - the name in PyTensor
     """A dictionary that does not change, and can be a key if its values can."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._dict: dict[K, V] = dict(*args, **kwargs)
+    def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]] = (), **more: V) -> None:
+        self._dict: dict[K, V] = dict(items, **more)
 
     def __getitem__(self, key: K) -> V:
         return self._dict[key]
@@ -89,7 +89,7 @@ class frozendict(Mapping[K, V]):  # noqa: N801 - the name in PyTensor
     def __len__(self) -> int:
         return len(self._dict)
 
-    def copy(self, **changes: Any) -> frozendict[K, V]:
+    def copy(self, **changes: V) -> frozendict[K, V]:
         """Return a dictionary with further items."""
         return type(self)(self._dict, **changes)
 
@@ -104,14 +104,14 @@ class AssocList(Generic[K, V]):
     """A mapping for keys that may not be hashable, such as slices."""
 
     def __init__(self) -> None:
-        self._dict: dict[Any, V] = {}
+        self._dict: dict[object, V] = {}
         self._list: list[tuple[K, V]] = []
 
     def __getitem__(self, item: K) -> V:
         value = self.get(item, _MISSING)
         if value is _MISSING:
             raise KeyError(item)
-        return value  # type: ignore[no-any-return]  # one of the values
+        return value  # type: ignore[return-value]  # one of the values
 
     def __setitem__(self, item: K, value: V) -> None:
         try:
@@ -127,7 +127,7 @@ class AssocList(Generic[K, V]):
         except TypeError:
             self._list = [(key, old) for key, old in self._list if key != item]
 
-    def get(self, item: K, default: Any = None) -> Any:
+    def get(self, item: K, default: object = None) -> object:
         """Return the value of a key, or the default."""
         try:
             return self._dict.get(item, default)
@@ -175,31 +175,31 @@ def difference(seq1: Iterable[T], seq2: Iterable[T]) -> list[T]:
     return [x for x in seq1 if x not in others]
 
 
-def flatten(a: Any) -> list[Any]:
+def flatten(a: object) -> list[object]:
     """Return what is in nested tuples, lists and sets as one list."""
     return [x for part in a for x in flatten(part)] if isinstance(a, tuple | list | set) else [a]
 
 
-def unzip(iterable: Iterable[Iterable[Any]], n: int, strict: bool = False) -> tuple[tuple[Any, ...], ...]:
+def unzip(iterable: Iterable[Iterable[T]], n: int, strict: bool = False) -> tuple[tuple[T, ...], ...]:
     """Return the first elements, the second ones and so on; `n` empty tuples of nothing."""
     columns = tuple(zip(*iterable, strict=strict))
     return columns or ((),) * n
 
 
-def to_return_values(values: Sequence[Any]) -> Any:
+def to_return_values(values: Sequence[T]) -> T | Sequence[T]:
     """Return the only value, or all of them."""
     return values[0] if len(values) == 1 else values
 
 
-def from_return_values(values: Any) -> Any:
+def from_return_values(values: object) -> Sequence[object]:
     """Return a list or tuple as it is, and anything else in a list."""
     return values if isinstance(values, list | tuple) else [values]
 
 
-def apply_across_args(*fns: Callable[..., Any]) -> Any:
+def apply_across_args(*fns: Callable[..., T]) -> Any:
     """Return functions that call each of some functions once for every argument."""
 
-    def spread(fn: Callable[..., Any], *names: Any) -> Any:
+    def spread(fn: Callable[..., T], *names: Any) -> object:
         if names and isinstance(names[0], int):
             return [fn() for _ in range(names[0])]
         items = names[0] if len(names) == 1 else names
@@ -221,18 +221,18 @@ def hash_from_ndarray(data: np.ndarray) -> str:
     return hash_from_code("".join(hash_from_code(part) for part in parts))
 
 
-def get_unbound_function(unbound: Any) -> Any:
+def get_unbound_function(unbound: object) -> object:
     """Return the function of a method, or what was given."""
     return getattr(unbound, "__func__", unbound)
 
 
-def subprocess_Popen(command: Any, **params: Any) -> subprocess.Popen[bytes]:  # noqa: N802 - the name in PyTensor
+def subprocess_Popen(command: str | Sequence[str], **params: Any) -> subprocess.Popen[bytes]:  # noqa: N802 - the name in PyTensor
     """Start a program that reads nothing."""
     params.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.Popen(command, **params)
 
 
-def call_subprocess_Popen(command: Any, **params: Any) -> int:  # noqa: N802 - the name in PyTensor
+def call_subprocess_Popen(command: str | Sequence[str], **params: Any) -> int:  # noqa: N802 - the name in PyTensor
     """Run a program, drop what it writes, and return its exit status."""
     for name in ("stdout", "stderr"):
         if name in params:
@@ -241,7 +241,7 @@ def call_subprocess_Popen(command: Any, **params: Any) -> int:  # noqa: N802 - t
     return output_subprocess_Popen(command, **params)[2]
 
 
-def output_subprocess_Popen(command: Any, **params: Any) -> tuple[bytes, bytes, int]:  # noqa: N802 - as above
+def output_subprocess_Popen(command: str | Sequence[str], **params: Any) -> tuple[bytes, bytes, int]:  # noqa: N802 - as above
     """Run a program; return what it writes to standard output and error, and its exit status."""
     with subprocess_Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **params) as process:
         out, err = process.communicate()
@@ -275,7 +275,9 @@ def broadcast_static_dim_lengths(dim_lengths: Sequence[int | None]) -> int | Non
     return next(iter(longer)) if longer else None if None in dim_lengths else 1
 
 
-def normalize_reduce_axis(axis: Any, ndim: int, normalize_none: bool = False) -> tuple[int, ...] | None:
+def normalize_reduce_axis(
+    axis: int | Sequence[int] | None, ndim: int, normalize_none: bool = False
+) -> tuple[int, ...] | None:
     """Return the axes of a reduction as numbers that are 0 or more; None for all axes, unless they are asked for."""
     if axis is None:
         return tuple(range(ndim)) if normalize_none else None
@@ -293,7 +295,7 @@ def may_share_memory(a: object, b: object, raise_other_type: bool = True) -> boo
     return False
 
 
-def get_versions() -> dict[str, Any]:
+def get_versions() -> dict[str, str | None]:
     """Return the version of PyTensor whose names these are."""
     return {"version": VERSION, "full-revisionid": None, "dirty": None, "error": None, "date": None}
 
