@@ -19,6 +19,9 @@ class ForwardingModule(ModuleType):
     """A module of PyTensor's, whose names stand for treadle's objects. They are looked up when first asked for."""
 
     def __getattr__(self, name: str) -> object:
+        if name == "__all__":
+            # What a star imports: the public names that stand for something.
+            return [each for each in TABLE.names(self.__name__) if each[0] != "_" and hasattr(self, each)]
         if name.startswith("__") and name != "__version__":
             msg = f"module {self.__name__!r} has no attribute {name!r}"
             raise AttributeError(msg)
