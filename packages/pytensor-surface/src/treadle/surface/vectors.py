@@ -123,6 +123,10 @@ class AllocEmpty(Discrete, TensorOp):
         """Return a new array."""
         output_storage[0][0] = np.zeros([int(n) for n in inputs], self.dtype)
 
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+        """Return False: programs that read loops look for the op at the start of a loop's states."""
+        return False
+
     def printed_form(self, node: Apply) -> Form:
         """Write ``alloc_empty(n, m, dtype=float64)``."""
         return Form.call("alloc_empty", node.inputs, {"dtype": self.dtype})
