@@ -23,7 +23,6 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "api_reference.tsv"
 # Sections and areas of parts of the system that do not exist yet, with the reason for each.
 LATER = {
     "clients: xtensor": "no tensors with named dimensions yet",
-    "clients: sparse": "no sparse tensors yet",
 }
 
 

@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING
 
 from treadle.config import package_folders, versioned_names
 from treadle.sparse.names import NAMES
-from treadle.sparse.wiring import wire
-
-__path__ = package_folders(__name__)
-wire()
 
 if TYPE_CHECKING:
     from treadle.sparse.arithmetic import *  # noqa: F403
@@ -33,3 +29,6 @@ if TYPE_CHECKING:
     __version__: str
 else:
     __getattr__ = versioned_names(__name__, "sparse-tensors", NAMES)
+
+# Other distributions may bring modules of the package.
+__path__ = package_folders(__name__)

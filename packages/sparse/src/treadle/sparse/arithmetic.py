@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from treadle.sparse.conversion import as_sparse_or_tensor_variable, as_sparse_va
 from treadle.sparse.dense import as_dense, cast
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.kernels.patterns import CombinedPattern
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, Lengths, compressed
 from treadle.sparse.type import RANK
 
@@ -25,14 +26,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _beside(x: Any, other: Any) -> Any:
+def _beside(x: Operand, other: Operand) -> Operand:
     """Return an operand as a variable; a plain number takes the dtype of a sparse operand beside it, as in NumPy."""
     if type(x) in {bool, int, float, complex} and (is_sparse(other) or is_sparse_variable(other)):
         return tt.as_tensor_variable(x, dtype=np.result_type(np.dtype(other.dtype), x))
     return as_sparse_or_tensor_variable(x)
 
 
-def operands(what: str, x: Any, y: Any) -> tuple[Any, Any]:
+def operands(what: str, x: Operand, y: Operand) -> tuple[Operand, Operand]:
     """Return two operands as variables, of which one must be sparse.
 
     Raises
@@ -68,12 +69,12 @@ def joined_lengths(what: str, first: Lengths, second: Lengths) -> Lengths:
     return (rows, columns)
 
 
-def common_dtype(*xs: Any) -> str:
+def common_dtype(*xs: Operand) -> str:
     """Return the dtype of results of operands."""
     return str(np.result_type(*(x.type.numpy_dtype for x in xs)))
 
 
-def _same_shape(what: str, arrays: Compressed, shape: Any) -> Any:
+def _same_shape(what: str, arrays: Compressed, shape: Operand) -> Operand:
     """Return the elements of a matrix, checked to be of another one's shape when the program runs."""
     if arrays.shape is shape:
         return arrays.data
@@ -81,7 +82,7 @@ def _same_shape(what: str, arrays: Compressed, shape: Any) -> Any:
     return tt.Assert(message)(arrays.data, tt.all(tt.eq(arrays.shape, shape)))
 
 
-def _pair(what: str, x: Any, y: Any) -> tuple[Compressed, Compressed]:
+def _pair(what: str, x: Operand, y: Operand) -> tuple[Compressed, Compressed]:
     """Return two sparse matrices of one dtype, shape and format, that of the first."""
     dtype = common_dtype(x, y)
     first, second = compressed(cast(x, dtype)), compressed(cast(y, dtype))
@@ -101,14 +102,14 @@ def _combined(first: Compressed, second: Compressed, both: bool) -> Compressed:
     return Compressed(first.format, first.data, indices, indptr, first.shape, first.lengths)
 
 
-def combined_elements(what: str, x: Any, y: Any) -> tuple[Compressed, Any, Any]:
+def combined_elements(what: str, x: Operand, y: Operand) -> tuple[Compressed, Operand, Operand]:
     """Return the pattern of where one of two sparse matrices stores something, and the elements of both there."""
     first, second = _pair(what, x, y)
     pattern = _combined(first, second, both=False)
     return pattern, first.elements_at(pattern), second.elements_at(pattern)
 
 
-def add_s_s(x: Any, y: Any) -> SparseVariable:
+def add_s_s(x: Operand, y: Operand) -> SparseVariable:
     """Add two sparse matrices of one shape; the sum has the format of the first.
 
     It stores an element where one of the two does, also where both cancel: which are stored depends on positions alone.
@@ -120,7 +121,7 @@ def add_s_s(x: Any, y: Any) -> SparseVariable:
     return pattern.with_data(first.elements_at(pattern) + second.elements_at(pattern)).variable()
 
 
-def add_s_s_data(x: Any, y: Any) -> SparseVariable:
+def add_s_s_data(x: Operand, y: Operand) -> SparseVariable:
     """Add two sparse matrices that store elements at the same positions, which is not checked but for their number."""
     first, second = _pair("add_s_s_data", as_sparse_variable(x), as_sparse_variable(y))
     message = "add_s_s_data: two matrices that store as many elements are needed. Use add for others."
@@ -138,7 +139,7 @@ def _dense_operand(what: str, arrays: Compressed, y: TensorVariable, *ranks: int
         joined_lengths(what, arrays.lengths, (shape[0], shape[1]))
 
 
-def add_s_d(x: Any, y: Any) -> TensorVariable:
+def add_s_d(x: Operand, y: Operand) -> TensorVariable:
     """Add a sparse and a dense matrix of one shape, which gives a dense one; gradients by the sparse are structured."""
     var, dense = as_sparse_variable(x), tt.as_tensor_variable(y)
     dtype = common_dtype(var, dense)
@@ -151,7 +152,7 @@ def add_s_d(x: Any, y: Any) -> TensorVariable:
     return total
 
 
-def structured_add_s_v(x: Any, y: Any) -> SparseVariable:
+def structured_add_s_v(x: Operand, y: Operand) -> SparseVariable:
     """Add element j of a vector to the stored elements of column j; gradients are structured."""
     var, vector = as_sparse_variable(x), tt.as_tensor_variable(y)
     dtype = common_dtype(var, vector)
@@ -160,7 +161,7 @@ def structured_add_s_v(x: Any, y: Any) -> SparseVariable:
     return arrays.with_data(arrays.data + spread).variable()
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: Operand, y: Operand) -> Operand:
     """Add two matrices of one shape, at least one of which is sparse.
 
     Returns
@@ -181,13 +182,13 @@ def add(x: Any, y: Any) -> Any:
     return add_s_d(second, first)
 
 
-def neg(x: Any) -> SparseVariable:
+def neg(x: Operand) -> SparseVariable:
     """Change the sign of the elements of a sparse matrix."""
     arrays = compressed(x)
     return arrays.with_data(-arrays.data).variable()
 
 
-def subtract(x: Any, y: Any) -> Any:
+def subtract(x: Operand, y: Operand) -> Operand:
     """Subtract two matrices of one shape, at least one of which is sparse: as `add`."""
     first, second = operands("subtract", x, y)
     return add(first, neg(second) if is_sparse_variable(second) else -second)
@@ -196,7 +197,7 @@ def subtract(x: Any, y: Any) -> Any:
 sub = alias(subtract, "sub")
 
 
-def _along(what: str, arrays: Compressed, vector: Any, axis: int) -> Any:
+def _along(what: str, arrays: Compressed, vector: Operand, axis: int) -> Operand:
     """Return for each entry the element of a vector that belongs to its row (axis 0) or column (axis 1)."""
     if vector.ndim != 1:
         msg = f"{what}: a vector is needed, got {vector} of type {vector.type}. Flatten it."
@@ -211,31 +212,31 @@ def _along(what: str, arrays: Compressed, vector: Any, axis: int) -> Any:
     return vector[arrays.coordinates()[axis]]
 
 
-def row_scale(x: Any, s: Any) -> SparseVariable:
+def row_scale(x: Operand, s: Operand) -> SparseVariable:
     """Multiply row i of a sparse matrix by element i of a vector; gradients are structured."""
     return _scaled("row_scale", x, s, 0)
 
 
-def col_scale(x: Any, s: Any) -> SparseVariable:
+def col_scale(x: Operand, s: Operand) -> SparseVariable:
     """Multiply column j of a sparse matrix by element j of a vector; gradients are structured."""
     return _scaled("col_scale", x, s, 1)
 
 
-def _scaled(what: str, x: Any, s: Any, axis: int) -> SparseVariable:
+def _scaled(what: str, x: Operand, s: Operand, axis: int) -> SparseVariable:
     var, vector = as_sparse_variable(x), tt.as_tensor_variable(s)
     dtype = common_dtype(var, vector)
     arrays = compressed(cast(var, dtype))
     return arrays.with_data(arrays.data * _along(what, arrays, vector.astype(dtype), axis)).variable()
 
 
-def mul_s_s(x: Any, y: Any) -> SparseVariable:
+def mul_s_s(x: Operand, y: Operand) -> SparseVariable:
     """Multiply the elements of two sparse matrices; the product stores one where both do."""
     first, second = _pair("multiply", as_sparse_variable(x), as_sparse_variable(y))
     pattern = _combined(first, second, both=True)
     return pattern.with_data(first.elements_at(pattern) * second.elements_at(pattern)).variable()
 
 
-def mul_s_d(x: Any, y: Any) -> SparseVariable:
+def mul_s_d(x: Operand, y: Operand) -> SparseVariable:
     """Multiply a sparse matrix by a scalar, or its elements by those of a dense matrix of its shape."""
     var, dense = as_sparse_variable(x), tt.as_tensor_variable(y)
     dtype = common_dtype(var, dense)
@@ -250,12 +251,12 @@ def mul_s_d(x: Any, y: Any) -> SparseVariable:
     return arrays.with_data(arrays.data * factor).variable()
 
 
-def mul_s_v(x: Any, y: Any) -> SparseVariable:
+def mul_s_v(x: Operand, y: Operand) -> SparseVariable:
     """Multiply the elements of a sparse matrix by those of a vector, as a row: column j by element j."""
     return _scaled("mul_s_v", x, y, 1)
 
 
-def multiply(x: Any, y: Any) -> SparseVariable:
+def multiply(x: Operand, y: Operand) -> SparseVariable:
     """Multiply elements of two operands, at least one of which is a sparse matrix.
 
     Parameters
@@ -285,7 +286,7 @@ def multiply(x: Any, y: Any) -> SparseVariable:
 mul = alias(multiply, "mul")
 
 
-def divide(x: Any, y: Any) -> SparseVariable:
+def divide(x: Operand, y: Operand) -> SparseVariable:
     """Divide the elements of a sparse matrix by a scalar, a dense matrix of its shape, or a vector, as a row.
 
     What is not stored stays 0, whatever it is divided by.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
 from treadle.sparse.indexing import keep_entries
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import compressed
 
 if TYPE_CHECKING:
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["clean", "ensure_sorted_indices", "remove0"]
 
 
-def remove0(x: Any) -> SparseVariable:
+def remove0(x: Operand) -> SparseVariable:
     """Return a sparse matrix without the zeros that it stores."""
     arrays = compressed(x)
     return keep_entries(arrays, tt.neq(arrays.data, 0)).variable()
 
 
-def ensure_sorted_indices(x: Any) -> SparseVariable:
+def ensure_sorted_indices(x: Operand) -> SparseVariable:
     """Return a sparse matrix with the positions of each row (CSR) or column (CSC) sorted."""
     arrays = compressed(x)
     # Entries come sorted out of a change of format, in linear time.
@@ -28,6 +29,6 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
     return arrays.in_format(other).in_format(arrays.format).variable()
 
 
-def clean(x: Any) -> SparseVariable:
+def clean(x: Operand) -> SparseVariable:
     """Return a sparse matrix without stored zeros and with sorted positions."""
     return ensure_sorted_indices(remove0(x))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
 from treadle.sparse.arithmetic import combined_elements, operands
@@ -10,6 +10,7 @@ from treadle.sparse.cleaning import remove0
 from treadle.sparse.conversion import is_sparse_variable
 from treadle.sparse.dense import SparseFromDense, as_dense
 from treadle.sparse.errors import SparseShapeError
+from treadle.sparse.operands import Operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["eq", "ge", "gt", "le", "lt", "neq"]
 
 
-def _compared(name: str, x: Any, y: Any, of_zeros: bool) -> Any:
+def _compared(name: str, x: Operand, y: Operand, of_zeros: bool) -> Operand:
     """Return a comparison of elements; `of_zeros` is what it gives for two zeros."""
-    compare: Callable[[Any, Any], Any] = getattr(tt, name)
+    compare: Callable[[Operand, Operand], Operand] = getattr(tt, name)
     first, second = operands(name, x, y)
     sparse = is_sparse_variable(first) and is_sparse_variable(second)
     if sparse and not of_zeros:
@@ -32,31 +33,31 @@ def _compared(name: str, x: Any, y: Any, of_zeros: bool) -> Any:
     return SparseFromDense(first.format)(result) if sparse else result
 
 
-def eq(x: Any, y: Any) -> Any:
+def eq(x: Operand, y: Operand) -> Operand:
     """Return where elements are equal. Of two sparse matrices most are: they are compared as dense ones."""
     return _compared("eq", x, y, of_zeros=True)
 
 
-def neq(x: Any, y: Any) -> Any:
+def neq(x: Operand, y: Operand) -> Operand:
     """Return where elements differ."""
     return _compared("neq", x, y, of_zeros=False)
 
 
-def lt(x: Any, y: Any) -> Any:
+def lt(x: Operand, y: Operand) -> Operand:
     """Return where elements of the first are less."""
     return _compared("lt", x, y, of_zeros=False)
 
 
-def gt(x: Any, y: Any) -> Any:
+def gt(x: Operand, y: Operand) -> Operand:
     """Return where elements of the first are greater."""
     return _compared("gt", x, y, of_zeros=False)
 
 
-def le(x: Any, y: Any) -> Any:
+def le(x: Operand, y: Operand) -> Operand:
     """Return where elements of the first are less or equal. Two sparse matrices are compared as dense ones."""
     return _compared("le", x, y, of_zeros=True)
 
 
-def ge(x: Any, y: Any) -> Any:
+def ge(x: Operand, y: Operand) -> Operand:
     """Return where elements of the first are greater or equal. Two sparse matrices are compared as dense ones."""
     return _compared("ge", x, y, of_zeros=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.sparse
 
@@ -10,6 +10,7 @@ from treadle.config import alias, text_of
 from treadle.graph import Apply, Variable
 from treadle.graph import shared as shared_variable
 from treadle.sparse.errors import SparseTypeError
+from treadle.sparse.operands import Operand
 from treadle.sparse.type import SparseTensorType
 from treadle.sparse.variable import SparseConstant, SparseTensorSharedVariable, SparseVariable, sparse_type_of
 from treadle.tensor import as_tensor_variable
@@ -36,7 +37,7 @@ def is_sparse_variable(value: object) -> bool:
     return isinstance(value, Variable) and isinstance(value.type, SparseTensorType)
 
 
-def constant(x: Any, name: str | None = None) -> SparseConstant:
+def constant(x: Operand, name: str | None = None) -> SparseConstant:
     """Return a sparse matrix or array of SciPy's as a constant, of which it holds a copy.
 
     Raises
@@ -48,7 +49,7 @@ def constant(x: Any, name: str | None = None) -> SparseConstant:
     return kind.make_constant(kind.filter(x.copy()), name)
 
 
-def as_sparse_variable(x: Any, name: str | None = None, ndim: int | None = None) -> SparseVariable:
+def as_sparse_variable(x: Operand, name: str | None = None, ndim: int | None = None) -> SparseVariable:
     """Return a sparse variable, or a sparse matrix of SciPy's as a constant.
 
     Parameters
@@ -91,7 +92,7 @@ as_sparse = alias(as_sparse_variable, "as_sparse")
 as_symbolic_sparse = alias(as_sparse_variable, "as_symbolic_sparse")
 
 
-def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVariable | TensorVariable:
+def as_sparse_or_tensor_variable(x: Operand, name: str | None = None) -> SparseVariable | TensorVariable:
     """Return a sparse variable for what is sparse, a tensor variable for anything else."""
     if isinstance(x, Apply):
         x = x.out
@@ -148,7 +149,7 @@ csc_fmatrix = fcsc_matrix = SparseTensorType("csc", "float32")
 
 
 def shared(
-    value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None,
+    value: Operand, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None,
     borrow: bool = False, format: str | None = None,
 ) -> SparseTensorSharedVariable:  # fmt: skip
     """Return a shared variable that holds a sparse matrix.

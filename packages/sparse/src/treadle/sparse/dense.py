@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from treadle.sparse.conversion import as_sparse_variable, is_sparse, is_sparse_v
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.kernels.lines import Densified
 from treadle.sparse.kernels.structure import INDEX
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, compressed, elements_at
 from treadle.sparse.sparse_op import SparseOp, is_absent
 from treadle.sparse.type import CLASSES, RANK, SparseTensorType, check_format
@@ -49,13 +50,13 @@ class DenseFromSparse(SparseOp):
     structured: bool = field(default=True, compare=False)
     linear_count: ClassVar[int | None] = 1
 
-    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+    def __call__(self, *inputs: Operand, **kwargs: Operand) -> Operand:
         """Return the dense matrix; a tensor as it is."""
         if len(inputs) == 1 and isinstance(inputs[0], Variable) and isinstance(inputs[0].type, TensorType):
             return inputs[0]
         return super().__call__(*inputs, **kwargs)
 
-    def as_input(self, value: object) -> Any:
+    def as_input(self, value: object) -> Operand:
         """Take a sparse matrix."""
         return as_sparse_variable(value)
 
@@ -68,7 +69,7 @@ class DenseFromSparse(SparseOp):
         """Make it dense with SciPy."""
         output_storage[0][0] = inputs[0].toarray()
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the lengths of the sparse matrix."""
         arrays = compressed(node.inputs[0])
         return [(arrays.length(0), arrays.length(1))]
@@ -95,7 +96,7 @@ class DenseFromSparse(SparseOp):
 dense_from_sparse = DenseFromSparse()
 
 
-def as_dense(x: Any) -> TensorVariable:
+def as_dense(x: Operand) -> TensorVariable:
     """Return a sparse matrix made dense, or anything else as a tensor."""
     dense: TensorVariable = dense_from_sparse(x) if is_sparse(x) or is_sparse_variable(x) else tt.as_tensor_variable(x)
     return dense
@@ -119,13 +120,13 @@ class SparseFromDense(SparseOp):
         """Refuse other formats."""
         check_format("SparseFromDense", self.format)
 
-    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+    def __call__(self, *inputs: Operand, **kwargs: Operand) -> Operand:
         """Return the sparse matrix; one that is sparse already as it is."""
         if len(inputs) == 1 and is_sparse_variable(inputs[0]):
             return inputs[0]
         return super().__call__(*inputs, **kwargs)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Operand) -> Apply:
         """Return the node.
 
         Raises
@@ -169,12 +170,12 @@ csr_from_dense = SparseFromDense("csr")
 csc_from_dense = SparseFromDense("csc")
 
 
-def pointers_of(counts: Any) -> Any:
+def pointers_of(counts: Operand) -> Operand:
     """Return the pointers of lines with these numbers of entries."""
     return tt.concatenate([tt.zeros((1,), dtype=INDEX), tt.cumsum(counts).astype(INDEX)])
 
 
-def compressed_from_dense(dense: Any, name: str) -> Compressed:
+def compressed_from_dense(dense: Operand, name: str) -> Compressed:
     """Return the arrays of a dense matrix in a format."""
     by_line = dense if name == "csr" else dense.T
     mask = tt.neq(by_line, 0)
@@ -184,19 +185,19 @@ def compressed_from_dense(dense: Any, name: str) -> Compressed:
     return Compressed(name, data, positions.astype(INDEX), indptr, dense.shape.astype(INDEX), dense.type.shape)
 
 
-def asformat(x: Any, format: str) -> SparseVariable:
+def asformat(x: Operand, format: str) -> SparseVariable:
     """Return a sparse matrix in a format, ``csr`` or ``csc``; entries come sorted if the format changes."""
     var = as_sparse_variable(x)
     name = check_format("asformat", format)
     return var if var.format == name else compressed(var).in_format(name).variable()
 
 
-def transpose(x: Any) -> SparseVariable:
+def transpose(x: Operand) -> SparseVariable:
     """Return the transpose of a sparse matrix, of the other format: the same arrays, read the other way."""
     return compressed(x).transposed.variable()
 
 
-def cast(variable: Any, dtype: object) -> SparseVariable:
+def cast(variable: Operand, dtype: object) -> SparseVariable:
     """Convert the elements of a sparse matrix to another dtype; gradients are structured."""
     var = as_sparse_variable(variable)
     target = SparseTensorType(var.format, dtype).dtype
@@ -206,59 +207,59 @@ def cast(variable: Any, dtype: object) -> SparseVariable:
     return arrays.with_data(tt.cast(arrays.data, target)).variable()
 
 
-def bcast(variable: Any) -> SparseVariable:
+def bcast(variable: Operand) -> SparseVariable:
     """Convert the elements to int8."""
     return cast(variable, "int8")
 
 
-def wcast(variable: Any) -> SparseVariable:
+def wcast(variable: Operand) -> SparseVariable:
     """Convert the elements to int16."""
     return cast(variable, "int16")
 
 
-def icast(variable: Any) -> SparseVariable:
+def icast(variable: Operand) -> SparseVariable:
     """Convert the elements to int32."""
     return cast(variable, "int32")
 
 
-def lcast(variable: Any) -> SparseVariable:
+def lcast(variable: Operand) -> SparseVariable:
     """Convert the elements to int64."""
     return cast(variable, "int64")
 
 
-def fcast(variable: Any) -> SparseVariable:
+def fcast(variable: Operand) -> SparseVariable:
     """Convert the elements to float32."""
     return cast(variable, "float32")
 
 
-def dcast(variable: Any) -> SparseVariable:
+def dcast(variable: Operand) -> SparseVariable:
     """Convert the elements to float64."""
     return cast(variable, "float64")
 
 
-def ccast(variable: Any) -> SparseVariable:
+def ccast(variable: Operand) -> SparseVariable:
     """Convert the elements to complex64."""
     return cast(variable, "complex64")
 
 
-def zcast(variable: Any) -> SparseVariable:
+def zcast(variable: Operand) -> SparseVariable:
     """Convert the elements to complex128."""
     return cast(variable, "complex128")
 
 
-def copy(x: Any) -> SparseVariable:
+def copy(x: Operand) -> SparseVariable:
     """Return a copy of a sparse matrix."""
     arrays = compressed(x)
     return arrays.with_data(arrays.data.copy()).variable()
 
 
-def sp_ones_like(x: Any) -> SparseVariable:
+def sp_ones_like(x: Operand) -> SparseVariable:
     """Return ones at the positions where a sparse matrix stores elements."""
     arrays = compressed(x)
     return arrays.with_data(tt.ones_like(arrays.data)).variable()
 
 
-def sp_zeros_like(x: Any) -> SparseVariable:
+def sp_zeros_like(x: Operand) -> SparseVariable:
     """Return a matrix of the shape, format and dtype of a sparse one that stores nothing."""
     arrays = compressed(x)
     empty = Compressed(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
 from treadle.sparse.errors import SparseShapeError
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import compressed
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def structured_elemwise(tensor_op: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., SparseVariable]]:
+def structured_elemwise(
+    tensor_op: Callable[..., Operand],
+) -> Callable[[Callable[..., Operand]], Callable[..., SparseVariable]]:
     """Return a decorator that makes a function of tensors one of the stored elements of a sparse matrix.
 
     The function decorated gives name, parameters and documentation. Further arguments are scalars. Gradients are
@@ -39,9 +42,9 @@ def structured_elemwise(tensor_op: Callable[..., Any]) -> Callable[[Callable[...
     'csr'
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., SparseVariable]:
+    def decorate(function: Callable[..., Operand]) -> Callable[..., SparseVariable]:
         @wraps(function)
-        def structured(x: Any, *scalars: Any) -> SparseVariable:
+        def structured(x: Operand, *scalars: Operand) -> SparseVariable:
             arrays = compressed(x)
             for scalar in scalars:
                 if tt.as_tensor_variable(scalar).ndim:
@@ -57,142 +60,142 @@ def structured_elemwise(tensor_op: Callable[..., Any]) -> Callable[[Callable[...
 
 
 @structured_elemwise(tt.abs)
-def abs(x: Any) -> SparseVariable:  # type: ignore[empty-body]  # the decorator's
+def abs(x: Operand) -> SparseVariable:  # type: ignore[empty-body]  # the decorator's
     """Return the absolute values of the elements."""
 
 
 @structured_elemwise(tt.sigmoid)
-def structured_sigmoid(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_sigmoid(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the logistic function of the stored elements."""
 
 
 @structured_elemwise(tt.exp)
-def structured_exp(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_exp(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the exponential of the stored elements."""
 
 
 @structured_elemwise(tt.log)
-def structured_log(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_log(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the logarithm of the stored elements."""
 
 
 @structured_elemwise(tt.power)
-def structured_pow(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_pow(x: Operand, y: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the stored elements to the power of a scalar."""
 
 
 @structured_elemwise(tt.minimum)
-def structured_minimum(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_minimum(x: Operand, y: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the smaller of each stored element and a scalar."""
 
 
 @structured_elemwise(tt.maximum)
-def structured_maximum(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_maximum(x: Operand, y: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the larger of each stored element and a scalar."""
 
 
 @structured_elemwise(tt.add)
-def structured_add(x: Any, y: Any) -> SparseVariable:  # type: ignore[empty-body]
+def structured_add(x: Operand, y: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Add a scalar to the stored elements."""
 
 
 @structured_elemwise(tt.sin)
-def sin(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def sin(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the sine of the elements."""
 
 
 @structured_elemwise(tt.sinh)
-def sinh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def sinh(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the hyperbolic sine of the elements."""
 
 
 @structured_elemwise(tt.arcsin)
-def arcsin(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def arcsin(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the inverse sine of the elements."""
 
 
 @structured_elemwise(tt.arcsinh)
-def arcsinh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def arcsinh(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the inverse hyperbolic sine of the elements."""
 
 
 @structured_elemwise(tt.tan)
-def tan(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def tan(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the tangent of the elements."""
 
 
 @structured_elemwise(tt.tanh)
-def tanh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def tanh(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the hyperbolic tangent of the elements."""
 
 
 @structured_elemwise(tt.arctan)
-def arctan(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def arctan(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the inverse tangent of the elements."""
 
 
 @structured_elemwise(tt.arctanh)
-def arctanh(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def arctanh(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the inverse hyperbolic tangent of the elements."""
 
 
 @structured_elemwise(tt.round)
-def rint(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def rint(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Round the elements to integers, halves to even ones."""
 
 
 @structured_elemwise(tt.sign)
-def sign(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def sign(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the signs of the elements."""
 
 
 @structured_elemwise(tt.ceil)
-def ceil(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def ceil(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Round the elements up."""
 
 
 @structured_elemwise(tt.floor)
-def floor(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def floor(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Round the elements down."""
 
 
 @structured_elemwise(tt.log1p)
-def log1p(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def log1p(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return log(1 + x) of the elements."""
 
 
 @structured_elemwise(tt.expm1)
-def expm1(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def expm1(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return exp(x) - 1 of the elements."""
 
 
 @structured_elemwise(tt.deg2rad)
-def deg2rad(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def deg2rad(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Convert the elements from degrees to radians."""
 
 
 @structured_elemwise(tt.rad2deg)
-def rad2deg(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def rad2deg(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Convert the elements from radians to degrees."""
 
 
 @structured_elemwise(tt.trunc)
-def trunc(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def trunc(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Round the elements towards 0."""
 
 
 @structured_elemwise(tt.sqr)
-def sqr(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def sqr(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the squares of the elements."""
 
 
 @structured_elemwise(tt.sqrt)
-def sqrt(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def sqrt(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the square roots of the elements."""
 
 
 @structured_elemwise(tt.conj)
-def conjugate(x: Any) -> SparseVariable:  # type: ignore[empty-body]
+def conjugate(x: Operand) -> SparseVariable:  # type: ignore[empty-body]
     """Return the complex conjugates of the elements."""
 
 

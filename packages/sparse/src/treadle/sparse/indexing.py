@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from treadle.sparse.dense import pointers_of
 from treadle.sparse.kernels.lines import line_of_entry
 from treadle.sparse.kernels.patterns import Sampled
 from treadle.sparse.kernels.structure import INDEX
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, Lengths, compressed
 from treadle.sparse.type import RANK
 from treadle.tensor import IndexingError
@@ -35,7 +36,7 @@ def _is_scalar(index: object) -> bool:
     return not isinstance(index, slice | Sequence) and getattr(index, "ndim", 0) == 0
 
 
-def _as_list(index: Any) -> Any:
+def _as_list(index: Operand) -> Operand:
     """Return a list of positions, or a mask, as a vector of integers."""
     var = tt.as_tensor_variable(np.zeros(0, "int64") if isinstance(index, list | tuple) and not index else index)
     kind = var.type.numpy_dtype.kind
@@ -45,7 +46,7 @@ def _as_list(index: Any) -> Any:
     return tt.nonzero(var)[0] if kind == "b" else var
 
 
-def _positions(index: Any, length: Any, known: int | None) -> Any:
+def _positions(index: Operand, length: Operand, known: int | None) -> Operand:
     """Return the positions, counted from the front, that a slice or list picks of a length, as a vector of int32.
 
     A list is checked when the program runs.
@@ -58,11 +59,11 @@ def _positions(index: Any, length: Any, known: int | None) -> Any:
     return tt.switch(checked < 0, checked + length, checked).astype(INDEX)
 
 
-def _is_whole(index: Any) -> bool:
+def _is_whole(index: Operand) -> bool:
     return isinstance(index, slice) and index == slice(None)
 
 
-def _with_length(arrays: Compressed, axis: int, picked: Any) -> tuple[Any, Lengths]:
+def _with_length(arrays: Compressed, axis: int, picked: Operand) -> tuple[Operand, Lengths]:
     """Return shape and known lengths with another length along an axis: that of a vector."""
     parts = [arrays.shape[0], arrays.shape[1]]
     parts[axis] = picked.shape[0].astype(INDEX)
@@ -71,7 +72,7 @@ def _with_length(arrays: Compressed, axis: int, picked: Any) -> tuple[Any, Lengt
     return tt.stack(parts), (lengths[0], lengths[1])
 
 
-def take_lines(arrays: Compressed, picked: Any) -> Compressed:
+def take_lines(arrays: Compressed, picked: Operand) -> Compressed:
     """Return the lines at some positions, which may come in any order and repeatedly."""
     starts = arrays.indptr[picked]
     indptr = pointers_of(arrays.indptr[picked + 1] - starts)
@@ -82,7 +83,7 @@ def take_lines(arrays: Compressed, picked: Any) -> Compressed:
     return Compressed(arrays.format, arrays.data[sources], arrays.indices[sources], indptr, shape, lengths)
 
 
-def keep_entries(arrays: Compressed, mask: Any) -> Compressed:
+def keep_entries(arrays: Compressed, mask: Operand) -> Compressed:
     """Return a matrix without the entries that a mask leaves out."""
     (kept,) = tt.nonzero(mask)
     before = pointers_of(mask)
@@ -91,7 +92,7 @@ def keep_entries(arrays: Compressed, mask: Any) -> Compressed:
     )  # fmt: skip
 
 
-def _take_across(arrays: Compressed, picked: Any) -> Compressed:
+def _take_across(arrays: Compressed, picked: Operand) -> Compressed:
     """Return the matrix with the positions across lines that a slice picks, each at most once."""
     none = tt.full((arrays.across,), np.int32(-1))
     places = none[picked].set(tt.arange(picked.shape[0], dtype=INDEX))[arrays.indices]
@@ -100,7 +101,7 @@ def _take_across(arrays: Compressed, picked: Any) -> Compressed:
     return replace(keep_entries(moved, places >= 0), shape=shape, lengths=lengths)
 
 
-def _take(arrays: Compressed, index: Any, axis: int) -> Compressed:
+def _take(arrays: Compressed, index: Operand, axis: int) -> Compressed:
     """Return the rows or columns that a slice or list picks."""
     if _is_whole(index):
         return arrays
@@ -114,7 +115,7 @@ def _take(arrays: Compressed, index: Any, axis: int) -> Compressed:
     return take_lines(arrays.in_format(other), picked).in_format(arrays.format)
 
 
-def get_item_list(x: Any, index: Any) -> SparseVariable:
+def get_item_list(x: Operand, index: Operand) -> SparseVariable:
     """Return the rows of a sparse matrix that a list picks, in its order; gradients are structured.
 
     Raises
@@ -125,7 +126,7 @@ def get_item_list(x: Any, index: Any) -> SparseVariable:
     return _take(compressed(x), _as_list(index), 0).variable()
 
 
-def get_item_2d(x: Any, index: Any) -> SparseVariable:
+def get_item_2d(x: Operand, index: Operand) -> SparseVariable:
     """Return the part of a sparse matrix that one or two slices pick; gradients are structured.
 
     A slice may also be a list of positions, or a mask. Bounds and steps may be symbolic.
@@ -145,7 +146,7 @@ def get_item_2d(x: Any, index: Any) -> SparseVariable:
     return arrays.variable()
 
 
-def get_item_2lists(x: Any, ind1: Any, ind2: Any) -> TensorVariable:
+def get_item_2lists(x: Operand, ind1: Operand, ind2: Operand) -> TensorVariable:
     """Return the elements at pairs of rows and columns, as a dense vector; gradients have the matrix's pattern.
 
     Raises
@@ -175,7 +176,7 @@ def get_item_2lists(x: Any, ind1: Any, ind2: Any) -> TensorVariable:
     return elements
 
 
-def get_item_scalar(x: Any, index: Any) -> TensorVariable:
+def get_item_scalar(x: Operand, index: Operand) -> TensorVariable:
     """Return one element of a sparse matrix, as a scalar; gradients have the matrix's pattern.
 
     Raises
@@ -194,7 +195,7 @@ def get_item_scalar(x: Any, index: Any) -> TensorVariable:
     return get_item_2lists(x, rows[None], columns[None])[0]
 
 
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Operand, index: Operand) -> Operand:
     """Return a part of a sparse matrix: of two integers or two lists its elements, else a sparse matrix."""
     parts = index if isinstance(index, tuple) else (index,)
     scalars = [_is_scalar(part) for part in parts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from treadle.sparse.conversion import as_sparse_or_tensor_variable, as_sparse_va
 from treadle.sparse.dense import SparseFromDense, cast
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.kernels.structure import INDEX
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, compressed
 from treadle.sparse.type import RANK, check_format
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["block_diag", "construct_sparse_from_list", "hstack", "vstack"]
 
 
-def _blocks(what: str, blocks: Any) -> list[Any]:
+def _blocks(what: str, blocks: Operand) -> list[Operand]:
     if is_sparse_variable(blocks) or not hasattr(blocks, "__iter__"):
         msg = f"{what}: a list of sparse matrices is needed, got {blocks}. Put them into a list."
         raise SparseTypeError(msg)
@@ -34,7 +35,9 @@ def _blocks(what: str, blocks: Any) -> list[Any]:
     return listed
 
 
-def _lines_joined(blocks: Sequence[Compressed], offsets: Sequence[Any], across: tuple[Any, int | None]) -> Compressed:
+def _lines_joined(
+    blocks: Sequence[Compressed], offsets: Sequence[Operand], across: tuple[Operand, int | None]
+) -> Compressed:
     """Return the lines of matrices of one format one after the other, each moved across by an offset."""
     first = blocks[0]
     pointers, ends = [first.indptr], first.indptr[-1]
@@ -56,7 +59,7 @@ def _lines_joined(blocks: Sequence[Compressed], offsets: Sequence[Any], across: 
     )
 
 
-def _stacked(what: str, blocks: Any, axis: int, format: str | None, dtype: object) -> SparseVariable:
+def _stacked(what: str, blocks: Operand, axis: int, format: str | None, dtype: object) -> SparseVariable:
     listed = _blocks(what, blocks)
     name = check_format(what, "csc" if format is None else format)
     kind = common_dtype(*listed) if dtype is None else dtype
@@ -78,7 +81,7 @@ def _stacked(what: str, blocks: Any, axis: int, format: str | None, dtype: objec
     return joined.in_format(name).variable()
 
 
-def hstack(blocks: Any, format: str | None = None, dtype: object = None) -> SparseVariable:
+def hstack(blocks: Operand, format: str | None = None, dtype: object = None) -> SparseVariable:
     """Return sparse matrices next to each other.
 
     Parameters
@@ -100,12 +103,12 @@ def hstack(blocks: Any, format: str | None = None, dtype: object = None) -> Spar
     return _stacked("hstack", blocks, 1, format, dtype)
 
 
-def vstack(blocks: Any, format: str | None = None, dtype: object = None) -> SparseVariable:
+def vstack(blocks: Operand, format: str | None = None, dtype: object = None) -> SparseVariable:
     """Return sparse matrices below each other; parameters and errors as of `hstack`, for columns."""
     return _stacked("vstack", blocks, 0, format, dtype)
 
 
-def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
+def block_diag(*matrices: Operand, format: str = "csc") -> SparseVariable:
     """Return the sparse matrix with some matrices, sparse or dense, along its diagonal.
 
     Raises
@@ -114,14 +117,14 @@ def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
         If there are none, or one is no matrix.
     """
     name = check_format("block_diag", format)
-    listed: list[Any] = [as_sparse_or_tensor_variable(m) for m in matrices]
+    listed: list[Operand] = [as_sparse_or_tensor_variable(m) for m in matrices]
     if not listed or any(m.ndim != RANK for m in listed):
         msg = f"block_diag: one matrix or more is needed, got types {', '.join(str(m.type) for m in listed) or 'none'}."
         raise SparseShapeError(msg)
     dtype = common_dtype(*listed)
     sparse = [m if is_sparse_variable(m) else SparseFromDense(name)(m) for m in listed]
     arrays = [compressed(cast(m, dtype)).in_format(name) for m in sparse]
-    offsets: list[Any] = [np.int32(0)]
+    offsets: list[Operand] = [np.int32(0)]
     other = 1 - arrays[0].major
     for a in arrays:
         offsets.append(offsets[-1] + a.shape[other])
@@ -130,7 +133,7 @@ def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
     return _lines_joined(arrays, offsets[:-1], (offsets[-1], total)).variable()
 
 
-def construct_sparse_from_list(x: Any, values: Any, ilist: Any) -> SparseVariable:
+def construct_sparse_from_list(x: Operand, values: Operand, ilist: Operand) -> SparseVariable:
     """Return the CSC matrix of a shape, some rows of which are those of a dense matrix.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from treadle.sparse.kernels.lines import line_of_entry
 from treadle.sparse.kernels.patterns import Sampled, TransposedPattern
 from treadle.sparse.kernels.products import SampledProduct
 from treadle.sparse.kernels.structure import INDEX, check_structure
+from treadle.sparse.operands import Operand
 from treadle.sparse.sparse_op import SparseOp, is_absent
 from treadle.sparse.type import CLASSES, RANK, SparseTensorType, check_format
 from treadle.tensor import TensorType
@@ -48,7 +49,7 @@ class CSMProperties(SparseOp):
     view_map = {0: [0], 1: [0], 2: [0]}  # noqa: RUF012 - the documented contract of ops
     leaves_loops: ClassVar[bool] = True
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Operand) -> Apply:
         """Return the node: elements of the matrix's dtype, positions, pointers and shape of int32."""
         if len(inputs) != 1:
             msg = f"{self}: one sparse matrix is needed, got {len(inputs)} arguments."
@@ -75,7 +76,7 @@ class CSMProperties(SparseOp):
         output_storage[2][0] = x.indptr.astype(INDEX, copy=False)
         output_storage[3][0] = np.array(x.shape, INDEX)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return that the shape has two lengths; the others are known when the matrix is."""
         return [None, None, None, (tt.constant(RANK),)]
 
@@ -88,7 +89,7 @@ class CSMProperties(SparseOp):
         (x,) = inputs
         if is_absent(cotangents[0]):
             return [None]
-        kind: Any = x.type
+        kind: Operand = x.type
         return [CSM(kind.format, kind.shape)(cotangents[0], *outputs[1:])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Terms) -> Terms:
@@ -120,7 +121,7 @@ class CSM(SparseOp):
         """Refuse other formats."""
         check_format("CSM", self.format)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Operand) -> Apply:
         """Return the node; positions, pointers and lengths are cast to int32.
 
         Raises
@@ -180,7 +181,7 @@ CSR = CSM("csr")
 CSC = CSM("csc")
 
 
-def _as_positions(what: str, value: Any) -> TensorVariable:
+def _as_positions(what: str, value: Operand) -> TensorVariable:
     """Return a vector of int32."""
     if not isinstance(value, Variable):
         array = np.asarray(value)
@@ -204,7 +205,7 @@ def _known_lengths(shape: TensorVariable) -> Lengths:
         return (int(shape.data[0]), int(shape.data[1]))
     node = shape.owner
     if node is not None and isinstance(node.op, CSMProperties):
-        matrix: Any = node.inputs[0]
+        matrix: Operand = node.inputs[0]
         lengths: Lengths = matrix.type.shape
         return lengths
     return (None, None)
@@ -230,10 +231,10 @@ class Compressed:
     """
 
     format: str
-    data: Any
-    indices: Any
-    indptr: Any
-    shape: Any
+    data: Operand
+    indices: Operand
+    indptr: Operand
+    shape: Operand
     lengths: Lengths
 
     def variable(self) -> SparseVariable:
@@ -241,11 +242,11 @@ class Compressed:
         made: SparseVariable = CSM(self.format, self.lengths)(self.data, self.indices, self.indptr, self.shape)
         return made
 
-    def with_data(self, data: Any) -> Compressed:
+    def with_data(self, data: Operand) -> Compressed:
         """Return a matrix of the same pattern with other elements."""
         return replace(self, data=data)
 
-    def length(self, axis: int) -> Any:
+    def length(self, axis: int) -> Operand:
         """Return the number of rows or columns, as an int64 scalar."""
         known = self.lengths[axis]
         return self.shape[axis].astype("int64") if known is None else tt.constant(known, dtype="int64")
@@ -256,12 +257,12 @@ class Compressed:
         return 0 if self.format == "csr" else 1
 
     @property
-    def across(self) -> Any:
+    def across(self) -> Operand:
         """The number of positions across lines."""
         return self.length(1 - self.major)
 
     @property
-    def lines(self) -> Any:
+    def lines(self) -> Operand:
         """The number of lines."""
         return self.length(self.major)
 
@@ -271,11 +272,11 @@ class Compressed:
         other = "csc" if self.format == "csr" else "csr"
         return replace(self, format=other, shape=self.shape[::-1], lengths=self.lengths[::-1])
 
-    def line_of_entry(self) -> Any:
+    def line_of_entry(self) -> Operand:
         """Return the line of each entry."""
         return line_of_entry(self.indices, self.indptr)
 
-    def coordinates(self) -> tuple[Any, Any]:
+    def coordinates(self) -> tuple[Operand, Operand]:
         """Return the row and the column of each entry."""
         both = (self.line_of_entry(), self.indices)
         return both if self.format == "csr" else both[::-1]
@@ -295,7 +296,7 @@ class Compressed:
             and same_variable(self.indptr, other.indptr)
         )
 
-    def elements_at(self, pattern: Compressed) -> Any:
+    def elements_at(self, pattern: Compressed) -> Operand:
         """Return its elements at the positions of another one of the same shape."""
         if self.has_pattern_of(pattern):
             return self.data
@@ -303,7 +304,7 @@ class Compressed:
         return Sampled()(own.data, own.indices, own.indptr, pattern.indices, pattern.indptr, own.across)
 
 
-def compressed(x: Any) -> Compressed:
+def compressed(x: Operand) -> Compressed:
     """Return the arrays of a sparse variable: those that it was made of, where it was."""
     var = as_sparse_variable(x)
     node = var.owner
@@ -328,7 +329,7 @@ def same_variable(a: Variable, b: Variable, depth: int = 4) -> bool:
     )
 
 
-def elements_at(matrix: Any, pattern: Compressed) -> Any:
+def elements_at(matrix: Operand, pattern: Compressed) -> Operand:
     """Return the elements of a sparse or dense matrix at the positions of a compressed one, in its dtype."""
     if is_sparse_variable(matrix):
         picked = compressed(matrix).elements_at(pattern)
@@ -339,12 +340,12 @@ def elements_at(matrix: Any, pattern: Compressed) -> Any:
     return picked if picked.dtype == pattern.data.dtype else _real_part(picked, pattern.data)
 
 
-def _real_part(x: Any, like: Any) -> Any:
+def _real_part(x: Operand, like: Operand) -> Operand:
     complex_alone = x.type.numpy_dtype.kind == "c" and like.type.numpy_dtype.kind != "c"
     return (x.real if complex_alone else x).astype(like.dtype)
 
 
-def _product_at(dense: Any, pattern: Compressed) -> Any:
+def _product_at(dense: Operand, pattern: Compressed) -> Operand:
     """Return the elements of a product of dense matrices at some positions alone; None if it is no such product."""
     node = dense.owner
     if node is None or not isinstance(node.op, tt.MatMul) or any(x.ndim != RANK for x in node.inputs):
@@ -359,7 +360,7 @@ def _product_at(dense: Any, pattern: Compressed) -> Any:
 # What users read
 
 
-def csm_properties(csm: Any) -> list[TensorVariable]:
+def csm_properties(csm: Operand) -> list[TensorVariable]:
     """Return the elements, positions, pointers and shape of a sparse matrix, as four vectors.
 
     Gradients by the matrix are structured.
@@ -367,27 +368,27 @@ def csm_properties(csm: Any) -> list[TensorVariable]:
     return list(CSMProperties()(csm))
 
 
-def csm_data(csm: Any) -> TensorVariable:
+def csm_data(csm: Operand) -> TensorVariable:
     """Return the stored elements."""
     return csm_properties(csm)[0]
 
 
-def csm_indices(csm: Any) -> TensorVariable:
+def csm_indices(csm: Operand) -> TensorVariable:
     """Return the position of each stored element across the lines: columns of CSR, rows of CSC."""
     return csm_properties(csm)[1]
 
 
-def csm_indptr(csm: Any) -> TensorVariable:
+def csm_indptr(csm: Operand) -> TensorVariable:
     """Return where each line starts among the stored elements, and where the last one ends."""
     return csm_properties(csm)[2]
 
 
-def csm_shape(csm: Any) -> TensorVariable:
+def csm_shape(csm: Operand) -> TensorVariable:
     """Return the numbers of rows and columns, as a vector of int32."""
     return csm_properties(csm)[3]
 
 
-def sparse_shape(x: Any) -> tuple[Any, Any]:
+def sparse_shape(x: Operand) -> tuple[Operand, Operand]:
     """Return the numbers of rows and columns, as int64 scalars."""
     arrays = compressed(x)
     return arrays.length(0), arrays.length(1)

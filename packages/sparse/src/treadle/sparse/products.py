@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -16,6 +16,7 @@ from treadle.sparse.dense import SparseFromDense, as_dense, cast, dense_from_spa
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.kernels.patterns import ProductPattern, SampledSparseProduct
 from treadle.sparse.kernels.products import LinesProduct, SampledProduct, TransposedLinesProduct
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, Lengths, compressed
 from treadle.sparse.sparse_op import SparseOp, is_absent
 from treadle.sparse.type import CLASSES, RANK, SparseTensorType
@@ -36,12 +37,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _lengths(x: Any) -> tuple[int | None, ...]:
+def _lengths(x: Operand) -> tuple[int | None, ...]:
     shape: tuple[int | None, ...] = x.type.shape
     return shape
 
 
-def _check_inner(what: str, x: Any, y: Any) -> None:
+def _check_inner(what: str, x: Operand, y: Operand) -> None:
     """Refuse factors whose ranks or inner lengths are known not to fit."""
     if not (1 <= x.ndim <= RANK and 1 <= y.ndim <= RANK):
         msg = f"{what}: matrices or vectors are needed, got {x} of type {x.type} and {y} of type {y.type}."
@@ -52,14 +53,14 @@ def _check_inner(what: str, x: Any, y: Any) -> None:
         raise SparseShapeError(msg)
 
 
-def _times_dense(x: Compressed, y: Any) -> Any:
+def _times_dense(x: Compressed, y: Operand) -> Operand:
     """Return the dense product of a sparse matrix with a dense one of its dtype; gradients are structured."""
     if x.format == "csr":
         return LinesProduct()(x.data, x.indices, x.indptr, y)
     return TransposedLinesProduct()(x.data, x.indices, x.indptr, y, x.across)
 
 
-def _product(x: Any, y: Any) -> TensorVariable:
+def _product(x: Operand, y: Operand) -> TensorVariable:
     """Return the dense product of two factors, one of them sparse, by kernels."""
     dtype = common_dtype(x, y)
     if is_sparse_variable(x) and is_sparse_variable(y):
@@ -88,7 +89,7 @@ class Dot(SparseOp):
 
     linear_count: ClassVar[int | None] = 2
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Operand) -> Apply:
         """Return the node.
 
         Raises
@@ -116,7 +117,7 @@ class Dot(SparseOp):
         dense = product.toarray() if scipy.sparse.issparse(product) else product
         output_storage[0][0] = np.asarray(dense, node.outputs[0].type.dtype)  # type: ignore[attr-defined]  # a tensor
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the outer lengths."""
         x, y = node.inputs
         return [(*_symbolic(x, shapes[0])[:-1], *_symbolic(y, shapes[1])[1:])]
@@ -125,7 +126,7 @@ class Dot(SparseOp):
         """Multiply the cotangents with the other factor's conjugate transpose."""
         x, y = (_conjugate(v) for v in inputs)
         (g,) = cotangents
-        g2: Any = g
+        g2: Operand = g
         if x.ndim == 1:
             g2 = g2[None]
         elif y.ndim == 1:
@@ -152,21 +153,21 @@ class Dot(SparseOp):
         return [product if set(shape) <= {None} else tt.specify_shape(product, shape)]
 
 
-def _symbolic(x: Any, shape: Any) -> Any:
+def _symbolic(x: Operand, shape: Operand) -> Operand:
     if not is_sparse_variable(x):
         return shape
     arrays = compressed(x)
     return (arrays.length(0), arrays.length(1))
 
 
-def _as_matrix(x: Any, at: int) -> Any:
+def _as_matrix(x: Operand, at: int) -> Operand:
     """Return a vector as a row (0) or column (1), a matrix as it is."""
     if x.ndim == RANK:
         return x
     return x[None] if at == 0 else x[:, None]
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Operand) -> Operand:
     if x.type.numpy_dtype.kind != "c":
         return x
     if not is_sparse_variable(x):
@@ -175,12 +176,12 @@ def _conjugate(x: Any) -> Any:
     return arrays.with_data(arrays.data.conj()).variable()
 
 
-def matrix_product(x: Any, y: Any) -> Any:
+def matrix_product(x: Operand, y: Operand) -> Operand:
     """Return the dense product of two factors, of which none needs to be sparse."""
     return Dot()(x, y) if is_sparse_variable(x) or is_sparse_variable(y) else tt.dot(x, y)
 
 
-def dot(x: Any, y: Any) -> TensorVariable:
+def dot(x: Operand, y: Operand) -> TensorVariable:
     """Return the product of two factors of which at least one is sparse, as a dense tensor.
 
     Parameters
@@ -204,7 +205,7 @@ def dot(x: Any, y: Any) -> TensorVariable:
     return product
 
 
-def structured_dot(x: Any, y: Any) -> Any:
+def structured_dot(x: Operand, y: Operand) -> Operand:
     """Return the product of two matrices of which at least one is sparse; gradients are structured.
 
     The gradient by a sparse matrix is computed at its stored elements alone, and has its pattern.
@@ -232,7 +233,7 @@ def structured_dot(x: Any, y: Any) -> Any:
     return product if shape == (None, None) else tt.specify_shape(product, shape)
 
 
-def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> SparseVariable:  # noqa: N803 - documented names
+def structured_dot_grad(sparse_A: Operand, dense_B: Operand, ga: Operand) -> SparseVariable:  # noqa: N803 - documented names
     """Return the gradient of `structured_dot` by its sparse factor, for the gradient by the product."""
     arrays = compressed(sparse_A)
     dense, g = as_dense(dense_B), as_dense(ga)
@@ -277,7 +278,7 @@ class TrueDot(SparseOp):
     grad_preserves_dense: bool = field(default=True, compare=False)
     linear_count: ClassVar[int | None] = 2
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Operand) -> Apply:
         """Return the node.
 
         Raises
@@ -304,7 +305,7 @@ class TrueDot(SparseOp):
         if x.shape[1] != y.shape[0]:
             msg = f"true_dot: the inner lengths must be equal, got shapes {x.shape} and {y.shape}."
             raise SparseShapeError(msg)
-        kind: Any = node.outputs[0].type
+        kind: Operand = node.outputs[0].type
         output_storage[0][0] = CLASSES[kind.format](x @ y).astype(kind.dtype, copy=False)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Terms:
@@ -331,13 +332,13 @@ class TrueDot(SparseOp):
         """Multiply by kernels; a dense factor gives a dense product first."""
         x, y = inputs
         dtype = common_dtype(x, y)
-        kind: Any = x.type
+        kind: Operand = x.type
         if is_sparse_variable(y):
             return [sparse_product(compressed(cast(x, dtype)), compressed(cast(y, dtype))).variable()]
         return [SparseFromDense(kind.format)(_product(x, y))]
 
 
-def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> SparseVariable:
+def true_dot(x: Operand, y: Operand, grad_preserves_dense: bool = True) -> SparseVariable:
     """Return the product of two matrices of which at least one is sparse, as a sparse matrix.
 
     Parameters
@@ -369,7 +370,7 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> SparseVariabl
 # Further products
 
 
-def sampling_dot(x: Any, y: Any, p: Any) -> SparseVariable:
+def sampling_dot(x: Operand, y: Operand, p: Operand) -> SparseVariable:
     """Return ``p * (x @ y.T)``, of which only the elements that the sparse matrix p stores are computed.
 
     Parameters
@@ -407,7 +408,7 @@ def sampling_dot(x: Any, y: Any, p: Any) -> SparseVariable:
     return arrays.with_data(arrays.data * sampled).variable()
 
 
-def usmm(alpha: Any, x: Any, y: Any, z: Any) -> TensorVariable:
+def usmm(alpha: Operand, x: Operand, y: Operand, z: Operand) -> TensorVariable:
     """Return ``alpha * x @ y + z``, where at least one of x and y is sparse.
 
     Parameters
@@ -431,6 +432,6 @@ def usmm(alpha: Any, x: Any, y: Any, z: Any) -> TensorVariable:
         msg = f"usmm: a scalar alpha and a matrix z are needed, got types {scale.type} and {addend.type}."
         raise SparseShapeError(msg)
     first, second = operands("usmm", x, y)
-    product: Any = structured_dot(first, second)
+    product: Operand = structured_dot(first, second)
     total: TensorVariable = scale.reshape(()) * as_dense(product) + addend
     return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from treadle.sparse.conversion import as_sparse_variable
 from treadle.sparse.errors import SparseShapeError
 from treadle.sparse.kernels.patterns import Sampled
 from treadle.sparse.kernels.structure import INDEX
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, compressed
 from treadle.sparse.sparse_op import SparseOp, is_absent
 from treadle.tensor import ArgumentError, TensorType
@@ -53,13 +54,13 @@ class SpSum(SparseOp):
             msg = f"SpSum: the axis must be None, 0 or 1, got {text_of(self.axis)}."
             raise ArgumentError(msg)
 
-    def as_input(self, value: object) -> Any:
+    def as_input(self, value: object) -> Operand:
         """Take a sparse matrix."""
         return as_sparse_variable(value)
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return a scalar or vector type."""
-        kind: Any = types[0]
+        kind: Operand = types[0]
         return [TensorType(kind.dtype, () if self.axis is None else (kind.shape[1 - self.axis],))]
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
@@ -72,14 +73,14 @@ class SpSum(SparseOp):
             total = (x if self.axis else x.T) @ np.ones(x.shape[self.axis], x.dtype)
         output_storage[0][0] = np.asarray(total, x.dtype)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the length of the other axis."""
         return [() if self.axis is None else (compressed(node.inputs[0]).length(1 - self.axis),)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Terms:
         """Spread the cotangents over the stored elements, or over all elements as a dense matrix."""
-        x: Any = inputs[0]
-        g: Any = cotangents[0]
+        x: Operand = inputs[0]
+        g: Operand = cotangents[0]
         arrays = compressed(x)
         if self.sparse_grad:
             spread = tt.full_like(arrays.data, g) if self.axis is None else g[arrays.coordinates()[1 - self.axis]]
@@ -90,7 +91,7 @@ class SpSum(SparseOp):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Terms) -> Terms:
         """Return the sum of the tangent, which may be dense."""
-        tangent: Any = tangents[0]
+        tangent: Operand = tangents[0]
         if is_absent(tangent):
             return [None]
         return [tangent.sum(self.axis) if isinstance(tangent.type, TensorType) else self.make_node(tangent).outputs[0]]
@@ -104,7 +105,7 @@ class SpSum(SparseOp):
         return [zeros[arrays.coordinates()[1 - self.axis]].inc(arrays.data)]
 
 
-def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> TensorVariable:
+def sp_sum(x: Operand, axis: int | None = None, sparse_grad: bool = False) -> TensorVariable:
     """Return the sum of a sparse matrix, or its sums along an axis, as a dense tensor.
 
     Parameters
@@ -125,7 +126,7 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Tensor
     return total
 
 
-def diag(x: Any) -> TensorVariable:
+def diag(x: Operand) -> TensorVariable:
     """Return the diagonal of a square sparse matrix as a dense vector.
 
     Gradients have the pattern of the matrix.
@@ -149,7 +150,7 @@ def diag(x: Any) -> TensorVariable:
     return picked if rows is None else tt.specify_shape(picked, (rows,))
 
 
-def square_diagonal(diag: Any) -> SparseVariable:
+def square_diagonal(diag: Operand) -> SparseVariable:
     """Return the square CSC matrix with a vector as its diagonal.
 
     Raises

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.graph import DisconnectedType, NullType, Op, Variable
 from treadle.sparse.conversion import as_sparse_or_tensor_variable
+from treadle.sparse.operands import Operand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ class SparseOp(Op):
     # In how many of its first inputs the op is linear, in each by itself; None if it is not.
     linear_count: ClassVar[int | None] = None
 
-    def as_input(self, value: object) -> Any:
+    def as_input(self, value: object) -> Operand:
         """Take a sparse matrix, or what can be made a tensor."""
         return as_sparse_or_tensor_variable(value)
 
@@ -40,7 +41,7 @@ class SparseOp(Op):
         """Return the sum of the op's results for one tangent after the other, of an op that is linear in each."""
         if self.linear_count is None:
             return super().pushforward(inputs, outputs, tangents)
-        total: Any = None
+        total: Operand = None
         for i, tangent in enumerate(tangents[: self.linear_count]):
             if not is_absent(tangent):
                 (term,) = self.make_node(*inputs[:i], tangent, *inputs[i + 1 :]).outputs

@@ -1,20 +1,22 @@
-"""What modules of this package ask of modules above them: `treadle.sparse.wiring` says where each function is."""
+"""What modules of this package ask of modules above them, which they must not import."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
-
-from treadle.config import UpwardCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Upward(UpwardCalls):
-    """Functions of modules above, each declared with the reason why it is asked for from below."""
+class Upward:
+    """Functions of modules above, each with the reason why it is asked for from below."""
 
-    # The public function of a name: variables have operators and methods for many of them.
-    function: Callable[[str], Any]
+    @staticmethod
+    def function(name: str) -> Callable[..., Any]:
+        """Return the public function of a name: variables have operators and methods for many of them."""
+        found: Callable[..., Any] = getattr(sys.modules["treadle.sparse"], name)
+        return found
 
 
 upward = Upward()

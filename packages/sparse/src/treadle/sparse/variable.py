@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import scipy.sparse
 
 from treadle.graph import Constant, SharedVariable, Variable
 from treadle.sparse.errors import SparseTypeError
+from treadle.sparse.operands import Operand
 from treadle.sparse.type import SparseTensorType, check_format
 from treadle.sparse.upward import upward
 
@@ -75,25 +76,25 @@ class SparseVariable(Variable[SparseTensorType]):
 
     # Arithmetic
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Operand) -> Operand:
         return upward.function("add")(self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Operand) -> Operand:
         return upward.function("add")(other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Operand) -> Operand:
         return upward.function("subtract")(self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Operand) -> Operand:
         return upward.function("subtract")(other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Operand) -> Operand:
         return upward.function("multiply")(self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Operand) -> Operand:
         return upward.function("multiply")(other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Operand) -> Operand:
         return upward.function("divide")(self, other)
 
     def __neg__(self) -> SparseVariable:
@@ -114,37 +115,37 @@ class SparseVariable(Variable[SparseTensorType]):
     def __trunc__(self) -> SparseVariable:
         return self._of("trunc")
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Operand) -> Operand:
         """Multiply matrices: the result is dense, and gradients are regular (see `structured_dot`)."""
         return upward.function("dot")(self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Operand) -> Operand:
         """Multiply matrices: the result is dense, and gradients are regular (see `structured_dot`)."""
         return upward.function("dot")(other, self)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: Operand) -> Operand:
         """Multiply matrices: the result is dense, and gradients are regular (see `structured_dot`)."""
         return upward.function("dot")(self, other)
 
     # Comparisons
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Operand) -> Operand:
         return upward.function("lt")(self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Operand) -> Operand:
         return upward.function("le")(self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Operand) -> Operand:
         return upward.function("gt")(self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Operand) -> Operand:
         return upward.function("ge")(self, other)
 
-    def eq(self, other: Any) -> Any:
+    def eq(self, other: Operand) -> Operand:
         """Compare elements for equality."""
         return upward.function("eq")(self, other)
 
-    def neq(self, other: Any) -> Any:
+    def neq(self, other: Operand) -> Operand:
         """Compare elements for difference."""
         return upward.function("neq")(self, other)
 
@@ -209,11 +210,11 @@ class SparseVariable(Variable[SparseTensorType]):
             result.name = name
         return result
 
-    def __getitem__(self, args: Any) -> Any:
+    def __getitem__(self, args: Operand) -> Operand:
         """Take rows and columns by slices, rows by a list, or single elements (see `getitem`)."""
         return upward.function("getitem")(self, args)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Operand:
         msg = f"{self}: sparse matrices cannot be iterated over. Index rows, or make it dense with toarray()."
         raise SparseTypeError(msg)
 
@@ -224,7 +225,7 @@ class SparseVariable(Variable[SparseTensorType]):
     def __str__(self) -> str:
         return self._title()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Operand:
         """Return an elementwise function as a method."""
         if name not in _STRUCTURED:
             msg = (
@@ -260,7 +261,7 @@ SparseTensorType.constant_type = SparseConstant
 SparseTensorType.shared_type = SparseTensorSharedVariable
 
 
-def sparse_type_of(value: Any) -> SparseTensorType:
+def sparse_type_of(value: Operand) -> SparseTensorType:
     """Return the type of a sparse matrix or array of SciPy's: its format and dtype, with no length fixed.
 
     Raises

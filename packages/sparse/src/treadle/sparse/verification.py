@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
 from treadle.sparse.conversion import is_sparse, is_sparse_variable
 from treadle.sparse.dense import DenseFromSparse, SparseFromDense
+from treadle.sparse.operands import Operand
 from treadle.sparse.parts import CSM
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["verify_grad_sparse"]
 
 
-def _of_elements(matrix: Any) -> Callable[[Any], Any]:
+def _of_elements(matrix: Operand) -> Callable[[Operand], Operand]:
     """Return the function from elements to the matrix with these at the positions of another one's."""
     return lambda data: CSM(matrix.format)(data, matrix.indices, matrix.indptr, matrix.shape)
 
 
 def verify_grad_sparse(
-    fun: Callable[..., Any], pt: Sequence[Any], structured: bool = False, rng: Any = None, **kwargs: Any
+    fun: Callable[..., Operand], pt: Sequence[Operand], structured: bool = False, rng: Operand = None, **kwargs: Operand
 ) -> None:
     """Compare the gradient of a function of sparse and dense operands with finite differences.
 
@@ -44,8 +45,8 @@ def verify_grad_sparse(
     GradientError
         If they differ.
     """
-    values: list[Any] = []
-    makers: list[Callable[[Any], Any]] = []
+    values: list[Operand] = []
+    makers: list[Callable[[Operand], Operand]] = []
     for value in pt:
         if not is_sparse(value):
             values.append(value)
@@ -57,7 +58,7 @@ def verify_grad_sparse(
             values.append(value.toarray())
             makers.append(SparseFromDense(value.format))
 
-    def dense(*xs: Any) -> Any:
+    def dense(*xs: Operand) -> Operand:
         result = fun(*(make(x) for make, x in zip(makers, xs, strict=True)))
         return DenseFromSparse(structured)(result) if is_sparse_variable(result) else result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from treadle.sparse.kernels.structure import (
     lines_of,
     matrix_of,
 )
+from treadle.sparse.operands import Operand
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class LineOfEntry(Kernel):
         check_structure("LineOfEntry", np.zeros_like(indices), indptr, 1)
         output_storage[0][0] = np.repeat(np.arange(len(indptr) - 1, dtype=INDEX), np.diff(indptr))
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the number of entries."""
         return [shapes[0]]
 
@@ -53,7 +54,7 @@ class LineOfEntry(Kernel):
         return [(tt.searchsorted(indptr, entries, side="right") - 1).astype(INDEX)]
 
 
-def line_of_entry(indices: Any, indptr: Any) -> Any:
+def line_of_entry(indices: Operand, indptr: Operand) -> Operand:
     """Return the line of each entry, as a vector."""
     return LineOfEntry()(indices, indptr)
 
@@ -78,7 +79,7 @@ class Densified(Kernel):
         data, indices, indptr, across = inputs
         output_storage[0][0] = matrix_of("Densified", data, indices, indptr, int(across)).toarray()
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the number of lines and the length across."""
         return [(shapes[2][0] - 1, node.inputs[3])]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from treadle.sparse.kernels.structure import (
     matrix_of,
     pattern_of,
 )
+from treadle.sparse.operands import Operand
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _same_lines(what: str, first: np.ndarray, second: np.ndarray) -> None:
         raise SparseShapeError(msg)
 
 
-def _at(matrix: Any, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+def _at(matrix: Operand, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Return the elements of a matrix of SciPy at the positions of a pattern."""
     lines = np.repeat(np.arange(len(indptr) - 1, dtype=INDEX), np.diff(indptr))
     # SciPy refuses to index matrices without elements.
@@ -73,7 +74,7 @@ class Sampled(Kernel):
         matrix = matrix_of("Sampled", data, indices, indptr, int(across))
         output_storage[0][0] = _at(matrix, at, pointers)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the number of positions."""
         return [shapes[3]]
 
@@ -127,7 +128,7 @@ class CombinedPattern(_Pattern):
         output_storage[0][0] = found.indices.astype(INDEX)
         output_storage[1][0] = found.indptr.astype(INDEX)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return that there is a pointer for each line and one more; the number of positions is not known."""
         return [None, shapes[1]]
 
@@ -160,9 +161,9 @@ class TransposedPattern(Kernel):
         output_storage[1][0] = np.concatenate([[0], np.cumsum(counts)]).astype(INDEX)
         output_storage[2][0] = order
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the numbers of entries and pointers."""
-        across: Any = node.inputs[2]
+        across: Operand = node.inputs[2]
         return [shapes[0], (across + 1,), shapes[0]]
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
@@ -201,7 +202,7 @@ class ProductPattern(_Pattern):
         output_storage[0][0] = found.indices.astype(INDEX)
         output_storage[1][0] = found.indptr.astype(INDEX)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return that there is a pointer for each line and one more; the number of positions is not known."""
         return [None, shapes[1]]
 
@@ -234,7 +235,7 @@ class SampledSparseProduct(Kernel):
         check_structure("SampledSparseProduct", at, pointers, int(across))
         output_storage[0][0] = _at(left @ right, at, pointers).astype(a.dtype, copy=False)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the number of positions."""
         return [shapes[6]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from treadle.graph import static_op
 from treadle.sparse.errors import SparseShapeError
 from treadle.sparse.kernels.lines import line_of_entry
 from treadle.sparse.kernels.structure import Kernel, as_variables, check_structure, lines_of, matrix_of
+from treadle.sparse.operands import Operand
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LinesProduct", "SampledProduct", "TransposedLinesProduct"]
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Operand) -> Operand:
     """Return the conjugate of complex numbers, by which gradients flow; real ones as they are."""
     return x.conj()
 
@@ -48,7 +49,7 @@ class LinesProduct(Kernel):
         data, indices, indptr, dense = inputs
         output_storage[0][0] = np.asarray(matrix_of("LinesProduct", data, indices, indptr, len(dense)) @ dense)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the number of lines, and of Y's columns."""
         return [(shapes[2][0] - 1, shapes[3][1])]
 
@@ -95,7 +96,7 @@ class TransposedLinesProduct(Kernel):
             raise SparseShapeError(msg)
         output_storage[0][0] = np.asarray(matrix.T @ dense)
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the length across the lines, and the number of Y's columns."""
         return [(node.inputs[4], shapes[3][1])]
 
@@ -145,7 +146,7 @@ class SampledProduct(Kernel):
             sums[part] = np.einsum("ij,ij->i", left[lines[part]], right[indices[part]])
         output_storage[0][0] = sums
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
         """Return the number of entries."""
         return [shapes[0]]
 

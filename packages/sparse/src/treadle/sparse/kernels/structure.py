@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from treadle.graph import DisconnectedType, NullType, Op, Variable
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
+from treadle.sparse.operands import Operand
 from treadle.sparse.type import DTYPES
 from treadle.tensor import TensorType, as_tensor_variable
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 # The dtype of positions and pointers: what SciPy takes for all but the largest matrices.
 INDEX = "int32"
-Positions = np.ndarray[Any, Any]
-Shape = Sequence[Any]
+Positions = np.ndarray[Operand, Operand]
+Shape = Sequence[Operand]
 
 
 class Kernel(Op):
@@ -33,7 +34,7 @@ class Kernel(Op):
 
     smooth: ClassVar[tuple[int, ...]] = ()
 
-    def as_input(self, value: Any) -> Variable:
+    def as_input(self, value: Operand) -> Variable:
         """Take anything that can be made a tensor."""
         return as_tensor_variable(value)
 
@@ -51,7 +52,7 @@ class Kernel(Op):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Return the sum of the op's results for one tangent after the other."""
-        total: Any = None
+        total: Operand = None
         for i in self.smooth:
             tangent = tangents[i]
             if tangent is not None and not isinstance(tangent.type, DisconnectedType | NullType):
@@ -120,17 +121,17 @@ def check_structure(what: str, indices: Positions, indptr: Positions, across: in
         raise SparseShapeError(msg)
 
 
-def matrix_of(what: str, data: np.ndarray, indices: Positions, indptr: Positions, across: int) -> Any:
+def matrix_of(what: str, data: np.ndarray, indices: Positions, indptr: Positions, across: int) -> Operand:
     """Return SciPy's CSR matrix with these arrays, which are checked."""
     check_structure(what, indices, indptr, across, len(data))
     return scipy.sparse.csr_matrix((data, indices, indptr), (len(indptr) - 1, across))
 
 
-def pattern_of(what: str, indices: Positions, indptr: Positions, across: int) -> Any:
+def pattern_of(what: str, indices: Positions, indptr: Positions, across: int) -> Operand:
     """Return SciPy's CSR matrix of ones at these positions."""
     return matrix_of(what, np.ones(len(indices), np.int64), indices, indptr, across)
 
 
-def as_variables(inputs: Sequence[Variable]) -> Sequence[Any]:
+def as_variables(inputs: Sequence[Variable]) -> Sequence[Operand]:
     """Return the inputs of a node, for type checkers: what they are was checked when the node was made."""
     return inputs
