@@ -53,7 +53,7 @@ warnings.simplefilter("ignore")
 import treadle.as_pytensor as placed
 from treadle.config import config
 names = ("cast_policy", "numpy_functions", "accumulation", "gradient_at_ties", "nondifferentiable",
-         "unknown_rule_tags", "absent_gradients")
+         "rewrite__unknown_names", "absent_gradients")
 before = [getattr(config, name) for name in names]
 placed.install()
 import pytensor.tensor

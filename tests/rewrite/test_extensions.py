@@ -41,6 +41,6 @@ def test_unknown_tags_are_refused_or_taken_for_tags_of_no_rule() -> None:
     database = DefaultDatabase()
     with pytest.raises(UnknownTagError, match="no_such_rule"):
         database.select("fast_run", "-no_such_rule")
-    with config.change_flags(unknown_rule_tags="ignore"):
+    with config.change_flags(rewrite__unknown_names="ignore"):
         assert database.select("no_such_rule") == []
         assert database.select("fast_run", "-no_such_rule") == database.select("fast_run")

@@ -123,10 +123,6 @@ class AllocEmpty(Discrete, TensorOp):
         """Return a new array."""
         output_storage[0][0] = np.zeros([int(n) for n in inputs], self.dtype)
 
-    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
-        """Return False: programs that read loops look for the op at the start of a loop's states."""
-        return False
-
     def printed_form(self, node: Apply) -> Form:
         """Write ``alloc_empty(n, m, dtype=float64)``."""
         return Form.call("alloc_empty", node.inputs, {"dtype": self.dtype})
@@ -136,7 +132,7 @@ class AllocEmpty(Discrete, TensorOp):
         return [shapes.given(x) for x in tensors(node.inputs)]
 
     def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
-        """Keep the node, as documented: its values do not matter."""
+        """Keep the node, as documented: programs that read loops look for it at the start of a loop's states."""
         return False
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle import tensor
 from treadle.graph import Variable
+from treadle.named import tensor_from_xtensor
 
 if TYPE_CHECKING:
     from treadle.tensor import TensorLike, TensorVariable
@@ -26,16 +27,16 @@ def as_tensor_variable(
     TypeError
         If it has named dimensions, and they are not to be dropped.
     """
-    is_named = isinstance(x, Variable) and hasattr(x.type, "dims")
-    if is_named and allow_xtensor_conversion:
-        return tensor.as_tensor_variable(x.values, name, ndim, **kwargs)
-    if is_named:
+    dims = getattr(x.type, "dims", None) if isinstance(x, Variable) else None
+    if dims is None:
+        return tensor.as_tensor_variable(x, name, ndim, **kwargs)
+    if not allow_xtensor_conversion:
         msg = (
-            f"as_tensor_variable: {x} has the named dimensions {x.type.dims}, which a plain tensor has not. Take "
-            "x.values, or pass allow_xtensor_conversion=True."
+            f"as_tensor_variable: {x} has the named dimensions {dims}, which a plain tensor has not. Take x.values, or "
+            "pass allow_xtensor_conversion=True."
         )
         raise TypeError(msg)
-    return tensor.as_tensor_variable(x, name, ndim, **kwargs)
+    return tensor.as_tensor_variable(tensor_from_xtensor(x), name, ndim, **kwargs)
 
 
 as_tensor = as_tensor_variable

@@ -108,13 +108,13 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "isinf_": "treadle.tensor:isinf",
         "isnan_": "treadle.tensor:isnan",
     },
-    "pytensor.scan.basic": {"scan": _SCAN},
-    "pytensor.scan.op": {"Scan": f"{_SCAN}_op"} | _at(f"{_SCAN}_layout", "ScanInfo ScanMethodsMixin"),
+    "pytensor.scan.basic": {"scan": f"{_SCAN}.building"},
+    "pytensor.scan.op": {"Scan": f"{_SCAN}.op"} | _at(f"{_SCAN}.layout", "ScanInfo ScanMethodsMixin"),
     "pytensor.scan.rewriting.db": _at("treadle.surface.rule_databases", "scan_eqopt1 scan_eqopt2"),
-    "pytensor.scan.utils": _at(f"{_SCAN}_args", "FieldInfo ScanArgs default_filter_scanargs safe_index")
-    | _at(f"{_SCAN}_variables", "InnerFunctionError forced_replace reconstruct_graph safe_new")
-    | {"expand_empty": f"{_SCAN}_buffers"},
-    "pytensor.scan.views": _at(f"{_SCAN}_views", "filter foldl foldr map reduce"),
+    "pytensor.scan.utils": _at(f"{_SCAN}.args", "FieldInfo ScanArgs default_filter_scanargs safe_index")
+    | _at(f"{_SCAN}.variables", "InnerFunctionError forced_replace reconstruct_graph safe_new")
+    | {"expand_empty": f"{_SCAN}.buffers"},
+    "pytensor.scan.views": _at(f"{_SCAN}.views", "filter foldl foldr map reduce"),
     "pytensor.tensor.random.basic": _at(_DRAWS, "CauchyRV GumbelRV cauchy gumbel"),
     "pytensor.tensor.rewriting.shape": _at(_SHAPES, "ShapeFeature ShapeOptimizer"),
     "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},

@@ -67,7 +67,7 @@ class XRV(XOp, RNGConsumerOp):
         object.__setattr__(self, "name", core_op.name if name is None else name)
 
     @property
-    def _print_name(self) -> tuple[str, str]:
+    def _print_name(self) -> tuple[str, str] | None:
         """The name of the distribution, plain and in LaTeX."""
         return self.core_op._print_name
 

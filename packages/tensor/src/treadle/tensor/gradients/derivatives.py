@@ -9,6 +9,7 @@ from treadle.config import text_of
 from treadle.graph import DisconnectedType, GraphTypeError, GraphValueError, Variable, as_flag, composed
 from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
+from treadle.tensor.gradients.adding import zeros_of
 from treadle.tensor.gradients.forward_mode import defined, jvp
 from treadle.tensor.gradients.reverse_mode import (
     choice,
@@ -16,7 +17,6 @@ from treadle.tensor.gradients.reverse_mode import (
     gradients_of_parts,
     refuse_function,
     remembered,
-    zeros_of,
 )
 from treadle.tensor.shapes.shape_specification import specify_shape
 from treadle.tensor.types.conversion import as_differentiable, as_tensor_variable

@@ -21,7 +21,8 @@ from treadle.graph import (
     toposort,
 )
 from treadle.tensor.errors import NullTypeGradError, ShapeError
-from treadle.tensor.gradients.reverse_mode import accumulate, is_absent, pulled_back, summed
+from treadle.tensor.gradients.adding import summed
+from treadle.tensor.gradients.reverse_mode import accumulate, is_absent, pulled_back
 from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import moved_without_derivative
 from treadle.tensor.shapes.broadcasting import zeros_like

@@ -32,9 +32,9 @@ from treadle.graph import (
     toposort,
 )
 from treadle.tensor.arguments.values import as_items
-from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import identity
 from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGradError, ShapeError, TensorTypeError
+from treadle.tensor.gradients.adding import summed, zeros_of
 from treadle.tensor.gradients.demand import ALWAYS, Demands
 from treadle.tensor.gradients.elementwise_demand import Masks, is_switch
 from treadle.tensor.ops.replacing import replaced
@@ -46,7 +46,6 @@ from treadle.tensor.types.conversion import (
     as_tensor_variable,
     cotangent_of,
     is_smooth,
-    stands_for_tensors,
     zero_not_refused,
 )
 from treadle.tensor.types.tensor_type import TensorType
@@ -581,26 +580,3 @@ def _checked(node: Apply, x: Variable, term: Variable | None) -> Variable | None
         )
         raise ShapeError(msg)
     return cotangent_of(x, var)  # type: ignore[arg-type]  # a tensor by its type, see above
-
-
-def summed(old: Variable | None, new: Variable) -> Variable:
-    if old is None:
-        return new
-    if isinstance(old.type, NullType):
-        return old
-    if isinstance(new.type, NullType):
-        return new
-    are_tensors = isinstance(old.type, TensorType) and isinstance(new.type, TensorType)
-    if are_tensors or not hasattr(type(old), "__add__"):
-        return add(old, new)
-    # Gradients of other types, such as sparse matrices, add up by their own operator.
-    total: Variable = old + new  # type: ignore[operator]  # that of their class
-    return total
-
-
-def zeros_of(var: Variable) -> Variable:
-    """Return zeros like a variable: those of its method ``zeros_like`` where it stands for a tensor."""
-    if not stands_for_tensors(var):
-        return zeros_like(var)
-    zeros: Variable = var.zeros_like()  # type: ignore[attr-defined]  # such variables have it
-    return zeros

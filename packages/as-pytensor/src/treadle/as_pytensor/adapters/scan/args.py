@@ -6,7 +6,7 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.as_pytensor.adapters.scan_layout import (
+from treadle.as_pytensor.adapters.scan.layout import (
     INNER_INPUTS,
     INNER_OUTPUTS,
     OUTER_INPUTS,
@@ -16,7 +16,7 @@ from treadle.as_pytensor.adapters.scan_layout import (
     grouped,
     mappings,
 )
-from treadle.as_pytensor.adapters.scan_op import Scan
+from treadle.as_pytensor.adapters.scan.op import Scan
 from treadle.config import text_of
 from treadle.graph import Apply, GraphTypeError, GraphValueError, Variable, ancestors
 

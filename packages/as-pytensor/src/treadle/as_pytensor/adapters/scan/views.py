@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from treadle.as_pytensor.adapters.scan import scan
+from treadle.as_pytensor.adapters.scan.building import scan
 from treadle.graph import GraphValueError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
     from treadle.rewrite import DefaultDatabase
 
-_BUFFERS = "treadle.as_pytensor.adapters.scan_buffers"
+_BUFFERS = "treadle.as_pytensor.adapters.scan.buffers"
 
 
 class LoopsOfPyTensor(GraphRewriter):
@@ -29,7 +29,7 @@ class LoopsOfPyTensor(GraphRewriter):
 
 
 def _expanded(fgraph: FunctionGraph, kind: type) -> int:
-    from treadle.as_pytensor.adapters.scan_loops import expand  # noqa: PLC0415 - loaded with the first loop
+    from treadle.as_pytensor.adapters.scan.loops import expand  # noqa: PLC0415 - loaded with the first loop
 
     changes = expand(fgraph)
     for node in fgraph.toposort():

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.as_pytensor.adapters.scan_buffers import expand_empty
-from treadle.as_pytensor.adapters.scan_layout import ScanInfo
-from treadle.as_pytensor.adapters.scan_op import Scan
-from treadle.as_pytensor.adapters.scan_variables import safe_new
+from treadle.as_pytensor.adapters.scan.buffers import expand_empty
+from treadle.as_pytensor.adapters.scan.layout import ScanInfo
+from treadle.as_pytensor.adapters.scan.op import Scan
+from treadle.as_pytensor.adapters.scan.variables import safe_new
 from treadle.config import text_of
 from treadle.graph import (
     Constant,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.as_pytensor.adapters.scan_layout import ScanInfo, ScanMethodsMixin
-from treadle.as_pytensor.adapters.scan_loops import (
+from treadle.as_pytensor.adapters.scan.layout import ScanInfo, ScanMethodsMixin
+from treadle.as_pytensor.adapters.scan.loops import (
     LoopArguments,
     LoopResult,
     StandsForLoop,
