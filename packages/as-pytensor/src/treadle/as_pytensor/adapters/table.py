@@ -105,6 +105,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.tensor.math": {
         # The op of products of stacks of matrices, for rewriters that track it.
         "_matmul": "treadle.tensor:MatMul",
+        "min": "treadle.as_pytensor.adapters.extrema",
         "isinf_": "treadle.tensor:isinf",
         "isnan_": "treadle.tensor:isnan",
     },

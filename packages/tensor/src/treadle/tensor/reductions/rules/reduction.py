@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant
-from treadle.rewrite import RuleSet
+from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, neg
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.elemwise import Elemwise
@@ -256,12 +256,11 @@ _WIDEST = {"b": "uint64", "u": "uint64", "i": "int64", "f": "float64", "c": "com
 @RULES.rule(
     EARLY_AND_LATE,
     Reduction,
-    ArgReduction,
-    tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum", "local_max_to_min"),
+    tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum"),
     differs="in the sign of a zero",
 )
-def reduction_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
-    """sum(-x) -> -sum(x); max(-x) -> -min(x); argmax(-x) -> argmin(x); all(not x) -> not any(x)."""
+def reduction_of_negative(node: NodeOf[Reduction]) -> TensorVariable | None:
+    """sum(-x) -> -sum(x); all(not x) -> not any(x)."""
     inner = node.inputs[0].owner
     if not applies(inner, neg, logical_not, invert):
         return None
@@ -271,16 +270,33 @@ def reduction_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVaria
         if op.kind not in {"all", "any"} or x.dtype != "bool":
             return None
         return if_fits(node, logical_not(Reduction(_OTHER[op.kind], op.axes, "bool", "bool")(x)))
-    if isinstance(op, ArgReduction):
-        # The smallest integer is its own negative.
-        return if_fits(node, ArgReduction(_OTHER[op.kind], op.axes)(x)) if kind_of(x) == "f" else None
-    if op.kind in {"max", "min"}:
-        turned = Reduction(_OTHER[op.kind], op.axes, op.dtype, op.acc_dtype)
-        return if_fits(node, neg(turned(x))) if kind_of(x) == "f" else None
     # Short integers wrap around before they are summed.
     if op.kind != "sum" or x.dtype not in {op.acc_dtype, "float16"} or op.dtype != x.dtype:
         return None
     return if_fits(node, neg(op(x)))
+
+
+@RULES.rule(
+    Phase.SPECIALIZE,
+    Reduction,
+    ArgReduction,
+    tags=(*BOTH, "local_max_to_min"),
+    differs="in the sign of a zero",
+)
+def extremum_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
+    """max(-x) -> -min(x); argmax(-x) -> argmin(x); for floats: the smallest integer is its own negative."""
+    inner = node.inputs[0].owner
+    op = node.op
+    if not applies(inner, neg) or op.kind not in _OTHER:
+        return None
+    x = inner.inputs[0]
+    if kind_of(x) != "f":
+        return None
+    if isinstance(op, ArgReduction):
+        return if_fits(node, ArgReduction(_OTHER[op.kind], op.axes)(x))
+    if op.kind not in {"max", "min"}:
+        return None
+    return if_fits(node, neg(Reduction(_OTHER[op.kind], op.axes, op.dtype, op.acc_dtype)(x)))
 
 
 @RULES.rule(
