@@ -16,6 +16,7 @@ import numpy as np
 
 from treadle.config import config, text_of
 from treadle.graph import Variable
+from treadle.graph.ir.composition import is_composing
 from treadle.tensor.elementwise import arithmetic, cast, comparison, complex_numbers, floating, rounding, trigonometric
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
@@ -265,7 +266,8 @@ def array_function(
     func: Callable[..., object], types: Iterable[type], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> object:
     """Return what a function of NumPy's means for tensors (NEP 18); NotImplemented where others take part."""
-    if config.numpy_functions == "objects":
+    # What ops are composed of, such as the definitions of draws, computes with NumPy's functions.
+    if config.numpy_functions == "objects" and not is_composing():
         return func._implementation(*args, **kwargs)  # type: ignore[attr-defined]  # all that dispatch have one
     if not all(issubclass(t, Variable | np.ndarray) for t in types):
         return NotImplemented
