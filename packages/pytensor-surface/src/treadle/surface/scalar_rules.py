@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
 from treadle.surface.scalar_values import ScalarFromTensor, TensorFromScalar
+from treadle.surface.vector_rules import RULES as VECTOR_RULES
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 from treadle.tensor.rewrites.analysis.predicates import made_by
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("scalar_values")
-RULE_SETS = (RULES,)
+RULE_SETS = (RULES, VECTOR_RULES)
 
 
 @RULES.rule(Phase.CANONICALIZE, TensorFromScalar, tags=(*BOTH, "cast", "local_tensor_scalar_tensor"), depth=2)

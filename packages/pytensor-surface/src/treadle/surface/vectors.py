@@ -19,9 +19,10 @@ from treadle.tensor.types.conversion import as_tensor_variable, constant, cotang
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import FunctionGraph, Variable
+    from treadle.tensor.ops.known_values import Known
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
@@ -69,6 +70,10 @@ class MakeVector(TensorOp):
     def printed_form(self, node: Apply) -> Form:
         """Write ``make_vector(x, y)``."""
         return Form.call("make_vector", node.inputs)
+
+    def known_values(self, node: Apply, known: Callable[[Variable], Known]) -> Known:
+        """Return the scalars that are known."""
+        return [(known(x) or [None])[0] for x in node.inputs]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the number of scalars."""

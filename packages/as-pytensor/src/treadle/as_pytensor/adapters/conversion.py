@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle import tensor
+from treadle.as_pytensor.adapters.vectors import vector_of
 from treadle.graph import Variable
 from treadle.named import tensor_from_xtensor
 
@@ -29,7 +30,8 @@ def as_tensor_variable(
     """
     dims = getattr(x.type, "dims", None) if isinstance(x, Variable) else None
     if dims is None:
-        return tensor.as_tensor_variable(x, name, ndim, **kwargs)
+        vector = None if kwargs.get("dtype") is not None or ndim not in {None, 1} else vector_of(x)
+        return tensor.as_tensor_variable(x if vector is None else vector, name, ndim, **kwargs)
     if not allow_xtensor_conversion:
         msg = (
             f"as_tensor_variable: {x} has the named dimensions {dims}, which a plain tensor has not. Take x.values, or "

@@ -15,6 +15,7 @@ _ASSUMPTIONS = "treadle.as_pytensor.adapters.assumptions"
 _DTYPES = "treadle.as_pytensor.adapters.dtypes"
 _SCALARS = "treadle.as_pytensor.adapters.scalars"
 _TENSORS = "treadle.as_pytensor.adapters.tensors"
+_VECTORS = "treadle.as_pytensor.adapters.vectors"
 _UTILITIES = "treadle.as_pytensor.adapters.utilities"
 _KEYS = (
     "ALL_KEYS DIAGONAL IMPLIES KEY_REGISTRY LOWER_TRIANGULAR MATRIX_KEYS ORTHOGONAL PERMUTATION POSITIVE_DEFINITE "
@@ -88,9 +89,10 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "betainc betaincinv betaln gamma gammainc gammaincc gammainccinv gammaincinv hyp2f1 i0 i1 ive j0 j1 jv kve "
         "ndtri_exp owens_t polygamma scalar_abs tri_gamma",
     ),
-    "pytensor.tensor": _at(_CONVERSION, "as_tensor as_tensor_variable"),
+    "pytensor.tensor": _at(_CONVERSION, "as_tensor as_tensor_variable") | _at(_VECTORS, "stack stacklists"),
     "pytensor.tensor.basic": {
         **_at(_CONVERSION, "as_tensor as_tensor_variable"),
+        **_at(_VECTORS, "stack stacklists"),
         "infer_static_shape": _TENSORS,
         "vectorize_node": "treadle.graph.replace:vectorize_node",
     },
@@ -120,6 +122,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.tensor.rewriting.shape": _at(_SHAPES, "ShapeFeature ShapeOptimizer"),
     "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
     "pytensor.tensor.sort": _at(_UTILITIES, "KIND KIND_VALUES"),
+    "pytensor.tensor.subtensor": {"as_index_constant": _TENSORS},
     "pytensor.tensor.type": _at(
         _DTYPES,
         "ubscalar uiscalar ulscalar uwscalar values_eq_approx values_eq_approx_remove_inf "

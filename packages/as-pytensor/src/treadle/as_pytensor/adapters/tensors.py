@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.compile import function
+from treadle.graph import Variable
 from treadle.tensor import NoneConst, NotScalarConstantError, TensorType, as_tensor_variable, get_scalar_constant_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import FunctionGraph
     from treadle.tensor import TensorLike, TensorVariable
 
 
@@ -72,3 +73,12 @@ def shape_of_variables(
 def get_unique_constant_value(x: TensorLike) -> object:
     """Return the number that all elements of a constant are; None if there is none."""
     return getattr(x, "unique_value", None)
+
+
+def as_index_constant(a: Any) -> Any:
+    """Return an integer of an index as a constant, and an array as a variable; None and variables stay as they are."""
+    if isinstance(a, slice):
+        return slice(*map(as_index_constant, (a.start, a.stop, a.step)))
+    if a is None or isinstance(a, Variable):
+        return a
+    return as_tensor_variable(np.asarray(a, "int64") if isinstance(a, int | np.integer) else a)

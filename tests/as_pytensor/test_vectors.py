@@ -1,0 +1,58 @@
+"""Vectors of scalars are one op while treadle is in PyTensor's place, and draws by definitions work all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.as_pytensor.processes import values
+
+PROGRAM = """
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.tensor.basic import Join, MakeVector
+from pytensor.tensor.subtensor import as_index_constant
+
+a, b = pt.dscalars("ab")
+n = pt.lscalar("n")
+made = [pt.stack([a, b]), pt.stack((a, 1)), pt.as_tensor([n, 3]), pt.as_tensor_variable([a, b])]
+values["vectors"] = [isinstance(x.owner.op, MakeVector) for x in made]
+values["others"] = [isinstance(x.owner.op, MakeVector) for x in (pt.stack([a]), pt.stack([made[0], made[1]]))]
+values["constants"] = pt.as_tensor([1, pt.constant(2)]).data.tolist()
+values["canonical"] = isinstance(rewrite_graph(made[0] * 1, include=("canonicalize",)).owner.op, MakeVector)
+values["lists"] = pt.stacklists([[a, b], [b, a]]).eval({a: 1.0, b: 2.0}).tolist()
+compiled = pytensor.function([a, b], [made[0] * 2, made[0][1]])
+values["compiled"] = [x.tolist() for x in compiled(1.0, 2.0)]
+left = [type(node.op) for node in compiled.maker.fgraph.apply_nodes]
+values["joined"] = MakeVector not in left
+values["lengths"] = list(pt.zeros(made[2]).type.shape)
+values["draw"] = list(pt.random.multivariate_normal(np.zeros(2), np.eye(2), size=(3,)).eval().shape)
+index = as_index_constant(slice(2, None, n))
+values["index"] = [int(index.start.data), index.stop, index.step is n, as_index_constant(None)]
+"""
+
+EXPECTED: dict[str, Any] = {
+    "vectors": [True, True, True, True],
+    "others": [False, False],
+    "constants": [1, 2],
+    "canonical": True,
+    "lists": [[1.0, 2.0], [2.0, 1.0]],
+    "compiled": [[2.0, 4.0], 2.0],
+    "joined": True,
+    "lengths": [None, 3],
+    "draw": [3, 2],
+    "index": [2, None, True, None],
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return values(PROGRAM)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_value_is_that_of_pytensor(found: dict[str, Any], name: str) -> None:
+    assert found[name] == EXPECTED[name]
