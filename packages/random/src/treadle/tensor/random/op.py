@@ -195,7 +195,7 @@ class RandomVariable(RNGConsumerOp):
             If the inputs do not fit.
         """
         rng = as_generator(self._text(), rng)
-        parameters = [as_tensor_variable(p) for p in dist_params]
+        parameters: list[Any] = [p if self._takes(p) else as_tensor_variable(p) for p in dist_params]
         if len(parameters) != len(self.ndims_params):
             msg = f"{self._text()}: {len(self.ndims_params)} parameters are needed, got {len(parameters)}."
             raise ArgumentError(msg)
@@ -211,6 +211,16 @@ class RandomVariable(RNGConsumerOp):
         if isinstance(size_as_written, Variable) and isinstance(size_as_written.type, NoneTypeT):
             node.outputs[1].written_with = (size_as_written,)
         return node
+
+    def _takes(self, parameter: object) -> bool:
+        """Whether a parameter goes to `rng_fn` as it is: a variable of arrays of another kind, as sparse matrices."""
+        return (
+            type(self).rng_fn is not RandomVariable.rng_fn
+            and isinstance(parameter, Variable)
+            and not isinstance(parameter.type, TensorType)
+            and {"shape", "ndim"} <= {*dir(parameter.type)}
+            and not hasattr(parameter.type, "dims")
+        )
 
     def _text(self) -> str:
         return str(self.name)
