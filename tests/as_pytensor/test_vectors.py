@@ -1,4 +1,4 @@
-"""Vectors of scalars are one op while treadle is in PyTensor's place, and draws by definitions work all the same."""
+"""Vectors of scalars are one op in PyTensor's place, and draws by definitions and of sparse matrices work there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ PROGRAM = """
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+import scipy.sparse
 from pytensor.graph.rewriting.utils import rewrite_graph
-from pytensor.tensor.basic import Join, MakeVector
+from pytensor.tensor.basic import AllocEmpty, MakeVector
+from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.subtensor import as_index_constant
+from pytensor.sparse import as_sparse
 
 a, b = pt.dscalars("ab")
 n = pt.lscalar("n")
@@ -30,6 +33,20 @@ left = [type(node.op) for node in compiled.maker.fgraph.apply_nodes]
 values["joined"] = MakeVector not in left
 values["lengths"] = list(pt.zeros(made[2]).type.shape)
 values["draw"] = list(pt.random.multivariate_normal(np.zeros(2), np.eye(2), size=(3,)).eval().shape)
+room = AllocEmpty("float64")(2)
+values["room"] = isinstance(rewrite_graph(room, include=("canonicalize",)).owner.op, AllocEmpty)
+
+class Product(RandomVariable):
+    name = "product"
+    signature = "(n,n),(n)->(n)"
+    dtype = "float64"
+
+    @classmethod
+    def rng_fn(cls, rng, matrix, vector, size):
+        return matrix @ vector
+
+drawn = Product()(as_sparse(scipy.sparse.csr_matrix(np.diag([2.0, 3.0]))), [1.0, 1.0])
+values["sparse"] = drawn.eval().tolist()
 index = as_index_constant(slice(2, None, n))
 values["index"] = [int(index.start.data), index.stop, index.step is n, as_index_constant(None)]
 """
@@ -44,6 +61,8 @@ EXPECTED: dict[str, Any] = {
     "joined": True,
     "lengths": [None, 3],
     "draw": [3, 2],
+    "room": True,
+    "sparse": [2.0, 3.0],
     "index": [2, None, True, None],
 }
 
