@@ -25,6 +25,8 @@ made = [pt.stack([a, b]), pt.stack((a, 1)), pt.as_tensor([n, 3]), pt.as_tensor_v
 values["vectors"] = [isinstance(x.owner.op, MakeVector) for x in made]
 values["others"] = [isinstance(x.owner.op, MakeVector) for x in (pt.stack([a]), pt.stack([made[0], made[1]]))]
 values["constants"] = pt.as_tensor([1, pt.constant(2)]).data.tolist()
+five = pt.constant(5)
+values["again"] = [pt.constant(five) is five, pt.constant(five, name="n").name, pt.constant(five, ndim=1).ndim]
 values["canonical"] = isinstance(rewrite_graph(made[0] * 1, include=("canonicalize",)).owner.op, MakeVector)
 values["lists"] = pt.stacklists([[a, b], [b, a]]).eval({a: 1.0, b: 2.0}).tolist()
 compiled = pytensor.function([a, b], [made[0] * 2, made[0][1]])
@@ -55,6 +57,7 @@ EXPECTED: dict[str, Any] = {
     "vectors": [True, True, True, True],
     "others": [False, False],
     "constants": [1, 2],
+    "again": [True, "n", 1],
     "canonical": True,
     "lists": [[1.0, 2.0], [2.0, 1.0]],
     "compiled": [[2.0, 4.0], 2.0],

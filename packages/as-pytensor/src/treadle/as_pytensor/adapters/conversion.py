@@ -8,8 +8,11 @@ from treadle import tensor
 from treadle.as_pytensor.adapters.vectors import vector_of
 from treadle.graph import Variable
 from treadle.named import tensor_from_xtensor
+from treadle.tensor import TensorConstant
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from treadle.tensor import TensorLike, TensorVariable
 
 
@@ -42,3 +45,14 @@ def as_tensor_variable(
 
 
 as_tensor = as_tensor_variable
+
+
+def constant(
+    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
+) -> TensorConstant:
+    """Return a constant, as `treadle.tensor.constant` does; of a constant, it itself if it is as asked for."""
+    if isinstance(x, TensorConstant):
+        if name in {None, x.name} and ndim in {None, x.ndim} and dtype in {None, x.dtype}:
+            return x
+        x = x.data
+    return tensor.constant(x, name, ndim, dtype)
