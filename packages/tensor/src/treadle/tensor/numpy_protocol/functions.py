@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import config, text_of
-from treadle.graph import Variable
-from treadle.graph.ir.composition import is_composing
+from treadle.graph import Variable, is_composing
 from treadle.tensor.elementwise import arithmetic, cast, comparison, complex_numbers, floating, rounding, trigonometric
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
