@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from treadle.tensor import TensorLike, TensorVariable
 
 
-def _is_scalar(x: Any) -> bool:
+def _is_scalar(x: object) -> bool:
     if isinstance(x, Variable):
         return isinstance(x.type, TensorType) and x.type.ndim == 0
     return isinstance(x, Number) or (isinstance(x, np.ndarray | np.generic) and x.ndim == 0)
 
 
-def vector_of(items: Any) -> TensorVariable | np.ndarray | None:
+def vector_of(items: object) -> TensorVariable | np.ndarray | None:
     """Return scalars and variables as a vector, as an array if all are constants; None if there is no such list."""
     if not isinstance(items, list | tuple) or not all(map(_is_scalar, items)):
         return None
@@ -36,13 +36,15 @@ def vector_of(items: Any) -> TensorVariable | np.ndarray | None:
     return make_vector(*items)
 
 
-def stack(tensors: Sequence[TensorLike], axis: int = 0, **kwargs: Any) -> TensorVariable:
+def stack(tensors: Sequence[TensorLike], axis: int = 0, **kwargs: str) -> TensorVariable:
     """Put tensors one after another along a new axis, as `treadle.tensor.stack` does."""
     several = not kwargs and isinstance(tensors, list | tuple) and len(tensors) > 1 and axis in {0, -1}
     vector = make_vector(*tensors) if several and all(map(_is_scalar, tensors)) else None
     return tensor.stack(tensors, axis, **kwargs) if vector is None else vector
 
 
-def stacklists(arg: Any) -> Any:
+def stacklists(arg: TensorLike | Sequence[object]) -> TensorLike:
     """Return nested lists of tensors as one tensor, each level of lists a dimension."""
-    return stack(list(map(stacklists, arg))) if isinstance(arg, list | tuple) else arg
+    if isinstance(arg, list | tuple):
+        return stack([stacklists(x) for x in arg])
+    return arg  # type: ignore[return-value]  # no list
