@@ -75,7 +75,7 @@ def get_unique_constant_value(x: TensorLike) -> object:
     return getattr(x, "unique_value", None)
 
 
-def as_index_constant(a: Any) -> Any:
+def as_index_constant(a: TensorLike | slice | None) -> Variable | slice | None:
     """Return an integer of an index as a constant, and an array as a variable; None and variables stay as they are."""
     if isinstance(a, slice):
         return slice(*map(as_index_constant, (a.start, a.stop, a.step)))
