@@ -148,7 +148,3 @@ class AllocEmpty(Discrete, TensorOp):
         """Return the node of the same lengths, which all of a batch must share."""
         refuse_batched(zip(node.inputs, inputs, strict=True), "lengths")
         return self.make_node(*inputs)
-
-    def do_constant_folding(self, fgraph: object, node: Apply) -> bool:
-        """Keep the node: its values do not matter, and programs look for it."""
-        return False
