@@ -88,12 +88,12 @@ def test_raw_factors_are_those_of_scipy() -> None:
         np.testing.assert_allclose(ours.eval(), theirs, atol=1e-12)
 
 
-def test_facts_are_not_deduced_to_be_wrong() -> None:
+def test_facts_that_are_said_to_be_wrong_are_known_to_be() -> None:
     x = tt.dmatrix("x")
     assumed = assumptions.assume(x, diagonal=False)
     feature = assumptions.AssumptionFeature()
     FunctionGraph([x], [assumed], clone=False, features=[feature])
-    assert feature.get(assumed, assumptions.DIAGONAL) is assumptions.FactState.UNKNOWN
+    assert feature.get(assumed, assumptions.DIAGONAL) is assumptions.FactState.FALSE
 
 
 def test_nothing_flows_to_inputs_without_a_gradient() -> None:

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS = {
     *("config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "optimize"),
-    *("random", "signal", "link-numba", "pytensor-surface"),
+    *("random", "signal", "sparse-tensors", "link-numba", "pytensor-surface"),
 }
 # numpy, scipy, opt_einsum, numba, filelock and rich, and what these require.
 THIRD_PARTIES = {

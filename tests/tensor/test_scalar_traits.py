@@ -111,7 +111,8 @@ def test_traits_are_set_on_functions_of_as_many_operands_as_they_are_about() -> 
         assert not isinstance(op.parity, tuple) or len(op.parity) == op.nin, op
         for other in (op.inverse, op.converse, op.negation):
             assert other is None or other in SCALAR_OPS, op
-        assert {op.monotone, op.bound} <= {None, "increasing", "decreasing", "upper", "lower"}, op
+        assert {op.monotone, op.bound} <= {None, "increasing", "decreasing", "upper", "lower", "between"}, op
+        assert op.bound != "between" or op.nin == 3, op
 
 
 @with_trait(lambda op: op.image != (-np.inf, np.inf))
@@ -334,6 +335,13 @@ def test_bounds_are_bounds_of_each_operand(op: ScalarOp) -> None:
     for operands in samples(op, REALS):
         values = evaluated(op, *operands)
         if values.dtype != operands[0].dtype:
+            continue
+        if op.bound == "between":
+            # Where the bounds are in their order; otherwise one of them is the result.
+            x, low, high = operands
+            with np.errstate(invalid="ignore"):
+                holds = ((low <= values) & (values <= high)) | (low > high) | (values != values)
+            assert holds.all(), (values, x)
             continue
         for x in operands:
             with np.errstate(invalid="ignore"):

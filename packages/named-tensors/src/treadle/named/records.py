@@ -9,7 +9,7 @@ from treadle.testing.domain import SMALL, Array
 from treadle.testing.operands import SAME_SHAPE, of_shape
 from treadle.testing.sample import COMPOSED, Function, Sample
 
-F = "named"
+F = "composed.named"
 
 
 def _sample(name: str, build: Function, oracle: Function, order: int = 1) -> Sample:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 from treadle.graph import DisconnectedType, NullType, Op, Variable
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.operands import Operand
-from treadle.sparse.type import DTYPES
+from treadle.sparse.type import DTYPES, scipy_sparse
 from treadle.tensor import TensorType, as_tensor_variable
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def check_structure(what: str, indices: Positions, indptr: Positions, across: in
 def matrix_of(what: str, data: np.ndarray, indices: Positions, indptr: Positions, across: int) -> Operand:
     """Return SciPy's CSR matrix with these arrays, which are checked."""
     check_structure(what, indices, indptr, across, len(data))
-    return scipy.sparse.csr_matrix((data, indices, indptr), (len(indptr) - 1, across))
+    return scipy_sparse.csr_matrix((data, indices, indptr), (len(indptr) - 1, across))
 
 
 def pattern_of(what: str, indices: Positions, indptr: Positions, across: int) -> Operand:

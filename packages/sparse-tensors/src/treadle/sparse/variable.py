@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import scipy.sparse
-
 from treadle.graph import Constant, SharedVariable, Variable
 from treadle.sparse.errors import SparseTypeError
 from treadle.sparse.operands import Operand
-from treadle.sparse.type import SparseTensorType, check_format
+from treadle.sparse.type import SparseTensorType, check_format, scipy_sparse
 from treadle.sparse.upward import upward
 
 if TYPE_CHECKING:
@@ -271,7 +269,7 @@ def sparse_type_of(value: Operand) -> SparseTensorType:
     SparseTypeError
         If it is something else, or of a dtype that sparse matrices do not have.
     """
-    if not scipy.sparse.issparse(value):
+    if not scipy_sparse.issparse(value):
         msg = f"sparse matrix: a sparse matrix of SciPy's is needed, got {type(value).__name__}. Convert it first."
         raise SparseTypeError(msg)
     return SparseTensorType(check_format(f"{type(value).__name__}", value.format), str(value.dtype))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import scipy.sparse
-
 from treadle.config import alias, text_of
 from treadle.graph import Apply, Variable
 from treadle.graph import shared as shared_variable
 from treadle.sparse.errors import SparseTypeError
 from treadle.sparse.operands import Operand
-from treadle.sparse.type import SparseTensorType
+from treadle.sparse.type import SparseTensorType, scipy_sparse
 from treadle.sparse.variable import SparseConstant, SparseTensorSharedVariable, SparseVariable, sparse_type_of
 from treadle.tensor import as_tensor_variable
 
@@ -29,7 +27,7 @@ __all__ = [
 
 def is_sparse(value: object) -> bool:
     """Whether a value is one of SciPy's sparse matrices or arrays."""
-    return bool(scipy.sparse.issparse(value))
+    return bool(scipy_sparse.issparse(value))
 
 
 def is_sparse_variable(value: object) -> bool:

@@ -31,7 +31,7 @@ from treadle.testing.sample import REALS, LeftOut, Sample, costly
 if TYPE_CHECKING:
     from treadle.testing.domain import Array
 
-F = "sparse"
+F = "composed.sparse"
 _NUMBERS = ("float32", "float64")
 _ANY = Domain(-2.0, 2.0, special=False)
 

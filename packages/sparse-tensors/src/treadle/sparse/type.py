@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
-from treadle.config import config, text_of
+from treadle.config import config, lazy_module, new_lock, text_of
 from treadle.graph import ENCODERS, Type, encode, tagged
 from treadle.sparse.errors import SparseFormatError, SparseShapeError, SparseTypeError
 from treadle.sparse.upward import upward
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SparseTensorType"]
 
+scipy_sparse: Any = lazy_module("scipy.sparse")
+
 # The dtypes that sparse matrices may have: SciPy computes with no float16, and its booleans add up to booleans.
 DTYPES = (
     *("float32", "float64", "complex64", "complex128"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 # The classes of SciPy that values have, by format: the results of its sparse arrays are converted.
-CLASSES = {"csr": scipy.sparse.csr_matrix, "csc": scipy.sparse.csc_matrix}
+CLASSES: Mapping[str, Any]
 # Rows and columns.
 RANK = 2
 
@@ -85,7 +87,7 @@ class SparseTensorType(Type):
     __props__ = ("format", "dtype", "shape")
     ndim: ClassVar[int] = RANK
     # Classes of SciPy's matrices by format.
-    format_cls: ClassVar[dict[str, type]] = CLASSES
+    format_cls: ClassVar[Mapping[str, Any]]
     shared_type: ClassVar[type[SharedVariable]]
 
     def __init__(
@@ -215,7 +217,7 @@ class SparseTensorType(Type):
         return data
 
     def _converted(self, data: Value, allow_downcast: bool | None) -> Any:
-        if not scipy.sparse.issparse(data):
+        if not scipy_sparse.issparse(data):
             dense = TensorType(self.dtype, (None, None))
             return CLASSES[self.format](dense.filter(data, allow_downcast=allow_downcast))
         if data.ndim != RANK:
@@ -307,14 +309,14 @@ class SparseTensorType(Type):
 
 
 def _described(data: object) -> str:
-    if scipy.sparse.issparse(data):
+    if scipy_sparse.issparse(data):
         matrix: Any = data
         return f"a {type(matrix).__name__} of dtype {matrix.dtype} and shape {matrix.shape}"
     return f"{type(data).__name__} {text_of(data, longest=60)}"
 
 
 def _alike(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and scipy.sparse.issparse(a) and a.dtype == b.dtype and a.shape == b.shape
+    return type(a) is type(b) and scipy_sparse.issparse(a) and a.dtype == b.dtype and a.shape == b.shape
 
 
 def _aligned(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -331,7 +333,7 @@ def _aligned(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _arrays(value: Any) -> list[np.ndarray]:
-    if scipy.sparse.issparse(value):
+    if scipy_sparse.issparse(value):
         return [value.data, value.indices, value.indptr]
     return [value] if isinstance(value, np.ndarray) else []
 
@@ -340,5 +342,30 @@ def _encode_matrix(value: Any) -> bytes:
     return tagged("sparse", value.format.encode(), repr(value.shape).encode(), *map(encode, _arrays(value)))
 
 
-for _kind in CLASSES.values():
-    ENCODERS.register(_kind, _encode_matrix)
+class _Classes(Mapping[str, Any]):
+    """The classes by format. SciPy's sparse matrices, which take long to load, are loaded with the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._by_format: dict[str, type] = {}
+
+    def __getitem__(self, name: str) -> type:
+        with self._lock:
+            if not self._by_format:
+                self._by_format = {"csr": scipy_sparse.csr_matrix, "csc": scipy_sparse.csc_matrix}
+                for kind in self._by_format.values():
+                    ENCODERS.register(kind, _encode_matrix)
+        return self._by_format[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("csr", "csc"))
+
+    def __contains__(self, name: object) -> bool:
+        return name in {"csr", "csc"}
+
+    def __len__(self) -> int:
+        return 2
+
+
+CLASSES = _Classes()
+SparseTensorType.format_cls = CLASSES

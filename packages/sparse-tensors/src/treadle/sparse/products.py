@@ -6,7 +6,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 import treadle.tensor as tt
 from treadle.graph import Apply, Variable, static_op
@@ -19,7 +18,7 @@ from treadle.sparse.kernels.products import LinesProduct, SampledProduct, Transp
 from treadle.sparse.operands import Operand
 from treadle.sparse.parts import Compressed, Lengths, compressed
 from treadle.sparse.sparse_op import SparseOp, is_absent
-from treadle.sparse.type import CLASSES, RANK, SparseTensorType
+from treadle.sparse.type import CLASSES, RANK, SparseTensorType, scipy_sparse
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class Dot(SparseOp):
             msg = f"dot: the inner lengths must be equal, got shapes {x.shape} and {y.shape}."
             raise SparseShapeError(msg)
         product = x @ y
-        dense = product.toarray() if scipy.sparse.issparse(product) else product
+        dense = product.toarray() if scipy_sparse.issparse(product) else product
         output_storage[0][0] = np.asarray(dense, node.outputs[0].type.dtype)  # type: ignore[attr-defined]  # a tensor
 
     def infer_shape(self, node: Apply, shapes: Sequence[Operand]) -> Sequence[Operand]:
