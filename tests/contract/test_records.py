@@ -30,7 +30,7 @@ def op_classes() -> set[type[Op]]:
         more = pending.pop().__subclasses__()
         pending += [kind for kind in more if kind is not tt.OpFromGraph]
         kinds.update(more)
-    packages = ("treadle.tensor.", "treadle.surface.", "treadle.sparse.")
+    packages = ("treadle.tensor.", "treadle.surface.", "treadle.sparse.", "treadle.named.")
     ours = {
         kind
         for kind in kinds

@@ -12,6 +12,8 @@ from tests.repo.tree import Distribution, distributions
 
 # Percent of a distribution's annotations that may say Any.
 LIMIT = 5
+# What programs written for PyTensor hand over, and read off nodes of its layout, is whatever they have.
+LIMITS = {"as-pytensor": 10}
 
 
 def annotations_of(path: Path) -> Iterator[ast.expr]:
@@ -46,4 +48,4 @@ def by_package() -> dict[str, list[Distribution]]:
 def test_few_annotations_say_any(name: str) -> None:
     paths = [path for item in by_package()[name] for path in item.folder.glob("src/**/*.py")]
     any_said = [says_any(each) for path in paths for each in annotations_of(path)]
-    assert 100 * sum(any_said) <= LIMIT * len(any_said)
+    assert 100 * sum(any_said) <= LIMITS.get(name, LIMIT) * len(any_said)

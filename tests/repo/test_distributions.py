@@ -10,11 +10,14 @@ from tests.repo.tree import ROOT
 # Distributions to hide together, and names of `treadle.tensor` that they bring.
 HIDDEN = (
     (
-        ("pytensor-surface", "named-tensors", "linalg", "optimize", "random", "signal"),
+        ("as-pytensor", "pytensor-surface", "named-tensors", "linalg", "optimize", "random", "signal"),
         ("linalg", "norm", "Cholesky", "fft", "signal", "convolve", "random", "PortableDraws", "optimize"),
     ),
-    (("pytensor-surface", "named-tensors", "signal", "optimize"), ("fft", "conv2d", "optimize", "polyfit")),
-    (("pytensor-surface", "named-tensors", "random"), ("random", "GeneratorDraws")),
+    (
+        ("as-pytensor", "pytensor-surface", "named-tensors", "signal", "optimize"),
+        ("fft", "conv2d", "optimize", "polyfit"),
+    ),
+    (("as-pytensor", "pytensor-surface", "named-tensors", "random"), ("random", "GeneratorDraws")),
 )
 
 PROGRAM = """

@@ -5,4 +5,4 @@
 
 from tests.repo.hiding import hide
 
-hide("pytensor-surface")
+hide("pytensor-surface", "as-pytensor")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
-from treadle.named.casts import TensorFromXTensor, XTensorFromTensor, tensor_of, xtensor_from_tensor
+from treadle.named.casts import XTypeCastOp, tensor_of, xtensor_from_tensor
 from treadle.named.op import XOp
-from treadle.named.random.types import RNGToXRNG, XRNGToRNG
 from treadle.named.types import XTensorType
 from treadle.rewrite import Phase, RuleSet
 
@@ -32,7 +31,7 @@ def named_op_as_plain(node: Apply) -> Sequence[Variable] | None:
     ]
 
 
-@RULES.rule(Phase.CANONICALIZE, TensorFromXTensor, XRNGToRNG, tags=EVERYWHERE)
+@RULES.rule(Phase.CANONICALIZE, XTypeCastOp, tags=EVERYWHERE)
 def plain_of_named(node: Apply) -> Sequence[Variable] | None:
     """tensor_from_xtensor(xtensor_from_tensor(x)) -> x, and so for generators."""
     return node.op.decompose(*node.inputs)
@@ -52,11 +51,11 @@ def choice_of_named(node: Apply) -> Sequence[Variable] | None:
     ]
 
 
-@RULES.rule(Phase.CANONICALIZE, XTensorFromTensor, RNGToXRNG, tags=EVERYWHERE)
+@RULES.rule(Phase.CANONICALIZE, XTypeCastOp, tags=EVERYWHERE)
 def named_of_plain(node: Apply) -> Variable | None:
     """xtensor_from_tensor(tensor_from_xtensor(x)) -> x where the names agree, and so for generators."""
     inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, TensorFromXTensor | XRNGToRNG):
+    if inner is None or not isinstance(inner.op, XTypeCastOp):
         return None
     x = inner.inputs[0]
     return x if x.type == node.outputs[0].type else None

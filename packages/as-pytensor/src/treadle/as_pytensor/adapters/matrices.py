@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import wraps
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from treadle.tensor import as_tensor_variable, shape_padright
+from treadle.tensor import as_tensor_variable, linalg, shape_padright
 
 if TYPE_CHECKING:
     from treadle.tensor import TensorLike, TensorVariable
-
-treadle_linalg: Any = import_module("treadle.tensor.linalg")
 
 
 def norm(
@@ -34,28 +31,28 @@ def norm(
         axis = tuple(batch + a if 0 <= a < 2 else a for a in axis)
     # Of the whole vector or matrix, the dimensions are kept afterwards.
     is_whole = axis is None and keepdims
-    norms: TensorVariable = treadle_linalg.norm(var, ord, axis, keepdims and not is_whole)
+    norms: TensorVariable = linalg.norm(var, ord, axis, keepdims and not is_whole)
     return shape_padright(norms, var.ndim) if is_whole else norms
 
 
-@wraps(treadle_linalg.svd)
-def svd(*args: object, **kwargs: object) -> list[TensorVariable] | TensorVariable:
+@wraps(linalg.svd)
+def svd(*args: Any, **kwargs: Any) -> list[TensorVariable] | TensorVariable:
     """Return the singular value decomposition as a list, or the singular values."""
-    result: tuple[TensorVariable, ...] | TensorVariable = treadle_linalg.svd(*args, **kwargs)
+    result: tuple[TensorVariable, ...] | TensorVariable = linalg.svd(*args, **kwargs)
     return list(result) if isinstance(result, tuple) else result
 
 
-@wraps(treadle_linalg.schur)
-def schur(*args: object, **kwargs: object) -> list[TensorVariable]:
+@wraps(linalg.schur)
+def schur(*args: Any, **kwargs: Any) -> list[TensorVariable]:
     """Return the Schur form and the vectors, as a list: how many eigenvalues were sorted to the front is left out."""
-    return list(treadle_linalg.schur(*args, **kwargs)[:2])
+    return list(linalg.schur(*args, **kwargs)[:2])
 
 
-@wraps(treadle_linalg.qr)
-def qr(*args: object, **kwargs: object) -> list[TensorVariable] | TensorVariable:
+@wraps(linalg.qr)
+def qr(*args: Any, **kwargs: Any) -> list[TensorVariable] | TensorVariable:
     """Return the factors as a list; those of mode ``raw`` one by one."""
     result: tuple[TensorVariable | tuple[TensorVariable, ...], ...] | TensorVariable
-    result = treadle_linalg.qr(*args, **kwargs)
+    result = linalg.qr(*args, **kwargs)
     if not isinstance(result, tuple):
         return result
     return [var for part in result for var in (part if isinstance(part, tuple) else (part,))]
