@@ -30,7 +30,7 @@ def op_classes() -> set[type[Op]]:
         more = pending.pop().__subclasses__()
         pending += [kind for kind in more if kind is not tt.OpFromGraph]
         kinds.update(more)
-    packages = ("treadle.tensor.", "treadle.surface.", "treadle.sparse.", "treadle.named.")
+    packages = ("treadle.tensor.", "treadle.surface.", "treadle.sparse.")
     ours = {
         kind
         for kind in kinds
@@ -57,7 +57,9 @@ def test_every_scalar_op_has_a_record(all_ops: set[Op]) -> None:
 
 
 def test_every_op_of_the_package_has_a_record(all_ops: set[Op]) -> None:
-    assert {type(op) for op in all_ops} == op_classes()
+    # Ops on named tensors become plain ones; tests/named has each of them.
+    recorded = {type(op) for op in all_ops if not type(op).__module__.startswith("treadle.named.")}
+    assert recorded == op_classes()
 
 
 def test_every_kind_of_reduction_has_a_record(all_ops: set[Op]) -> None:

@@ -31,7 +31,7 @@ def norm(
         axis = tuple(batch + a if 0 <= a < 2 else a for a in axis)
     # Of the whole vector or matrix, the dimensions are kept afterwards.
     is_whole = axis is None and keepdims
-    norms: TensorVariable = linalg.norm(var, ord, axis, keepdims and not is_whole)
+    norms: TensorVariable = linalg.norm(var, ord, axis, keepdims and not is_whole)  # type: ignore[attr-defined]  # found by name
     return shape_padright(norms, var.ndim) if is_whole else norms
 
 
