@@ -57,14 +57,17 @@ names = ("cast_policy", "numpy_functions", "accumulation", "gradient_at_ties", "
 before = [getattr(config, name) for name in names]
 placed.install()
 import pytensor.tensor
+from pytensor.tensor.rewriting.math import local_add_canonizer
 during = [getattr(config, name) for name in names]
 placed.uninstall()
 import pytensor
 after = [getattr(config, name) for name in names]
+from treadle.rewrite import optdb
 print(during, before == after, all(a != b for a, b in zip(before, during)), pytensor.REAL, placed.is_installed())
+print("local_add_canonizer" in optdb, optdb.changes())
 """
     during = "['custom', 'objects', 'wide', 'first', 'zero', 'ignore', 'disconnected']"
-    assert printed(code, path=other) == f"{during} True True True False\n"
+    assert printed(code, path=other) == f"{during} True True True False\nFalse ()\n"
 
 
 def test_constants_may_stay_exact() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from treadle.config import config
-from treadle.rewrite import DefaultDatabase, RewriteDatabaseQuery, UnknownTagError
+from treadle.rewrite import DefaultDatabase, RewriteDatabaseQuery, RewriterTypeError, UnknownTagError
 
 
 def tag_folding(database: DefaultDatabase) -> None:
@@ -24,6 +26,40 @@ def test_extension_tags_rules_now_or_when_the_database_is_filled(is_filled: bool
     names = [str(rule) for rule in database.select(RewriteDatabaseQuery(["folded_by_others"]))]
     assert names == ["constant_folding"]
     assert database.select("known_to_others") == []
+    assert database.changes() == ((None, "folding 1"),)
+
+
+@pytest.mark.parametrize("is_filled", [False, True])
+def test_extension_is_taken_back_as_its_function_says(is_filled: bool) -> None:
+    database = DefaultDatabase()
+    if is_filled:
+        assert len(database) > 0
+
+    def tag(database: DefaultDatabase) -> Callable[[], None]:
+        tag_folding(database)
+
+        def take_back() -> None:
+            database["specialize"].remove_tags("constant_folding", "folded_by_others")
+            database.retract("known_to_others")
+
+        return take_back
+
+    database.extend("folding 1", tag)
+    if is_filled:
+        assert "folded_by_others" in database.tags
+    database.withdraw("folding 1")
+    assert database.tags.isdisjoint({"folded_by_others", "known_to_others"})
+    assert database.changes() == ()
+    with pytest.raises(UnknownTagError, match="folding 1"):
+        database.withdraw("folding 1")
+
+
+def test_extension_that_cannot_be_taken_back_stays() -> None:
+    database = DefaultDatabase()
+    database.extend("folding 1", tag_folding)
+    assert "folded_by_others" in database.tags
+    with pytest.raises(RewriterTypeError, match="folding 1"):
+        database.withdraw("folding 1")
     assert database.changes() == ((None, "folding 1"),)
 
 

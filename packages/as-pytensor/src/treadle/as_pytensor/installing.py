@@ -6,6 +6,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from treadle.as_pytensor.adapters.rules import RULES
 from treadle.as_pytensor.conventions import CONVENTIONS
 from treadle.as_pytensor.finder import FINDER, ForwardingModule
 from treadle.as_pytensor.resolution import ROOT
@@ -66,5 +67,6 @@ def uninstall() -> None:
             sys.meta_path.remove(FINDER)
             sys.path[:] = [folder for folder in sys.path if folder != _FOR_CHILDREN]
             CONVENTIONS.leave()
+            RULES.withdraw()
         for name in [name for name, module in sys.modules.items() if isinstance(module, ForwardingModule)]:
             del sys.modules[name]

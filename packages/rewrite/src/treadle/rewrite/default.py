@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import discover
@@ -10,7 +11,7 @@ from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.engine.interface import Rewriter
 from treadle.rewrite.engine.merging import MergeOptimizer
-from treadle.rewrite.errors import RuleDefinitionError, UnknownTagError
+from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError, UnknownTagError
 from treadle.rewrite.inplace import RULES as INPLACE
 from treadle.rewrite.ordering import in_order
 from treadle.rewrite.phase import Phase
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from treadle.rewrite.database import Member, Traits
     from treadle.rewrite.query import RewriteDatabaseQuery
+
+    Extension = Callable[["DefaultDatabase"], Callable[[], None] | None]
 
 _BOTH = ("fast_run", "fast_compile")
 # Tags of the phases' databases beside their names.
@@ -115,6 +118,10 @@ class PhasedDatabase(SequenceDB):
         """Let queries name tags, whether or not a rule carries them."""
         self._declared.update(tags)
 
+    def retract(self, *tags: str) -> None:
+        """Let queries no longer name tags that no rule carries; tags that were not declared do not matter."""
+        self._declared.difference_update(tags)
+
     @property
     def own_tags(self) -> frozenset[str]:
         """Every tag that something registered carries, and those that are declared."""
@@ -147,9 +154,10 @@ class DefaultDatabase(PhasedDatabase):
         self._declared = set()
         self._filled = False
         self._filling = False
-        self._extensions: dict[str, Callable[[DefaultDatabase], None]] = {}
+        self._extensions: dict[str, Extension] = {}
+        self._withdrawals: dict[str, Callable[[], None] | None] = {}
 
-    def extend(self, name: str, function: Callable[[DefaultDatabase], None]) -> None:
+    def extend(self, name: str, function: Extension) -> None:
         """Call a function with the database once the rules of all packages are in it: now, or when it is filled.
 
         What the function tags and registers counts as published: the keys of stored programs hold the name, and nothing
@@ -160,7 +168,8 @@ class DefaultDatabase(PhasedDatabase):
         name
             What the function does, and in which version. A second function of a name is not called.
         function
-            It adds tags (`add_tags`, `declare`) or registers rewriters, by calls on the database or on those in it.
+            It adds tags (`add_tags`, `declare`) or registers rewriters, by calls on the database or on those in it. It
+            may return a function of no arguments that takes all of this back (see `withdraw`).
         """
         with self._lock:
             if name in self._extensions:
@@ -168,12 +177,43 @@ class DefaultDatabase(PhasedDatabase):
             self._extensions[name] = function
             if not self._filled:
                 return
-            before = self._described()
-            function(self)
-            published = self._published
-            now = self._described().items()
-            self._published = published | {k: pair for k, pair in now if before.get(k) == published.get(k)}
+            with self._publishing():
+                self._withdrawals[name] = function(self)
+
+    def withdraw(self, name: str) -> None:
+        """Take back what the function of an extension did.
+
+        Raises
+        ------
+        UnknownTagError
+            If there is no extension of this name.
+        RewriterTypeError
+            If its function did not say how it is taken back.
+        """
+        with self._lock:
+            if name not in self._extensions:
+                msg = f"withdraw: no extension has the name {name!r}."
+                raise UnknownTagError(msg)
+            withdrawal = self._withdrawals.get(name)
+            if withdrawal is None and self._filled:
+                msg = f"withdraw: extension {name!r} cannot be taken back. Let its function return one that does it."
+                raise RewriterTypeError(msg)
+            if withdrawal is not None:
+                with self._publishing():
+                    withdrawal()
+            del self._extensions[name]
+            self._withdrawals.pop(name, None)
             self._changed()
+
+    @contextmanager
+    def _publishing(self) -> Iterator[None]:
+        """Count what is registered and tagged meanwhile as published, but for what users had changed before."""
+        before = self._described()
+        yield
+        published = self._published
+        now = self._described().items()
+        self._published = published | {k: pair for k, pair in now if before.get(k) == published.get(k)}
+        self._changed()
 
     def _ensure(self) -> None:
         if self._filled:
@@ -189,8 +229,8 @@ class DefaultDatabase(PhasedDatabase):
                 for entry in discover("treadle.databases").values():
                     entry.load()(self)
                 self._fill(in_order(sets))
-                for function in self._extensions.values():
-                    function(self)
+                for name, function in self._extensions.items():
+                    self._withdrawals[name] = function(self)
                 self._published = self._described()
                 self._filled = True
             except BaseException:

@@ -7,15 +7,18 @@ none where treadle does it otherwise: when an expression is built, when it is lo
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from treadle.graph.rewriting.basic import SequentialNodeRewriter
-from treadle.rewrite import NodeRewriter, Rewriter, optdb
+from treadle.rewrite import NodeRewriter, Rewriter, UnknownTagError, optdb
 
 if TYPE_CHECKING:
-    from treadle.rewrite import DefaultDatabase
+    from collections.abc import Callable
+
+    from treadle.rewrite import DefaultDatabase, RewriteDatabase
 
 
 class RuleNames:
@@ -33,19 +36,37 @@ class RuleNames:
 
     def publish(self) -> None:
         """Let queries for rules take PyTensor's names from now on."""
-        optdb.extend(f"names of rules {zlib.crc32(self._text.encode()):08x}", self._tag)
+        optdb.extend(self._extension, self._tag)
 
-    def _tag(self, database: DefaultDatabase) -> None:
+    def withdraw(self) -> None:
+        """Let queries refuse PyTensor's names again."""
+        with suppress(UnknownTagError):  # nothing was published
+            optdb.withdraw(self._extension)
+
+    @cached_property
+    def _extension(self) -> str:
+        return f"names of rules {zlib.crc32(self._text.encode()):08x}"
+
+    def _tag(self, database: DefaultDatabase) -> Callable[[], None]:
         tags: dict[str, list[str]] = {}
         for name, rules in self.rules.items():
             for rule in rules:
                 tags.setdefault(rule, []).append(name)
+        added: list[tuple[RewriteDatabase, str, list[str]]] = []
         for home, entry in list(database.walk()):
             taken = {other.name for other in home.entries()}
             fresh = [tag for tag in tags.get(entry.name, ()) if tag not in entry.tags and tag not in taken]
             if fresh:
                 home.add_tags(entry.name, *fresh)
+                added.append((home, entry.name, fresh))
         database.declare(*self.rules)
+
+        def take_back() -> None:
+            for home, name, tags in added:
+                home.remove_tags(name, *tags)
+            database.retract(*self.rules)
+
+        return take_back
 
     @cached_property
     def _by_tag(self) -> dict[str, dict[str, Rewriter]]:
