@@ -17,7 +17,9 @@ from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.joins.common_shapes import broadcast_shape
 from treadle.tensor.linking.generator_forms import are_portable
 from treadle.tensor.loops.states import GeneratorInState, generator_type, origin_of, state_of
+from treadle.tensor.ops.texts import OfEach
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
+from treadle.tensor.random import description
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.generators.portable import PortableGenerator
 from treadle.tensor.random.generators.portable_keys import KeyedDraws, portable_source
@@ -26,7 +28,14 @@ from treadle.tensor.random.generators.symbolic import SymbolicNumpyGenerator, Sy
 from treadle.tensor.random.generators.types import PortableGeneratorType
 from treadle.tensor.random.pathwise import by_definition
 from treadle.tensor.random.signatures import FromSignature, signature_of
-from treadle.tensor.random.size import batch_lengths, joined_lengths, normalize_size_param, static_batch
+from treadle.tensor.random.size import (
+    batch_lengths,
+    fits,
+    joined_lengths,
+    length_of,
+    normalize_size_param,
+    static_batch,
+)
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.shape import as_lengths, static_lengths
@@ -89,6 +98,8 @@ class RandomVariable(RNGConsumerOp):
     # What portable generators draw by, in place of the definition; it takes the distribution's parameters.
     portable_sampler: ClassVar[PortableSampler | None] = None
     _print_name: tuple[str, str] | None = None
+    # What `inspect` asks for.
+    __signature__ = OfEach(None, lambda op: description.signature(op, REQUIRED))
 
     def __init__(
         self,
@@ -117,6 +128,12 @@ class RandomVariable(RNGConsumerOp):
         self.inplace = bool(inplace)
         if self.inplace:
             self.destroy_map = {0: [0]}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let each instance of the class have a docstring of its own, which tells its parameters."""
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("__doc__")
+        cls.__doc__ = OfEach(own, lambda op: description.docstring(op, own, REQUIRED))  # type: ignore[assignment]  # a string of each
 
     # Building
 
@@ -184,7 +201,7 @@ class RandomVariable(RNGConsumerOp):
     def with_dtype(self, dtype: str | None) -> RandomVariable:
         """Return the op whose draws are of a dtype; ``floatX`` is what the option says now."""
         dtype = config.floatX if dtype == "floatX" else dtype
-        return self if dtype == self.dtype else _with_dtype(self, dtype)
+        return self if dtype == self.dtype else _with(self, dtype=dtype)
 
     def make_node(self, rng: Any, size: Any, *dist_params: Any) -> Apply:
         """Return the node.
@@ -383,14 +400,14 @@ class RandomVariable(RNGConsumerOp):
             return np.broadcast_shapes(*own) if any(own) else ()
         batch = tuple(size.tolist())
         for shape in own:
-            if shape and shape != batch and not _broadcasts(shape, batch):
+            if shape and shape != batch and not fits(shape, batch):
                 msg = f"{self._text()}: parameters of shapes {own} do not broadcast to the size {batch}"
                 raise ShapeError(msg)
         return batch
 
     def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> RandomVariable:
         """Return the op that draws with the generator given, where nothing else needs that."""
-        return _in_place(self) if 0 in allowed_inplace_inputs else self
+        return _with(self, inplace=True) if 0 in allowed_inplace_inputs else self
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable] | None:
         """Return the next generator and the draw by ops on the generator's state, where there is a `definition`."""
@@ -444,7 +461,7 @@ class RandomVariable(RNGConsumerOp):
             whole = [[*[shapes.fixed(1)] * (rank - len(own)), *own] for own in outer]
             batch = [shapes.broadcast(lengths) for lengths in zip(*whole, strict=True)]
         else:
-            batch = [_length_of(n, size, shapes) for n in joined_lengths(size)]
+            batch = [length_of(n, size, shapes) for n in joined_lengths(size)]
         if type(self)._supp_shape_from_params is not RandomVariable._supp_shape_from_params:
             single = as_lengths(self._text(), list(self._supp_shape_from_params(parameters, None)))
             return [*batch, *(shapes.of_scalar(n) for n in single)]
@@ -577,23 +594,6 @@ class RandomVariable(RNGConsumerOp):
     __repr__ = __str__
 
 
-def _length_of(scalar: Variable, size: Variable, shapes: SymbolicShapes) -> Length:
-    """Return an element of a size as a length, which may be computed wherever the size is at hand."""
-    if scalar.owner is None or scalar.owner.inputs[0] is not size:
-        return shapes.given(scalar)
-    return shapes.atom("given", shapes.atom("made", scalar, size, natural=False))
-
-
-def _broadcasts(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
-    pairs = zip(reversed(shape), reversed(batch), strict=False)
-    return len(shape) <= len(batch) and all(n in {1, m} for n, m in pairs)
-
-
-@lru_cache(maxsize=1024)
-def _in_place(op: RandomVariable) -> RandomVariable:
-    return op.with_props(inplace=True)
-
-
-@lru_cache(maxsize=1024)
-def _with_dtype(op: RandomVariable, dtype: str) -> RandomVariable:
-    return op.with_props(dtype=dtype)
+@lru_cache(maxsize=2048)
+def _with(op: RandomVariable, **changes: Any) -> RandomVariable:
+    return op.with_props(**changes)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Variable
+    from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["normalize_size_param"]
@@ -108,3 +109,16 @@ def batch_lengths(size: Variable, parameters: Sequence[tuple[Any, int]]) -> list
                 of.append(lengths(p)[at])
         result.append(broadcast_length(of))
     return result
+
+
+def length_of(scalar: Variable, size: Variable, shapes: SymbolicShapes) -> Length:
+    """Return an element of a size as a length, which may be computed wherever the size is at hand."""
+    if scalar.owner is None or scalar.owner.inputs[0] is not size:
+        return shapes.given(scalar)
+    return shapes.atom("given", shapes.atom("made", scalar, size, natural=False))
+
+
+def fits(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to the shape of a batch."""
+    pairs = zip(reversed(shape), reversed(batch), strict=False)
+    return len(shape) <= len(batch) and all(n in {1, m} for n, m in pairs)

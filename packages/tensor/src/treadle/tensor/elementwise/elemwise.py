@@ -13,6 +13,7 @@ from treadle.config import config, text_of
 from treadle.graph import Apply, Constant, Form, NullType, Op, Variable, static_op
 from treadle.tensor.elementwise.body_derivatives import pulled_through_body, pushed_through_body
 from treadle.tensor.elementwise.composite import Composite, Step
+from treadle.tensor.elementwise.description import describe_each
 from treadle.tensor.elementwise.memory import filling, owned
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import DtypeError, TensorTypeError
@@ -586,6 +587,7 @@ class Elemwise(TensorOp):
 
 
 ScalarOp.op_class = Elemwise
+describe_each(Elemwise)
 
 
 def _applied(make: Callable[P, ScalarOp]) -> Callable[P, Elemwise]:
