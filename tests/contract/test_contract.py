@@ -16,21 +16,22 @@ EAGER = {"torch__compile": False}
 # The virtual machine is checked at every dtype and in every way, and C at every dtype; CVM is both, so one check of
 # each family says that they are put together rightly. Second derivatives and rewritten graphs are graphs of the ops
 # that values and first derivatives check: but for rewritten ones of double on C, other backends run them with -m slow.
-# With the compilers that take longer, so do dtypes that only differ in width from these, and first derivatives on
-# Numba, which are graphs of the ops whose values are checked.
+# With the compilers that take longer, so do dtypes that only differ in width from these, integers where the family is
+# checked in double, and first derivatives on Numba and JAX, which are graphs of the ops whose values are checked.
 FEW = {"int64", "float64", "complex128"}
 NONE = set[str]()
 TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": NONE, "second": NONE}
 BY_KIND = {
-    "c": {"second": NONE, "rewritten": {"float64"}},
+    "c": {"first": {"float64"}, "second": NONE, "rewritten": {"float64"}},
     "cvm": {"values": {"float64"}, "other": NONE},
-    "jax": TRACED,
+    "jax": {**TRACED, "first": NONE, "known": NONE},
     "numba": {"values": FEW, "scalars": {"float64"}, "other": NONE},
     "pytorch": TRACED,
 }
 
 # Graphs of linear algebra are large: the compilers that take longer check them in real double only.
 TRACING = {"jax", "numba", "pytorch"}
+IN_DOUBLE = {p.values[1].family for p in contract("vm", ("values",)) if p.values[1].dtype == "float64"}
 LINALG = {
     record.family for record in RECORDS if isinstance(record, Sample) and not record.family.startswith("composed.")
 }
@@ -42,7 +43,7 @@ def _dtypes(backend: str, check: Check) -> set[str] | None:
     dtypes = chosen.get(check.kind, chosen.get("other"))
     if check.family in LINALG and backend in TRACING:
         return {"float64"} if dtypes is None else dtypes & {"float64"}
-    if backend == "jax" and check.kind == "first" and check.family.startswith("composed."):
+    if check.dtype == "int64" and check.family in IN_DOUBLE and backend in TRACING:
         return NONE
     return dtypes
 

@@ -120,6 +120,7 @@ DISTRIBUTIONS = [
         ],
         invalid=[((1.0, 0.0, 0.0, 1.0), "a > b")],
         smooth=(0, 1, 2, 3),
+        costly=("jax",),
     ),
     Distribution(
         "truncated_normal",

@@ -123,6 +123,7 @@ DISTRIBUTIONS = [
         stats.yulesimon,
         extremes=[((1e12,), lambda x: bool((x == 1).all()))],
         invalid=[((0.0,), "alpha <= 0 or alpha is NaN")],
+        costly=("jax",),
     ),
     Distribution(
         "zero_inflated_binomial",

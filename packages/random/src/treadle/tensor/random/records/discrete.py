@@ -40,6 +40,7 @@ DISTRIBUTIONS = [
         numpy=lambda rng, n, a, b, size: rng.binomial(n, rng.beta(a, b, size), size),
         extremes=[((0, 2.0, 3.0), lambda x: bool((x == 0).all())), ((5, 1e8, 1e-2), lambda x: bool((x == 5).all()))],
         invalid=[((3, -1.0, 1.0), "a <= 0"), ((3, 1.0, 0.0), "b <= 0"), ((-1, 1.0, 1.0), "n < 0")],
+        costly=("jax",),
     ),
     Distribution(
         "geometric",
@@ -92,6 +93,7 @@ DISTRIBUTIONS = [
         numpy=lambda rng, n, p, size: rng.negative_binomial(n, p, size),
         extremes=[((5.0, 1.0), lambda x: bool((x == 0).all()))],
         invalid=[((0.0, 0.5), "n <= 0"), ((1.0, 0.0), _P_ABOVE_0), ((1.0, 1.5), _P_ABOVE_0)],
+        costly=("jax",),
     ),
     Distribution(
         "poisson",

@@ -28,6 +28,7 @@ DISTRIBUTIONS = [
         extremes=[((1.0, 1e6, 1.0), lambda x: bool(((x > 0) & (x < 1.1)).all()))],
         invalid=[((0.0, 1.0, 1.0), "alpha <= 0")],
         smooth=(0, 1, 2),
+        costly=("jax",),
     ),
     Distribution(
         "invgamma",

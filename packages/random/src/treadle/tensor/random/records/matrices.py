@@ -71,6 +71,7 @@ DISTRIBUTIONS = [
         moments=_of_inverse_wishart,
         invalid=[((2.0, np.eye(3)), _FEW), ((4.0, [[1.0, 2.0], [2.0, 1.0]]), _NOT_POSITIVE)],
         smooth=(1,),
+        costly=("jax",),
     ),
     Distribution(
         "lkj_cholesky",
@@ -90,6 +91,7 @@ DISTRIBUTIONS = [
         extremes=[((1e12,), lambda x: bool((np.abs(x - np.eye(_ROWS)) < 1e-4).all()))],
         invalid=[((-1.0,), "eta <= 0")],
         make=lambda eta, **options: tt.random.lkj_corr(_ROWS, eta, **options),
+        costly=("jax",),
     ),
     Distribution(
         "stick_breaking",
@@ -98,5 +100,6 @@ DISTRIBUTIONS = [
         extremes=[((1e-12,), lambda x: bool(np.allclose(x, [1, 0, 0, 0, 0])))],
         invalid=[((-1.0,), "b <= 0")],
         make=lambda alpha, **options: tt.random.stick_breaking(alpha, 4, **options),
+        costly=("jax",),
     ),
 ]

@@ -34,6 +34,7 @@ DISTRIBUTIONS = [
             (([0.0, 0.0], np.eye(2), np.inf), lambda x: bool((abs(x) < 6).all())),
         ],
         invalid=[(([0.0, 0.0], _NOT_POSITIVE, 3.0), _TEXT), (([0.0], [[1.0]], -1.0), "df <= 0")],
+        costly=("jax",),
     ),
     Distribution(
         "multivariate_laplace",

@@ -33,5 +33,6 @@ DISTRIBUTIONS = [
             ((np.inf, 0.0, 1.0), lambda x: bool((x >= 0).all())),
         ],
         smooth=(0, 1, 2),
+        costly=("jax",),
     ),
 ]
