@@ -466,4 +466,4 @@ def test_rewriting_of_a_function_is_compared(show: Show) -> None:
 
 
 def test_function_shows_itself_in_a_notebook() -> None:
-    assert training_step()._repr_html_().startswith("<iframe ")
+    assert training_step().show()._repr_html_().startswith("<iframe ")

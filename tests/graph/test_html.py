@@ -283,28 +283,38 @@ def test_library_of_another_shape_is_refused(tmp_path: Path, monkeypatch: pytest
 
 def test_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
     out = same(number("x"))
-    fragment = out._repr_html_()
+    fragment = out.show()._repr_html_()
     assert fragment.startswith('<iframe sandbox="allow-scripts" srcdoc="')
     assert "&lt;!doctype html&gt;" in fragment
     assert fragment.count("<") == 2
 
 
-def test_graph_shows_itself_in_a_notebook() -> None:
+def test_notebook_shows_a_variable_in_one_line() -> None:
+    x = number("<x>")
+    assert x._repr_html_() == f"<code>&lt;x&gt;</code>: {x.type}"
+    assert same(x)._repr_html_() == f"<code>Same.out</code>: {x.type}"
+
+
+def test_page_of_a_graph_is_shown_by_a_notebook_and_written_to_a_file(tmp_path: Path) -> None:
     x = number("x")
     graph = FunctionGraph([x], [same(x)], clone=False)
-    assert graph._repr_html_() == html_fragment(graph)
+    page = graph.show(height=300)
+    assert page._repr_html_() == html_fragment(graph, height=300)
+    assert repr(page) == f"<page of {graph}: a notebook shows it, save(path) writes it to a file>"
+    page.save(tmp_path / "graph.html", title="named")
+    assert (tmp_path / "graph.html").read_text(encoding="utf-8") == html_page(graph, title="named")
 
 
 @pytest.mark.usefixtures("no_library")
 def test_notebook_without_the_library_shows_text_and_names_the_extra() -> None:
-    fragment = same(number("<b>"))._repr_html_()
+    fragment = same(number("<b>")).show()._repr_html_()
     assert fragment.startswith("<pre>Same")
     assert "&lt;b&gt;" in fragment
     assert "pip install --find-links DIR &#x27;graph-core[html]&#x27;" in fragment
 
 
 def test_notebook_shows_the_beginning_of_a_very_large_graph_as_text() -> None:
-    fragment = chain(number("x"), 20_000)._repr_html_()
+    fragment = chain(number("x"), 20_000).show()._repr_html_()
     assert "too many for a notebook: treadle.graph.write_html makes a file" in fragment
     assert len(fragment) < 100_000
 

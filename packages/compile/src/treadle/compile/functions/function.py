@@ -14,7 +14,7 @@ from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.locking import Snapshot
 from treadle.compile.functions.values import Containers, Slots, Values, finder
 from treadle.config import config, lazy_module, text_of
-from treadle.graph import Container, HasInnerGraph, as_flag, html_fragment, retell
+from treadle.graph import Container, GraphPage, HasInnerGraph, as_flag, retell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -337,9 +337,9 @@ class Function:
         """Print the rewritten graph (options as for `debugprint`)."""
         return printing.debugprint(self, **options)
 
-    def _repr_html_(self) -> str:
-        """Show the rewritten graph in a notebook."""
-        return html_fragment(self)
+    def show(self, height: int = 480) -> GraphPage:
+        """Return the page of the rewritten graph, which a notebook shows (`height` in pixels)."""
+        return GraphPage(self, height)
 
     def stored_values(self) -> dict[Variable, Value]:
         """Return the values that the function keeps, by input of the rewritten graph: state and inputs' defaults."""

@@ -15,8 +15,8 @@ class Upward(UpwardCalls):
 
     # Variables and graphs print themselves, and an error shows the graph of the node that failed.
     debugprint: Callable[..., Any]
-    # Notebooks ask variables and graphs for a picture.
-    html_fragment: Callable[[object], str]
+    # Variables and graphs have a page.
+    GraphPage: Callable[..., Any]
 
 
 upward = Upward()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from treadle.graph.fgraph.structure import Client
+    from treadle.graph.html import GraphPage
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.variable import Variable
 
@@ -68,9 +69,10 @@ class AbstractFunctionGraph(ABC):
         text: str | TextIO | None = upward.debugprint(self, **options)
         return text
 
-    def _repr_html_(self) -> str:
-        """Show the graph in a notebook."""
-        return upward.html_fragment(self)
+    def show(self, height: int = 480) -> GraphPage:
+        """Return the page of the graph, which a notebook shows (`height` in pixels)."""
+        page: GraphPage = upward.GraphPage(self, height)
+        return page
 
     def __repr__(self) -> str:
         ins, outs = (", ".join(map(str, vs)) for vs in (self.inputs, self.outputs))

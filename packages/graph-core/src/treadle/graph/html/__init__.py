@@ -14,6 +14,6 @@ The pages themselves are made in three steps: `records` writes a graph as plain 
 rewrite to it, and `document` puts data, style, program and library into one file. The program is in ``assets``.
 """
 
-from treadle.graph.html.pages import d3viz, html_comparison, html_fragment, html_page, write_html
+from treadle.graph.html.pages import GraphPage, d3viz, html_comparison, html_fragment, html_page, write_html
 
-__all__ = ["d3viz", "html_comparison", "html_fragment", "html_page", "write_html"]
+__all__ = ["GraphPage", "d3viz", "html_comparison", "html_fragment", "html_page", "write_html"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import lazy_module
 
@@ -90,8 +90,35 @@ def d3viz(fct: object, outfile: str | PathLike[str], copy_deps: bool = True) -> 
     write_html(fct, outfile)
 
 
+class GraphPage:
+    """The page of a graph, which a notebook shows where it is the value of a cell.
+
+    Parameters
+    ----------
+    graph
+        A graph, as for `html_page`.
+    height
+        Of the frame in a notebook, in pixels.
+    """
+
+    def __init__(self, graph: object, height: int = 480) -> None:
+        self._graph = graph
+        self._height = height
+
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Write the page to a file (options as for `write_html`)."""
+        write_html(self._graph, path, **options)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return html_fragment(self._graph, height=self._height)
+
+    def __repr__(self) -> str:
+        return f"<page of {self._graph}: a notebook shows it, save(path) writes it to a file>"
+
+
 def html_fragment(graph: object, *, height: int = 480) -> str:
-    """Return the HTML that a notebook shows of a graph (``_repr_html_``).
+    """Return the HTML that a notebook shows of the page of a graph.
 
     The page in a frame of its own; the text of `debugprint` with a note where the library is not installed, or
     where the graph is too large for a notebook.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TextIO
 
 from treadle.config import TreadleError, config, text_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from treadle.graph.diagnostics.provenance import UserLine
+    from treadle.graph.html import GraphPage
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.values import Value
 
@@ -161,9 +163,14 @@ class Variable(Generic[T_co]):
         text: str | TextIO | None = upward.debugprint(self, **options)
         return text
 
+    def show(self, height: int = 480) -> GraphPage:
+        """Return the page of the graph that computes the variable, which a notebook shows (`height` in pixels)."""
+        page: GraphPage = upward.GraphPage(self, height)
+        return page
+
     def _repr_html_(self) -> str:
-        """Show the graph that computes the variable in a notebook."""
-        return upward.html_fragment(self)
+        """Show name and type in a notebook."""
+        return f"<code>{escape(str(self))}</code>: {escape(str(self.type))}"
 
     def get_parents(self) -> list[Apply]:
         """Return the owner in a list, or an empty list."""
