@@ -13,16 +13,20 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, Sample, contract, r
 # PyTorch's compiler takes most of a second for a tiny graph, and several for a group: what is checked in breadth runs
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
-# The virtual machine is checked at every dtype and in every way, and C at every dtype; CVM is both, so one check of
-# each family says that they are put together rightly. Second derivatives and rewritten graphs are graphs of the ops
-# that values and first derivatives check: but for rewritten ones of double on C, other backends run them with -m slow.
-# With the compilers that take longer, so do dtypes that only differ in width from these, integers where the family is
-# checked in double, and first derivatives on Numba and JAX, which are graphs of the ops whose values are checked.
+# The virtual machine is checked at every dtype and in every way, and C at every kind and size of dtype (every scalar op
+# at every dtype: tests/link_c); CVM is both, so one check of each family says that they are put together rightly.
+# Second derivatives and rewritten graphs are graphs of the ops that values and first derivatives check: but for
+# rewritten ones of double on C, other backends run them with -m slow. With the compilers that take longer, so do dtypes
+# that only differ in width from these, integers where the family is checked in double, and first derivatives on Numba
+# and JAX, which are graphs of the ops whose values are checked.
 FEW = {"int64", "float64", "complex128"}
+MOST = {
+    "bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64", "complex64", "complex128",
+}  # fmt: skip
 NONE = set[str]()
 TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": NONE, "second": NONE}
 BY_KIND = {
-    "c": {"first": {"float64"}, "second": NONE, "rewritten": {"float64"}},
+    "c": {"values": MOST, "first": {"float64"}, "second": NONE, "rewritten": {"float64"}},
     "cvm": {"values": {"float64"}, "other": NONE},
     "jax": {**TRACED, "first": NONE, "known": NONE},
     "numba": {"values": FEW, "scalars": {"float64"}, "other": NONE},
