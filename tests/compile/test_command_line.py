@@ -4,10 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
+from treadle import tensor as tt
+from treadle.compile.cli import doctor
 from treadle.compile.command_line import main
 from treadle.config import config
 
@@ -106,3 +111,54 @@ def test_library_is_imported_without_what_only_the_command_needs() -> None:
     program = f"import sys, treadle.compile, treadle.tensor; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def examined(capsys: pytest.CaptureFixture[str], status: int, *backends: str) -> dict[str, tuple[str, str]]:
+    """Return what the doctor finds, by subject."""
+    assert main(["doctor", "--json", *backends]) == status
+    return {row["subject"]: (row["state"], row["text"]) for row in json.loads(capsys.readouterr().out)}
+
+
+def test_doctor_tries_every_backend(acme: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert acme
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        findings = examined(capsys, 0, "broken", "c", "vm")
+    assert findings["backend broken"] == ("absent", "its engine is missing")
+    assert findings["backend vm"] == ("ok", "mode: VM")
+    assert findings["backend c"][0] == "ok"
+    assert "compiler: " in findings["backend c"][1]
+    state, text = findings["compile directory"]
+    assert state == "ok"
+    assert str(tmp_path) in text
+
+
+def test_doctor_tells_wrong_values_and_a_directory_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    x = tt.dvector("x")
+    wrong: list[tuple[SelfTest, str]] = [
+        (("a sum", [x], [x.sum()], [np.ones(3)], [4.0]), "a sum: got 3.0, not 4.0"),
+        (("a cast", [x], [x], ["text"], [0.0]), "a cast: CallError: function: argument 0, x"),
+    ]
+    for case, text in wrong:
+        monkeypatch.setattr(doctor, "discover", lambda _, case=case: {"own": Entry(case)})
+        state, told = examined(capsys, 1, "vm")["backend vm"]
+        assert state == "fault"
+        assert told.startswith(text)
+    (tmp_path / "file").write_text("")
+    with config.change_flags(base_compiledir=str(tmp_path / "file")):
+        state, told = examined(capsys, 1, "vm")["compile directory"]
+    assert state == "fault"
+    assert "base_compiledir" in told
+
+
+SelfTest = tuple[str, list[Any], list[Any], list[Any], list[Any]]
+
+
+class Entry(NamedTuple):
+    """An entry point of one case."""
+
+    case: SelfTest
+
+    def load(self) -> Callable[[], list[SelfTest]]:
+        return lambda: [self.case]

@@ -515,12 +515,15 @@ def test_many_cells_are_read_and_written_together() -> None:
 # Looking inside
 
 
-@pytest.mark.documents("Function.get_shared", "Function.dprint", "Function.fgraph", "Function.source_line")
+@pytest.mark.documents(
+    "Function.get_shared", "Function.dprint", "Function.fgraph", "Function.show", "Function.source_line"
+)
 def test_function_shows_its_graph_shared_variables_and_source_line() -> None:
     x, state = tt.dscalar("x"), shared(1.0, name="state")
     f = compiled([x], x + state)
     assert f.get_shared() == [state]
     assert f.dprint(file="str", id_type="") == "Add 0\n ├─ x\n └─ state"
+    assert repr(f.show()).startswith("<page of <function(x: ")
     assert f.fgraph is f.maker.fgraph
     assert f.source_line is not None
     assert f.source_line.file == __file__

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from treadle.compile.cli import cache, rewrites
+from treadle.compile.cli import cache, doctor, rewrites
 from treadle.compile.mode.backends import BACKENDS
 from treadle.config import DISTRIBUTIONS, EntryPointLoadError, TreadleError, config
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = "Look after treadle's cache, options, backends and rewrites."
+    text = "Look after treadle's cache, options, backends and rewrites, and find out what is wrong."
     parser = argparse.ArgumentParser(prog="treadle", description=text)
     parser.add_argument("--version", action="store_true", help="the version of each of treadle's distributions")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -31,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
         "config", aliases=["options"], help="every option with its value, where that came from, default and meaning"
     )
     rewrites.add_parser(commands)
+    doctor.add_parser(commands)
     options.add_argument("names", nargs="*", metavar="NAME", help="an option, a section, or the beginning of a name")
     return parser
 
@@ -77,6 +78,8 @@ def _run(console: Console, arguments: argparse.Namespace) -> int:
         return cache.run(console, arguments)
     if arguments.command == "rewrites":
         return rewrites.run(console, arguments)
+    if arguments.command == "doctor":
+        return doctor.run(console, arguments)
     if arguments.command == "backends":
         return _show_backends(console, arguments.json)
     console.print(config.describe(*arguments.names), markup=False, highlight=False, soft_wrap=True)
@@ -91,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parsed.version:
         return _show_versions(console)
     if parsed.command is None:
-        parser.error("a command is needed: cache, backends, config or rewrites")
+        parser.error("a command is needed: cache, backends, config, rewrites or doctor")
     try:
         config.snapshot()  # reports wrong settings from outside first, whatever the command needs
         return _run(console, parsed)

@@ -10,7 +10,7 @@ from treadle.config import new_lock
 from treadle.graph import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from treadle.graph import FunctionGraph, Type, Value, Variable
     from treadle.link.vm.linker import ProgramLinker
@@ -290,6 +290,8 @@ class Backend:
         only for whole graphs; `linker` if None.
     libraries
         The distributions, treadle's apart, that its programs depend on: cache keys of programs hold their versions.
+    about
+        Returns what it works with on this machine, by name: a compiler, devices.
     """
 
     name: str
@@ -303,3 +305,4 @@ class Backend:
     aliases: tuple[str, ...] = ()
     node_linker: Callable[[], ProgramLinker] | None = None
     libraries: tuple[str, ...] = ()
+    about: Callable[[], Mapping[str, str]] = field(default=dict[str, str])

@@ -32,6 +32,22 @@ def _unavailable() -> str | None:
     return toolchain if isinstance(toolchain, str) else unsupported_interpreter()
 
 
+def _about() -> dict[str, str]:
+    from treadle.config import config
+    from treadle.link.c.toolchain import find_toolchain
+
+    toolchain = find_toolchain()
+    if isinstance(toolchain, str):
+        return {}
+    threads = f"loops of {toolchain.threads} elements or more" if toolchain.threads else "none"
+    return {
+        "compiler": toolchain.driver,
+        "flags": " ".join(toolchain.flags),
+        "BLAS": config.blas__ldflags or "SciPy's",
+        "threads": threads,
+    }
+
+
 BACKEND = Backend(
     name="c",
     linker=_linker,
@@ -40,6 +56,7 @@ BACKEND = Backend(
     version=_version,
     unavailable=_unavailable,
     libraries=("cffi",),
+    about=_about,
 )
 # The C backend with Python steps for nodes without a C rule: the default mode where there is a compiler.
 WITH_STEPS = Backend(

@@ -25,6 +25,12 @@ def _unavailable() -> str | None:
     return None
 
 
+def _about() -> dict[str, str]:
+    import jax
+
+    return {"devices": ", ".join(map(str, jax.devices()))}
+
+
 BACKEND = Backend(
     name="jax",
     linker=_linker,
@@ -35,4 +41,5 @@ BACKEND = Backend(
     version=_version,
     unavailable=_unavailable,
     libraries=JAX_LIBRARIES,
+    about=_about,
 )

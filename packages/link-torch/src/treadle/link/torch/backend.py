@@ -31,6 +31,14 @@ def _unavailable() -> str | None:
     return None
 
 
+def _about() -> dict[str, str]:
+    import torch
+
+    from treadle.config import config
+
+    return {"device": config.torch__device, "threads": str(torch.get_num_threads())}
+
+
 BACKEND = Backend(
     name="pytorch",
     linker=_linker,
@@ -40,5 +48,6 @@ BACKEND = Backend(
     version=_version,
     unavailable=_unavailable,
     libraries=("torch",),
+    about=_about,
     node_linker=_node_linker,
 )
