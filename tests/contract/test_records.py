@@ -11,7 +11,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.graph import IfElse, Op, applys_between
-from treadle.surface.op_kinds import OpKind
+from treadle.surface.ops.op_kinds import OpKind
 from treadle.tensor import ExternalOp, GradientError
 from treadle.testing import SAMPLES, VARIANTS, Check, Sample, SampleTable, checks, contract, verify_grad
 from treadle.testing import contract as contract_function

@@ -16,7 +16,7 @@ import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import rewrite, run, text
 from treadle.compile import function
 from treadle.graph import vectorize_graph
-from treadle.surface.scalar_values import ScalarType, as_scalar, scalar_from_tensor, tensor_from_scalar
+from treadle.surface.values.scalar_values import ScalarType, as_scalar, scalar_from_tensor, tensor_from_scalar
 
 scalar: Any = importlib.import_module("treadle.scalar")
 math: Any = importlib.import_module("treadle.tensor.math")

@@ -7,7 +7,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.surface import typed_list as tl
+from treadle.surface.values import typed_list as tl
 
 LIST = tl.TypedListType(tt.TensorType("float64", (None,)))
 VALUES = [np.array([1.0, 2.0]), np.array([3.0]), np.array([3.0])]

@@ -21,7 +21,7 @@ from treadle.rewrite import (
     SequenceDB,
 )
 from treadle.rewrite.explanation import rules_for
-from treadle.surface.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
+from treadle.surface.ops.op_names import All, Argmax, CAReduce, CumOp, Max, Prod, Sum
 from treadle.surface.registration import broadcasted_by, elemwise_of
 from treadle.surface.rewriters import PatternNodeRewriter, WalkingGraphRewriter, graph_rewriter, in2out, node_rewriter
 from treadle.tensor.reductions.reduction import Reduction

@@ -32,7 +32,7 @@ HOMES = _Homes(
         "pytensor.scalar": "treadle.scalar treadle.scalar.basic",
         "pytensor.scan": "treadle.tensor treadle.scan",
         "pytensor.sparse": "treadle.sparse",
-        "pytensor.tensor": "treadle.tensor treadle.tensor.linalg treadle.tensor.special treadle.surface.op_names",
+        "pytensor.tensor": "treadle.tensor treadle.tensor.linalg treadle.tensor.special treadle.surface.ops.op_names",
         "pytensor.tensor.fft": "treadle.tensor.fft",
         "pytensor.tensor.linalg": "treadle.tensor.linalg treadle.tensor.slinalg treadle.tensor.nlinalg",
         "pytensor.tensor.optimize": "treadle.tensor.optimize",

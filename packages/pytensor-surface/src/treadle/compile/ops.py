@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.type_casting import *  # noqa: F403
+    from treadle.surface.ops.type_casting import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.surface.type_casting": "TypeCastingOp",
+            "treadle.surface.ops.type_casting": "TypeCastingOp",
             "treadle.graph": "DeepCopyOp ViewOp deep_copy_op view_op",
             "treadle.tensor": "FromFunctionOp as_op wrap_py",
         },

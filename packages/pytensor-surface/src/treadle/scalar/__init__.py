@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.op_names import *  # noqa: F403
-    from treadle.surface.scalar_values import *  # noqa: F403
+    from treadle.surface.ops.op_names import *  # noqa: F403
+    from treadle.surface.values.scalar_values import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.surface.op_names": (
+            "treadle.surface.ops.op_names": (
                 "AND Abs Add Angle ArcCos ArcCosh ArcSin ArcSinh ArcTan ArcTan2 ArcTanh BetaInc BetaIncInv "
                 "BinaryScalarOp Cast Ceil Clip Complex Conj Cos Cosh Deg2Rad EQ Erf Erfc Erfcinv Erfcx Erfinv Exp Exp2 "
                 "Expm1 Floor GE GT Gamma GammaInc GammaIncC GammaIncCInv GammaIncInv GammaLn Hyp2F1 I0 I1 Identity "
@@ -25,7 +25,7 @@ else:
                 "round_half_to_even second sigmoid sign sin sinh softplus sqr sqrt sub switch tan tanh true_div trunc "
                 "xor gammaln psi=digamma"
             ),
-            "treadle.surface.scalar_values": (
+            "treadle.surface.values.scalar_values": (
                 "bool=bool_ complex128 complex64 float16 float32 float64 int16 int32 int64 int8 uint16 uint32 uint64 "
                 "uint8 upcast ScalarConstant ScalarFromTensor ScalarType ScalarVariable as_scalar get_scalar_type"
             ),

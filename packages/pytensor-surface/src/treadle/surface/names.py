@@ -20,10 +20,10 @@ NAMES = {
         ),
     },
     "treadle.tensor": {
-        "treadle.surface.op_names": (
+        "treadle.surface.ops.op_names": (
             "All Any_ Argmax Argmin BinaryScalarOp CAReduce CumOp Max Min Prod Sum UnaryScalarOp"
         ),
-        "treadle.surface.scalar_values": (
+        "treadle.surface.values.scalar_values": (
             "ScalarConstant ScalarFromTensor ScalarType ScalarVariable TensorFromScalar as_scalar get_scalar_type "
             "scalar_from_tensor tensor_from_scalar"
         ),

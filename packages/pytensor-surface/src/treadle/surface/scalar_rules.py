@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.surface.scalar_values import ScalarFromTensor, TensorFromScalar
+from treadle.surface.values.scalar_values import ScalarFromTensor, TensorFromScalar
 from treadle.surface.vector_rules import RULES as VECTOR_RULES
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 from treadle.tensor.rewrites.analysis.predicates import made_by

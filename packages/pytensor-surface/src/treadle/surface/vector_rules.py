@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.surface.vectors import MakeVector
+from treadle.surface.values.vectors import MakeVector
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 
 if TYPE_CHECKING:

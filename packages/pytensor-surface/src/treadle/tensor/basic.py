@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.as_tensor import *  # noqa: F403
     from treadle.surface.rule_databases import *  # noqa: F403
-    from treadle.surface.scalar_values import *  # noqa: F403
-    from treadle.surface.vectors import *  # noqa: F403
+    from treadle.surface.values.as_tensor import *  # noqa: F403
+    from treadle.surface.values.scalar_values import *  # noqa: F403
+    from treadle.surface.values.vectors import *  # noqa: F403
     from treadle.tensor import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
@@ -25,8 +25,10 @@ else:
                 "triu_indices_from vertical_stack where zeros zeros_like NotScalarConstantError"
             ),
             "treadle.surface.rule_databases": "infer_shape_db",
-            "treadle.surface.as_tensor": "_as_tensor_variable",
-            "treadle.surface.vectors": "AllocEmpty MakeVector make_vector",
-            "treadle.surface.scalar_values": "ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar",
+            "treadle.surface.values.as_tensor": "_as_tensor_variable",
+            "treadle.surface.values.vectors": "AllocEmpty MakeVector make_vector",
+            "treadle.surface.values.scalar_values": (
+                "ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar"
+            ),
         },
     )

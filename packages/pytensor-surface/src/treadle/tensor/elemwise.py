@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.op_names import *  # noqa: F403
+    from treadle.surface.ops.op_names import *  # noqa: F403
     from treadle.tensor import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "treadle.tensor": "DimShuffle Elemwise",
-            "treadle.surface.op_names": "CAReduce",
+            "treadle.surface.ops.op_names": "CAReduce",
         },
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.op_names import *  # noqa: F403
+    from treadle.surface.ops.op_names import *  # noqa: F403
     from treadle.tensor import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
@@ -16,6 +16,6 @@ else:
                 "compress concat_with_broadcast cumprod cumsum diff fill_diagonal fill_diagonal_offset geomspace "
                 "linspace logspace pack ravel_multi_index repeat searchsorted squeeze unique unpack unravel_index"
             ),
-            "treadle.surface.op_names": "CumOp",
+            "treadle.surface.ops.op_names": "CumOp",
         },
     )

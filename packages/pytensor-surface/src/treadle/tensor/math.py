@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.op_names import *  # noqa: F403
+    from treadle.surface.ops.op_names import *  # noqa: F403
     from treadle.tensor import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
@@ -25,6 +25,6 @@ else:
                 "square std sub sum switch tan tanh tensordot tri_gamma true_div trunc var variadic_add variadic_mul "
                 "vecdot vecmat xor _matmul=matmul _dot=dot"
             ),
-            "treadle.surface.op_names": "All Any=Any_ Argmax Argmin CAReduce Max Min Prod Sum",
+            "treadle.surface.ops.op_names": "All Any=Any_ Argmax Argmin CAReduce Max Min Prod Sum",
         },
     )

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.typed_list import *  # noqa: F403
+    from treadle.surface.values.typed_list import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.surface.typed_list": (
+            "treadle.surface.values.typed_list": (
                 "Append Count Extend GetItem Index Insert Length MakeList Remove Reverse TypedListConstant "
                 "TypedListType TypedListVariable append count extend getitem index_ insert length make_list remove "
                 "reverse"

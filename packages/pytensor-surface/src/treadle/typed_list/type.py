@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.surface.typed_list import *  # noqa: F403
+    from treadle.surface.values.typed_list import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "treadle.surface.typed_list": "TypedListType",
+            "treadle.surface.values.typed_list": "TypedListType",
         },
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle import tensor
 from treadle.graph import Constant, Variable
-from treadle.surface.vectors import make_vector
+from treadle.surface.values.vectors import make_vector
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:

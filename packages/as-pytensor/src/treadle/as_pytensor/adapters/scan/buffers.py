@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from treadle.graph import Apply, Constant, Variable, static_op, vectorize_graph
-from treadle.surface.vectors import AllocEmpty
+from treadle.surface.values.vectors import AllocEmpty
 from treadle.tensor import Alloc, as_tensor_variable, cast
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.indexing.expressions import SYMBOLIC, Span

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from treadle import typed_list
-from treadle.surface.scalar_values import scalar_from_tensor, tensor_from_scalar
-from treadle.surface.vectors import AllocEmpty, make_vector
+from treadle.surface.values.scalar_values import scalar_from_tensor, tensor_from_scalar
+from treadle.surface.values.vectors import AllocEmpty, make_vector
 from treadle.tensor import TensorVariable
 from treadle.testing.domain import WIDE, Array
 from treadle.testing.operands import of_shape

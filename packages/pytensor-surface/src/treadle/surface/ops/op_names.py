@@ -1,15 +1,15 @@
 """Documented classes of single ops, for ``isinstance(op.scalar_op, Mul)`` and ``isinstance(op, Sum)``.
 
 An elementwise function is a scalar op of a class of its own; the documentation has other names for some of these
-classes. A reduction is a `Reduction` of a kind: see `treadle.surface.op_kinds`.
+classes. A reduction is a `Reduction` of a kind: see `treadle.surface.ops.op_kinds`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.surface.declared_scalar_ops import BinaryScalarOp, UnaryScalarOp, is_known
-from treadle.surface.op_kinds import All, Any_, Argmax, Argmin, CAReduce, CumOp, Max, Min, Prod, Sum
+from treadle.surface.ops.declared_scalar_ops import BinaryScalarOp, UnaryScalarOp, is_known
+from treadle.surface.ops.op_kinds import All, Any_, Argmax, Argmin, CAReduce, CumOp, Max, Min, Prod, Sum
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
 
 if TYPE_CHECKING:
