@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 from treadle.config import versioned_names
 from treadle.named import indexing, math, reduction, shape, vectorization
-from treadle.named.casts import (
+from treadle.named.conversion import as_xtensor, xtensor, xtensor_constant, xtensor_shared
+from treadle.named.errors import DimsError, NamedIndexError, NamedTypeError, NotNamedError
+from treadle.named.indexing import Index, IndexUpdate
+from treadle.named.joining import Broadcast, Concat, broadcast, concat, full_like, ones_like, zeros_like
+from treadle.named.math import Dot, dot, where
+from treadle.named.ops.elementwise import XElemwise
+from treadle.named.ops.functions import XFunction
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.reduction import XCumReduce, XReduce
+from treadle.named.shape import ExpandDims, Rename, Squeeze, Stack, Transpose, UnStack, rename
+from treadle.named.types.casts import (
     TensorFromXTensor,
     XTensorFromTensor,
     XTypeCastOp,
     tensor_from_xtensor,
     xtensor_from_tensor,
 )
-from treadle.named.conversion import as_xtensor, xtensor, xtensor_constant, xtensor_shared
-from treadle.named.data_arrays import to_data_array
-from treadle.named.elementwise import XElemwise
-from treadle.named.errors import DimsError, NamedIndexError, NamedTypeError, NotNamedError
-from treadle.named.functions import XFunction
-from treadle.named.indexing import Index, IndexUpdate
-from treadle.named.joining import Broadcast, Concat, broadcast, concat, full_like, ones_like, zeros_like
-from treadle.named.math import Dot, dot, where
-from treadle.named.op import Lowered, XOp
-from treadle.named.reduction import XCumReduce, XReduce
-from treadle.named.shape import ExpandDims, Rename, Squeeze, Stack, Transpose, UnStack, rename
-from treadle.named.types import XTensorType
+from treadle.named.types.data_arrays import to_data_array
+from treadle.named.types.named_type import XTensorType
 from treadle.named.variables import XTensorConstant, XTensorSharedVariable, XTensorVariable
 from treadle.named.vectorization import XBlockwise, vectorize_graph
 

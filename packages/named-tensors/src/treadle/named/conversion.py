@@ -8,9 +8,9 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Apply, Variable
-from treadle.named.casts import xtensor_from_tensor
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.types import Input, XTensorType, as_dims, is_data_array
+from treadle.named.types.casts import xtensor_from_tensor
+from treadle.named.types.named_type import Input, XTensorType, as_dims, is_data_array
 from treadle.tensor import as_tensor, constant
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import numpy as np
 import treadle.tensor as plain
 from treadle.config import text_of
 from treadle.graph import Apply, Variable, static_op
-from treadle.named.casts import aligned, tensor_of, xtensor_from_tensor
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError, NamedIndexError, NamedTypeError
 from treadle.named.joining import broadcast
-from treadle.named.op import Lowered, XOp
+from treadle.named.ops.named_op import Lowered, XOp
 from treadle.named.shape import transpose
-from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
+from treadle.named.types.casts import aligned, tensor_of, xtensor_from_tensor
+from treadle.named.types.named_type import Batched, Input, XTensorType, as_dims, dims_of
 from treadle.tensor import NoneTypeT, SliceType
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import numpy as np
 
 import treadle.tensor as plain
 from treadle.graph import Apply, static_op
-from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import PYTHON_NUMBERS, elementwise
 from treadle.named.errors import DimsError
 from treadle.named.math import cast
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Input, as_dims, joined_lengths
+from treadle.named.ops.elementwise import PYTHON_NUMBERS, elementwise
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import aligned, tensor_of
+from treadle.named.types.named_type import Input, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import treadle.tensor as plain
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError
-from treadle.named.types import Input, as_dims
+from treadle.named.types.named_type import Input, as_dims
 from treadle.named.vectorization import apply_blockwise
 from treadle.tensor import linalg as core
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import treadle.tensor as plain
 from treadle.graph import static_op
-from treadle.named.casts import aligned
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import XElemwise, elementwise
 from treadle.named.errors import DimsError
-from treadle.named.functions import Dim, along, of_elements, reduced
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Input, as_dims, joined_lengths
+from treadle.named.ops.elementwise import XElemwise, elementwise
+from treadle.named.ops.functions import Dim, along, of_elements, reduced
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import aligned
+from treadle.named.types.named_type import Input, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import treadle.tensor as plain
 from treadle.graph import static_op
-from treadle.named.casts import tensor_of
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import elementwise
 from treadle.named.errors import NamedTypeError
-from treadle.named.functions import Dim, chosen_dims, one_dim, reduced
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Input
+from treadle.named.ops.elementwise import elementwise
+from treadle.named.ops.functions import Dim, chosen_dims, one_dim, reduced
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import tensor_of
+from treadle.named.types.named_type import Input
 from treadle.tensor import ScalarOp
 
 if TYPE_CHECKING:

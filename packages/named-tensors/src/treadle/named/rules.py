@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
-from treadle.named.casts import XTypeCastOp, tensor_of, xtensor_from_tensor
-from treadle.named.op import XOp
-from treadle.named.types import XTensorType
+from treadle.named.ops.named_op import XOp
+from treadle.named.types.casts import XTypeCastOp, tensor_of, xtensor_from_tensor
+from treadle.named.types.named_type import XTensorType
 from treadle.rewrite import Phase, RuleSet
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import numpy as np
 import treadle.tensor as plain
 from treadle.config import text_of
 from treadle.graph import Apply, Variable, VectorizeError, as_index, static_op
-from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import aligned, tensor_of
+from treadle.named.types.named_type import Batched, Input, XTensorType, as_dims, dims_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

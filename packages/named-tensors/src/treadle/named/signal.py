@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 import treadle.tensor as plain
 from treadle.config import text_of
 from treadle.graph import static_op
-from treadle.named.casts import aligned
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Input, as_dims, joined_lengths
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import aligned
+from treadle.named.types.named_type import Input, as_dims, joined_lengths
 from treadle.named.vectorization import check_cores
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import treadle.tensor as plain
 from treadle.config import text_of
 from treadle.graph import Constant, SharedVariable, Variable
 from treadle.named import joining, math, reduction, shape
-from treadle.named.casts import tensor_from_xtensor
-from treadle.named.elementwise import elementwise
 from treadle.named.errors import DimsError, NamedTypeError, NotNamedError
 from treadle.named.indexing import Index, index, index_assignment, index_increment
-from treadle.named.types import Input, XTensorType
+from treadle.named.ops.elementwise import elementwise
+from treadle.named.types.casts import tensor_from_xtensor
+from treadle.named.types.named_type import Input, XTensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from treadle.named.functions import Dim
+    from treadle.named.ops.functions import Dim
     from treadle.named.shape import Missing
     from treadle.tensor import TensorVariable
 

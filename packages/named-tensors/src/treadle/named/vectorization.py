@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import treadle.tensor as plain
 from treadle.graph import GraphTypeError, Op, Variable, static_op
 from treadle.graph import vectorize_graph as vectorize_plainly
-from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import XElemwise
 from treadle.named.errors import DimsError
-from treadle.named.labels import labelled
-from treadle.named.op import Lowered, XOp
+from treadle.named.ops.elementwise import XElemwise
+from treadle.named.ops.named_op import Lowered, XOp
 from treadle.named.shape import expand_dims, transpose
-from treadle.named.types import Input, XTensorType, as_dims, joined_lengths
+from treadle.named.types.casts import aligned, tensor_of
+from treadle.named.types.labels import labelled
+from treadle.named.types.named_type import Input, XTensorType, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

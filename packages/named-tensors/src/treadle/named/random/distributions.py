@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import treadle.tensor.random as plain
 from treadle.named.conversion import as_xtensor
-from treadle.named.elementwise import elementwise
+from treadle.named.ops.elementwise import elementwise
 from treadle.named.random.op import Draw, as_xrv
-from treadle.named.types import as_dims
+from treadle.named.types.named_type import as_dims
 from treadle.tensor import true_div
 from treadle.tensor.random import GammaRV, MvNormalRV, RandomVariable
 

@@ -11,7 +11,7 @@ from treadle.named.errors import NamedTypeError
 from treadle.named.random.distributions import distribution, distribution_names
 from treadle.named.random.op import Draw
 from treadle.named.random.types import XRandomGeneratorType, is_generator, rng_to_xrng, xrng_to_rng
-from treadle.named.types import Input
+from treadle.named.types.named_type import Input
 from treadle.tensor.random import PortableGenerator, RandomType
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import text_of
 from treadle.graph import Apply, Variable, VectorizeError, static_op
-from treadle.named.casts import aligned
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.op import Lowered, XOp
+from treadle.named.ops.named_op import Lowered, XOp
 from treadle.named.random.types import RNGToXRNG, XRandomGeneratorType, plain_rng
 from treadle.named.shape import as_length, scalar_lengths
-from treadle.named.types import Batched, Input, as_dims, joined_lengths
+from treadle.named.types.casts import aligned
+from treadle.named.types.named_type import Batched, Input, as_dims, joined_lengths
 from treadle.named.vectorization import check_cores
 from treadle.tensor import tensors as tensors_of
 from treadle.tensor.random import RandomType, RandomVariable, RNGConsumerOp, compute_batch_shape, shared_rng

@@ -8,9 +8,9 @@ import numpy as np
 
 from treadle.config import text_of
 from treadle.graph import Apply, Constant, SharedVariable, Type, Variable, static_op
-from treadle.named.casts import XTypeCastOp
 from treadle.named.errors import NamedTypeError
-from treadle.named.types import Input
+from treadle.named.types.casts import XTypeCastOp
+from treadle.named.types.named_type import Input
 from treadle.tensor.random import RandomType, random_generator_type
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.graph import Apply, Variable, composing, static_op
-from treadle.named.casts import aligned
 from treadle.named.errors import NamedTypeError
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Input, XTensorType, joined_lengths
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import aligned
+from treadle.named.types.named_type import Input, XTensorType, joined_lengths
 from treadle.tensor import Composite, Elemwise, ScalarOp
 from treadle.tensor import tensors as plain_tensors
 

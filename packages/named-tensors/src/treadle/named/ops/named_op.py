@@ -18,9 +18,9 @@ from treadle.graph import (
     compile_inner,
     composing,
 )
-from treadle.named.casts import tensor_of, xtensor_from_tensor
 from treadle.named.conversion import as_xtensor
-from treadle.named.types import Batched, Input, XTensorType
+from treadle.named.types.casts import tensor_of, xtensor_from_tensor
+from treadle.named.types.named_type import Batched, Input, XTensorType
 from treadle.tensor import SliceType, TensorType, grad, pushforward
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class XOp(Op):
         Parameters
         ----------
         inputs
-            Inputs of a node: `treadle.named.casts.aligned` and `tensor_of` give the plain tensors of named ones.
+            Inputs of a node: `treadle.named.types.casts.aligned` and `tensor_of` give the plain tensors of named ones.
 
         Returns
         -------

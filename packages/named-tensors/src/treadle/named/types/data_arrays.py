@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.named.errors import DimsError
-from treadle.named.types import Input, XTensorType, as_dims
+from treadle.named.types.named_type import Input, XTensorType, as_dims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from treadle.config import text_of
 from treadle.graph import Apply, Constant, Op, VectorizeError, static_op
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.labels import labels_of_batch
-from treadle.named.types import Batched, Input, XTensorType, as_dims, dims_of
+from treadle.named.types.labels import labels_of_batch
+from treadle.named.types.named_type import Batched, Input, XTensorType, as_dims, dims_of
 from treadle.tensor import as_tensor, constant, expand_dims, shape_padleft
 
 if TYPE_CHECKING:

@@ -228,7 +228,7 @@ class XTensorType(Type):
         named: Variable = type(self)._named(var, self.dims)
         return named
 
-    # Set by treadle.named.casts, which needs the type.
+    # Set by treadle.named.types.casts, which needs the type.
     _named: ClassVar[Callable[..., Variable]]
 
     def as_tensor(self, var: Variable) -> Variable:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import treadle.tensor as plain
 from treadle.config import text_of
 from treadle.graph import static_op
-from treadle.named.casts import aligned, tensor_of
 from treadle.named.conversion import as_xtensor
 from treadle.named.errors import DimsError, NamedTypeError
-from treadle.named.op import Lowered, XOp
-from treadle.named.types import Input, as_dims, joined_lengths
+from treadle.named.ops.named_op import Lowered, XOp
+from treadle.named.types.casts import aligned, tensor_of
+from treadle.named.types.named_type import Input, as_dims, joined_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
