@@ -10,20 +10,20 @@ from treadle.config import package_folders, versioned_names
 from treadle.sparse.names import NAMES
 
 if TYPE_CHECKING:
-    from treadle.sparse.arithmetic import *  # noqa: F403
-    from treadle.sparse.cleaning import *  # noqa: F403
-    from treadle.sparse.comparison import *  # noqa: F403
-    from treadle.sparse.conversion import *  # noqa: F403
-    from treadle.sparse.dense import *  # noqa: F403
-    from treadle.sparse.elementwise import *  # noqa: F403
+    from treadle.sparse.elementwise.arithmetic import *  # noqa: F403
+    from treadle.sparse.elementwise.comparison import *  # noqa: F403
+    from treadle.sparse.elementwise.functions import *  # noqa: F403
     from treadle.sparse.errors import *  # noqa: F403
-    from treadle.sparse.indexing import *  # noqa: F403
+    from treadle.sparse.forms.dense import *  # noqa: F403
+    from treadle.sparse.forms.parts import *  # noqa: F403
     from treadle.sparse.joins import *  # noqa: F403
-    from treadle.sparse.parts import *  # noqa: F403
     from treadle.sparse.products import *  # noqa: F403
     from treadle.sparse.reductions import *  # noqa: F403
-    from treadle.sparse.type import *  # noqa: F403
-    from treadle.sparse.variable import *  # noqa: F403
+    from treadle.sparse.selection.cleaning import *  # noqa: F403
+    from treadle.sparse.selection.indexing import *  # noqa: F403
+    from treadle.sparse.types.conversion import *  # noqa: F403
+    from treadle.sparse.types.sparse_type import *  # noqa: F403
+    from treadle.sparse.types.variable import *  # noqa: F403
     from treadle.sparse.verification import *  # noqa: F403
 
     __version__: str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _type_of(value: object) -> Type:
-    from treadle.sparse.variable import sparse_type_of  # noqa: PLC0415 - it imports SciPy's sparse matrices
+    from treadle.sparse.types.variable import sparse_type_of  # noqa: PLC0415 - it imports SciPy's sparse matrices
 
     return sparse_type_of(value)
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import treadle.tensor as tt
-from treadle.sparse.arithmetic import common_dtype
-from treadle.sparse.conversion import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse_variable
-from treadle.sparse.dense import SparseFromDense, cast
+from treadle.sparse.elementwise.arithmetic import common_dtype
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
+from treadle.sparse.forms.dense import SparseFromDense, cast
+from treadle.sparse.forms.parts import Compressed, compressed
 from treadle.sparse.kernels.structure import INDEX
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import Compressed, compressed
-from treadle.sparse.type import RANK, check_format
+from treadle.sparse.types.conversion import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse_variable
+from treadle.sparse.types.sparse_type import RANK, check_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
 
 __all__ = ["block_diag", "construct_sparse_from_list", "hstack", "vstack"]
 

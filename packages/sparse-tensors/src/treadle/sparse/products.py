@@ -9,23 +9,23 @@ import numpy as np
 
 import treadle.tensor as tt
 from treadle.graph import Apply, Variable, static_op
-from treadle.sparse.arithmetic import common_dtype, joined_lengths, operands
-from treadle.sparse.conversion import as_sparse_variable, is_sparse, is_sparse_variable
-from treadle.sparse.dense import SparseFromDense, as_dense, cast, dense_from_sparse
+from treadle.sparse.elementwise.arithmetic import common_dtype, joined_lengths, operands
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
+from treadle.sparse.forms.dense import SparseFromDense, as_dense, cast, dense_from_sparse
+from treadle.sparse.forms.parts import Compressed, Lengths, compressed
+from treadle.sparse.forms.sparse_op import SparseOp, is_absent
 from treadle.sparse.kernels.patterns import ProductPattern, SampledSparseProduct
 from treadle.sparse.kernels.products import LinesProduct, SampledProduct, TransposedLinesProduct
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import Compressed, Lengths, compressed
-from treadle.sparse.sparse_op import SparseOp, is_absent
-from treadle.sparse.type import CLASSES, RANK, SparseTensorType, scipy_sparse
+from treadle.sparse.types.conversion import as_sparse_variable, is_sparse, is_sparse_variable
+from treadle.sparse.types.sparse_type import CLASSES, RANK, SparseTensorType, scipy_sparse
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Value
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
     from treadle.tensor import TensorVariable
 
     Variables = Sequence[Variable]

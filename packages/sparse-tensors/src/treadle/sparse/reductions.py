@@ -10,20 +10,20 @@ import numpy as np
 import treadle.tensor as tt
 from treadle.config import text_of
 from treadle.graph import Apply, Variable, static_op
-from treadle.sparse.conversion import as_sparse_variable
 from treadle.sparse.errors import SparseShapeError
+from treadle.sparse.forms.parts import Compressed, compressed
+from treadle.sparse.forms.sparse_op import SparseOp, is_absent
 from treadle.sparse.kernels.patterns import Sampled
 from treadle.sparse.kernels.structure import INDEX
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import Compressed, compressed
-from treadle.sparse.sparse_op import SparseOp, is_absent
+from treadle.sparse.types.conversion import as_sparse_variable
 from treadle.tensor import ArgumentError, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Type, Value
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
     from treadle.tensor import TensorVariable
 
     Variables = Sequence[Variable]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import Phase, RuleSet
-from treadle.sparse.dense import DenseFromSparse, SparseFromDense
-from treadle.sparse.parts import CSM, CSMProperties
+from treadle.sparse.forms.dense import DenseFromSparse, SparseFromDense
+from treadle.sparse.forms.parts import CSM, CSMProperties
 from treadle.sparse.products import Dot, TrueDot
 from treadle.sparse.reductions import SpSum
 

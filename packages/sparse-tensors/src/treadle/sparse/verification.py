@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
-from treadle.sparse.conversion import is_sparse, is_sparse_variable
-from treadle.sparse.dense import DenseFromSparse, SparseFromDense
+from treadle.sparse.forms.dense import DenseFromSparse, SparseFromDense
+from treadle.sparse.forms.parts import CSM
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import CSM
+from treadle.sparse.types.conversion import is_sparse, is_sparse_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

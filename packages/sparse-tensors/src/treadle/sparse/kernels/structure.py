@@ -10,7 +10,7 @@ import numpy as np
 from treadle.graph import DisconnectedType, NullType, Op, Variable
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.operands import Operand
-from treadle.sparse.type import DTYPES, scipy_sparse
+from treadle.sparse.types.sparse_type import DTYPES, scipy_sparse
 from treadle.tensor import TensorType, as_tensor_variable
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse
 
 import treadle.tensor as tt
-from treadle.sparse.arithmetic import add, col_scale, multiply, row_scale
-from treadle.sparse.dense import DenseFromSparse, SparseFromDense, as_dense, csr_from_dense
-from treadle.sparse.elementwise import sin
+from treadle.sparse.elementwise.arithmetic import add, col_scale, multiply, row_scale
+from treadle.sparse.elementwise.functions import sin
+from treadle.sparse.forms.dense import DenseFromSparse, SparseFromDense, as_dense, csr_from_dense
+from treadle.sparse.forms.parts import CSM, CSMProperties, compressed, csm_data
 from treadle.sparse.kernels.lines import Densified, LineOfEntry
 from treadle.sparse.kernels.patterns import (
     CombinedPattern,
@@ -21,7 +22,6 @@ from treadle.sparse.kernels.patterns import (
 )
 from treadle.sparse.kernels.products import LinesProduct, SampledProduct, TransposedLinesProduct
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import CSM, CSMProperties, compressed, csm_data
 from treadle.sparse.products import Dot, TrueDot, dot, sampling_dot, sparse_product, structured_dot, true_dot
 from treadle.sparse.reductions import SpSum, diag, sp_sum
 from treadle.testing.domain import NONZERO, Domain

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from treadle.graph import SharedVariable, Value, Variable
-    from treadle.sparse.variable import SparseConstant, SparseVariable
+    from treadle.sparse.types.variable import SparseConstant, SparseVariable
     from treadle.tensor import TensorVariable
 
 __all__ = ["SparseTensorType"]
@@ -143,7 +143,7 @@ class SparseTensorType(Type):
         return SparseTensorType(other, self.dtype, self.shape[::-1])
 
     if TYPE_CHECKING:
-        # The classes are set by treadle.sparse.variable, which needs this one.
+        # The classes are set by treadle.sparse.types.variable, which needs this one.
 
         def make_variable(self, name: str | None = None) -> SparseVariable:
             """Return a new variable of this type."""

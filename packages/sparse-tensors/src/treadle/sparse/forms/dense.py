@@ -9,21 +9,21 @@ import numpy as np
 
 import treadle.tensor as tt
 from treadle.graph import Apply, Variable, static_op
-from treadle.sparse.conversion import as_sparse_variable, is_sparse, is_sparse_variable
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
+from treadle.sparse.forms.parts import Compressed, compressed, elements_at
+from treadle.sparse.forms.sparse_op import SparseOp, is_absent
 from treadle.sparse.kernels.lines import Densified
 from treadle.sparse.kernels.structure import INDEX
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import Compressed, compressed, elements_at
-from treadle.sparse.sparse_op import SparseOp, is_absent
-from treadle.sparse.type import CLASSES, RANK, SparseTensorType, check_format
+from treadle.sparse.types.conversion import as_sparse_variable, is_sparse, is_sparse_variable
+from treadle.sparse.types.sparse_type import CLASSES, RANK, SparseTensorType, check_format
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Cell, Type, Value
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
     from treadle.tensor import TensorVariable
 
     Variables = Sequence[Variable]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from treadle.graph import Constant, SharedVariable, Variable
 from treadle.sparse.errors import SparseTypeError
 from treadle.sparse.operands import Operand
-from treadle.sparse.type import SparseTensorType, check_format, scipy_sparse
+from treadle.sparse.types.sparse_type import SparseTensorType, check_format, scipy_sparse
 from treadle.sparse.upward import upward
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ import numpy as np
 import treadle.tensor as tt
 from treadle.config import text_of
 from treadle.graph import Variable
-from treadle.sparse.dense import pointers_of
+from treadle.sparse.forms.dense import pointers_of
+from treadle.sparse.forms.parts import Compressed, Lengths, compressed
 from treadle.sparse.kernels.lines import line_of_entry
 from treadle.sparse.kernels.patterns import Sampled
 from treadle.sparse.kernels.structure import INDEX
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import Compressed, Lengths, compressed
-from treadle.sparse.type import RANK
+from treadle.sparse.types.sparse_type import RANK
 from treadle.tensor import IndexingError
 
 if TYPE_CHECKING:
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
     from treadle.tensor import TensorVariable
 
 __all__ = ["get_item_2d", "get_item_2lists", "get_item_list", "get_item_scalar", "getitem"]

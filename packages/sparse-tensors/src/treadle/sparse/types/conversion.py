@@ -9,8 +9,8 @@ from treadle.graph import Apply, Variable
 from treadle.graph import shared as shared_variable
 from treadle.sparse.errors import SparseTypeError
 from treadle.sparse.operands import Operand
-from treadle.sparse.type import SparseTensorType, scipy_sparse
-from treadle.sparse.variable import SparseConstant, SparseTensorSharedVariable, SparseVariable, sparse_type_of
+from treadle.sparse.types.sparse_type import SparseTensorType, scipy_sparse
+from treadle.sparse.types.variable import SparseConstant, SparseTensorSharedVariable, SparseVariable, sparse_type_of
 from treadle.tensor import as_tensor_variable
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from treadle.graph import DisconnectedType, NullType, Op, Variable
-from treadle.sparse.conversion import as_sparse_or_tensor_variable
 from treadle.sparse.operands import Operand
+from treadle.sparse.types.conversion import as_sparse_or_tensor_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
-from treadle.sparse.indexing import keep_entries
+from treadle.sparse.forms.parts import compressed
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import compressed
+from treadle.sparse.selection.indexing import keep_entries
 
 if TYPE_CHECKING:
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
 
 __all__ = ["clean", "ensure_sorted_indices", "remove0"]
 

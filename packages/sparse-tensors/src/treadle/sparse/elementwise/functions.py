@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
 from treadle.sparse.errors import SparseShapeError
+from treadle.sparse.forms.parts import compressed
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import compressed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
 
 __all__ = [
     "abs", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "conj", "conjugate", "deg2rad", "expm1", "floor", "log1p",

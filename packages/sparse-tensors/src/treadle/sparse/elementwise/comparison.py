@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import treadle.tensor as tt
-from treadle.sparse.arithmetic import combined_elements, operands
-from treadle.sparse.cleaning import remove0
-from treadle.sparse.conversion import is_sparse_variable
-from treadle.sparse.dense import SparseFromDense, as_dense
+from treadle.sparse.elementwise.arithmetic import combined_elements, operands
 from treadle.sparse.errors import SparseShapeError
+from treadle.sparse.forms.dense import SparseFromDense, as_dense
 from treadle.sparse.operands import Operand
+from treadle.sparse.selection.cleaning import remove0
+from treadle.sparse.types.conversion import is_sparse_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

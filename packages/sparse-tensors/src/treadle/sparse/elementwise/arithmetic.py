@@ -8,16 +8,21 @@ import numpy as np
 
 import treadle.tensor as tt
 from treadle.config import alias
-from treadle.sparse.conversion import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse, is_sparse_variable
-from treadle.sparse.dense import as_dense, cast
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
+from treadle.sparse.forms.dense import as_dense, cast
+from treadle.sparse.forms.parts import Compressed, Lengths, compressed
 from treadle.sparse.kernels.patterns import CombinedPattern
 from treadle.sparse.operands import Operand
-from treadle.sparse.parts import Compressed, Lengths, compressed
-from treadle.sparse.type import RANK
+from treadle.sparse.types.conversion import (
+    as_sparse_or_tensor_variable,
+    as_sparse_variable,
+    is_sparse,
+    is_sparse_variable,
+)
+from treadle.sparse.types.sparse_type import RANK
 
 if TYPE_CHECKING:
-    from treadle.sparse.variable import SparseVariable
+    from treadle.sparse.types.variable import SparseVariable
     from treadle.tensor import TensorVariable
 
 __all__ = [
