@@ -246,7 +246,7 @@ def structured_dot_grad(sparse_A: Operand, dense_B: Operand, ga: Operand) -> Spa
 
 
 def sparse_product(x: Compressed, y: Compressed) -> Compressed:
-    """Return the sparse product of two matrices of one dtype, in the format of the first."""
+    """Return the sparse product of two matrices of one dtype, in the format of the first; positions are sorted."""
     y = y.in_format(x.format)
     rows, columns = x.lengths[0], y.lengths[1]
     lengths: Lengths = (rows, columns)
@@ -349,8 +349,9 @@ def true_dot(x: Operand, y: Operand, grad_preserves_dense: bool = True) -> Spars
 
     Returns
     -------
-    A sparse matrix in the format of the first factor that is sparse. Gradients are regular: they need not have the
-    pattern of a factor.
+    A sparse matrix in the format of the first factor that is sparse. The product of two sparse ones stores each element
+    that a term reaches, in ascending order, as SciPy's does after ``sort_indices()``. Gradients are regular: they need
+    not have the pattern of a factor.
 
     Raises
     ------

@@ -59,6 +59,8 @@ class Op(PublishedBase, ABC):
     # Whether the op takes or makes values that exist in Python only, such as a generator: it runs in Python between
     # compiled parts, without a warning.
     on_host: ClassVar[bool] = False
+    # Whether the op runs in Python between compiled parts, without a warning, on backends that have no rule for it.
+    may_run_on_host: ClassVar[bool] = False
     # Whether the op may be computed before a loop, where it is the same in all steps, though it takes values that exist
     # in Python only: it computes its results from these alone, whatever they are, also for a loop without a step.
     leaves_loops: ClassVar[bool] = False

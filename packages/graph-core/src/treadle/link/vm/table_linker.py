@@ -134,7 +134,8 @@ class TableLinker(RuleLinker):
         """Return the nodes that nothing was registered for, parts of nodes among them."""
         ruleless = []
         for node in nodes:
-            if self.lacks_rule(node) and not node.op.on_host and not self.drives(node):
+            is_expected = node.op.on_host or node.op.may_run_on_host or self.drives(node)
+            if self.lacks_rule(node) and not is_expected:
                 ruleless.append(node)
             ruleless += self.without_rule(self.inside(node))
         return ruleless

@@ -180,11 +180,13 @@ class TransposedPattern(Kernel):
 class ProductPattern(_Pattern):
     """The pattern of a product of two compressed matrices, from ``(indices, indptr, at, pointers, across)``.
 
-    The lines of the second are those positions across the first; `across` are the positions across the result.
+    The lines of the second are those positions across the first; `across` are the positions across the result. A line
+    of the result has each position once that a term of the product reaches, in ascending order: what SciPy's product
+    stores after ``sort_indices``, and also the sums of terms that happen to be 0, which SciPy's drops.
     """
 
-    # It works on hash tables of SciPy's.
-    on_host: ClassVar[bool] = True
+    # Its result is as long as its values say, which backends that trace cannot express.
+    may_run_on_host: ClassVar[bool] = True
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return two vectors: positions and pointers."""
@@ -198,6 +200,12 @@ class ProductPattern(_Pattern):
         indices, indptr, at, pointers, across = inputs
         first = pattern_of("ProductPattern", indices, indptr, len(pointers) - 1)
         found = first @ pattern_of("ProductPattern", at, pointers, int(across))
+        if found.nnz > np.iinfo(INDEX).max:
+            msg = (
+                f"ProductPattern: a product that stores no more than {np.iinfo(INDEX).max} elements is needed, as many "
+                f"as {INDEX} counts, got {found.nnz}. Multiply blocks of rows."
+            )
+            raise SparseShapeError(msg)
         found.sort_indices()
         output_storage[0][0] = found.indices.astype(INDEX)
         output_storage[1][0] = found.indptr.astype(INDEX)
@@ -214,7 +222,7 @@ class SampledSparseProduct(Kernel):
     The inputs are ``(data, indices, indptr)`` of A, the same of B, and of the pattern ``(at, pointers, across)``.
     """
 
-    on_host: ClassVar[bool] = True
+    may_run_on_host: ClassVar[bool] = True
     smooth = (0, 3)
 
     def infer(self, *types: Type) -> Sequence[Type]:

@@ -136,13 +136,13 @@ def _arrays(data: Operand) -> Operand:
 
 SAMPLES: tuple[Sample, ...] = costly(
     ("jax-*", "pytorch-*"),
-    Sample("combined", F, _combined, _combined_by_scipy, (_ELEMENTS, _FOUR), dtypes=("float64",), wrt=(0, 1),
+    Sample("combined", F, _combined, _combined_by_scipy, (_ELEMENTS, _FOUR), dtypes=_NUMBERS, wrt=(0, 1),
            variants=("plain",), optional=True),
-    Sample("sparse_products", F, _sparse_products, _sparse_products_by_scipy, (_ELEMENTS, _FOUR), dtypes=("float64",),
+    Sample("sparse_products", F, _sparse_products, _sparse_products_by_scipy, (_ELEMENTS, _FOUR), dtypes=_NUMBERS,
            wrt=(0, 1), variants=("plain",), optional=True),
-    Sample("with_dense", F, _with_dense, _with_dense_by_scipy, (_ELEMENTS, _DENSE), dtypes=("float64",), wrt=(0, 1),
+    Sample("with_dense", F, _with_dense, _with_dense_by_scipy, (_ELEMENTS, _DENSE), dtypes=_NUMBERS, wrt=(0, 1),
            variants=("plain",), optional=True),
-    Sample("sums", F, _sums, _sums_by_scipy, (_ELEMENTS,), dtypes=("float64",), wrt=(0,), variants=("plain",),
+    Sample("sums", F, _sums, _sums_by_scipy, (_ELEMENTS,), dtypes=_NUMBERS, wrt=(0,), variants=("plain",),
            optional=True),
     Sample("from_dense", F, lambda x: as_dense(sin(csr_from_dense(x))), np.sin,
            (of_shape(_SHAPE, domain=NONZERO),), dtypes=("float64",), wrt=(0,), variants=("plain",), optional=True),
@@ -155,12 +155,9 @@ SAMPLES: tuple[Sample, ...] = costly(
 )  # fmt: skip
 # Integers are checked in tests/sparse: compilers take long for each dtype.
 _INTEGERS = tuple(dtype for dtype in REALS if dtype not in _NUMBERS)
-_IN_DOUBLE = (
-    CombinedPattern, CSMProperties, DenseFromSparse, ProductPattern, Sampled, SampledProduct, SampledSparseProduct,
-    SparseFromDense, SpSum, TransposedPattern, TrueDot,
+_AT_FLOATS = (
+    CombinedPattern, CSM, CSMProperties, DenseFromSparse, Densified, Dot, LineOfEntry, LinesProduct, ProductPattern,
+    Sampled, SampledProduct, SampledSparseProduct, SpSum, TransposedLinesProduct, TransposedPattern, TrueDot,
 )  # fmt: skip
-LEFT_OUT = (
-    *(LeftOut(op, _INTEGERS) for op in (CSM, Densified, Dot, LineOfEntry, LinesProduct, TransposedLinesProduct)),
-    *(LeftOut(op, (*_INTEGERS, "float32")) for op in _IN_DOUBLE),
-)
+LEFT_OUT = (*(LeftOut(op, _INTEGERS) for op in _AT_FLOATS), LeftOut(SparseFromDense, (*_INTEGERS, "float32")))
 RECORDS = (*SAMPLES, *LEFT_OUT)

@@ -9,7 +9,13 @@ from string import Template
 
 from treadle.link.c import HELPERS, TABLE, CType, Unit, ctype
 from treadle.sparse.kernels.lines import Densified, LineOfEntry
-from treadle.sparse.kernels.patterns import CombinedPattern, Sampled, TransposedPattern
+from treadle.sparse.kernels.patterns import (
+    CombinedPattern,
+    ProductPattern,
+    Sampled,
+    SampledSparseProduct,
+    TransposedPattern,
+)
 from treadle.sparse.kernels.products import LinesProduct, SampledProduct, TransposedLinesProduct
 from treadle.tensor import TensorNode, TensorVariable
 
@@ -118,6 +124,66 @@ static int tr_sparse_combined(const tr_var *ai, const tr_var *ap, const tr_var *
   return status;
 }
 """,
+    "tr_sparse_product_pattern tr_sparse_sort": """\
+/* Shellsort with Knuth's gaps: lines are short, and often nearly sorted. */
+static void tr_sparse_sort(int32_t *line, int64_t n) {
+  int64_t gap = 1;
+  while (gap < n / 3) gap = 3 * gap + 1;
+  for (; gap > 0; gap /= 3) for (int64_t i = gap; i < n; i++) {
+    const int32_t x = line[i];
+    int64_t j = i;
+    for (; j >= gap && line[j - gap] > x; j -= gap) line[j] = line[j - gap];
+    line[j] = x;
+  }
+}
+/* The positions of a product, sorted and each once. Lines are counted, then filled (Gustavson, 1978). */
+static int tr_sparse_product_pattern(const tr_var *ai, const tr_var *ap, const tr_var *bi, const tr_var *bp,
+                                     int64_t across, tr_var *oi, tr_var *op) {
+  const int64_t lines = ap->n[0] - 1, stride = bi->s[0];
+  int status = across < 0 ? TR_SHAPE : tr_sparse_check(ai, ap, bp->n[0] - 1);
+  if (status || (status = tr_sparse_check(bi, bp, across))) return status;
+  op->n[0] = lines + 1;
+  if ((status = tr_alloc(op, 1, 4))) return status;
+  /* For each position the last line that has it, counted from 1; negative while lines are filled. */
+  int32_t *seen = calloc((size_t)(across > 0 ? across : 1), 4), *pointers = (int32_t *)op->p;
+  if (!seen) return TR_MEMORY;
+  int64_t count = 0;
+  pointers[0] = 0;
+  for (int64_t i = 0; i < lines; i++) {
+    const int32_t mark = (int32_t)(i + 1);
+    for (int64_t e = tr_sparse_at(ap, i); e < tr_sparse_at(ap, i + 1); e++) {
+      const int64_t k = tr_sparse_at(ai, e), from = tr_sparse_at(bp, k), to = tr_sparse_at(bp, k + 1);
+      const char *at = bi->p + from * stride;
+      for (int64_t f = from; f < to; f++, at += stride) {
+        int32_t *place = seen + *(const int32_t *)at;
+        count += *place != mark;
+        *place = mark;
+      }
+    }
+    if (count > INT32_MAX) { free(seen); return TR_SHAPE; }
+    pointers[i + 1] = (int32_t)count;
+  }
+  oi->n[0] = count;
+  if ((status = tr_alloc(oi, 1, 4))) { free(seen); return status; }
+  for (int64_t i = 0; i < lines; i++) {
+    const int32_t mark = (int32_t)(-i - 1);
+    int32_t *line = (int32_t *)oi->p + pointers[i];
+    int64_t n = 0;
+    for (int64_t e = tr_sparse_at(ap, i); e < tr_sparse_at(ap, i + 1); e++) {
+      const int64_t k = tr_sparse_at(ai, e), from = tr_sparse_at(bp, k), to = tr_sparse_at(bp, k + 1);
+      const char *at = bi->p + from * stride;
+      for (int64_t f = from; f < to; f++, at += stride) {
+        const int32_t j = *(const int32_t *)at;
+        if (seen[j] != mark) { seen[j] = mark; line[n++] = j; }
+      }
+    }
+    if (n < across / 16) tr_sparse_sort(line, n);
+    else for (int64_t j = n = 0; j < across; j++) if (seen[j] == mark) line[n++] = (int32_t)j;
+  }
+  free(seen);
+  return 0;
+}
+""",
 }
 
 _HEAD = """\
@@ -223,6 +289,42 @@ static int tr_sparse_sampled_$short(const tr_var *data, const tr_var *idx, const
   return 0;
 }
 """
+_SAMPLED_SPARSE = """\
+/* Terms of each line are added up in a row, where the pattern has a position. */
+static int tr_sparse_sampled_product_$short(const tr_var *a, const tr_var *ai, const tr_var *ap, const tr_var *b,
+                                            const tr_var *bi, const tr_var *bp, const tr_var *at, const tr_var *to,
+                                            int64_t across, tr_var *o) {
+  const int64_t lines = ap->n[0] - 1, room = across > 0 ? across : 1;
+  int status = a->n[0] != ai->n[0] || b->n[0] != bi->n[0] || ap->n[0] != to->n[0] || across < 0
+                   ? TR_SHAPE : tr_sparse_check(ai, ap, bp->n[0] - 1);
+  if (status || (status = tr_sparse_check(bi, bp, across)) || (status = tr_sparse_check(at, to, across))) return status;
+  o->n[0] = at->n[0];
+  if ((status = tr_alloc(o, 1, sizeof($T)))) return status;
+  $T *row = malloc((size_t)room * sizeof($T)), *results = ($T *)o->p;
+  int32_t *wanted = calloc((size_t)room, 4);
+  if (!row || !wanted) { free(row); free(wanted); return TR_MEMORY; }
+  for (int64_t i = 0; i < lines; i++) {
+    const int32_t mark = (int32_t)(i + 1);
+    const int64_t first = tr_sparse_at(to, i), last = tr_sparse_at(to, i + 1);
+    for (int64_t e = first; e < last; e++) {
+      wanted[tr_sparse_at(at, e)] = mark;
+      row[tr_sparse_at(at, e)] = 0;
+    }
+    for (int64_t e = tr_sparse_at(ap, i); first < last && e < tr_sparse_at(ap, i + 1); e++) {
+      const int64_t k = tr_sparse_at(ai, e), end = tr_sparse_at(bp, k + 1);
+      const $T factor = TR_SP_AT(a, e);
+      for (int64_t f = tr_sparse_at(bp, k); f < end; f++) {
+        const int32_t j = tr_sparse_at(bi, f);
+        if (wanted[j] == mark) row[j] += factor * TR_SP_AT(b, f);
+      }
+    }
+    for (int64_t e = first; e < last; e++) results[e] = row[tr_sparse_at(at, e)];
+  }
+  free(row);
+  free(wanted);
+  return 0;
+}
+"""
 _DENSE = """\
 static int tr_sparse_dense_$short(const tr_var *data, const tr_var *idx, const tr_var *ptr, int64_t across, tr_var *o) {
   const int64_t lines = ptr->n[0] - 1;
@@ -253,6 +355,7 @@ FAMILIES = {
     "tr_sparse_transposed": _family(_TRANSPOSED),
     "tr_sparse_dots": _family(_SAMPLED_PRODUCT),
     "tr_sparse_sampled": _family(_SAMPLED),
+    "tr_sparse_sampled_product": _family(_SAMPLED_SPARSE),
     "tr_sparse_dense": _family(_DENSE),
 }
 HELPERS.add(_INDICES, FAMILIES)  # type: ignore[arg-type]  # functions from C types to texts
@@ -328,3 +431,21 @@ def combined_pattern(op: CombinedPattern, node: TensorNode, unit: Unit) -> None:
     inputs, length = _slots(unit, arrays), unit.integer(across)
     outputs = ", ".join(f"v + {unit.owns(out)}" for out in node.outputs)
     unit.call(f"tr_sparse_combined({inputs}, {length}, {int(op.both)}, {outputs})")
+
+
+@TABLE.register(ProductPattern)
+def product_pattern(op: ProductPattern, node: TensorNode, unit: Unit) -> None:
+    """Write the call."""
+    *arrays, across = node.inputs
+    inputs, length = _slots(unit, arrays), unit.integer(across)
+    outputs = ", ".join(f"v + {unit.owns(out)}" for out in node.outputs)
+    unit.call(f"tr_sparse_product_pattern({inputs}, {length}, {outputs})")
+
+
+@TABLE.register(SampledSparseProduct)
+def sampled_sparse_product(op: SampledSparseProduct, node: TensorNode, unit: Unit) -> None:
+    """Write the call."""
+    *arrays, across = node.inputs
+    (out,) = node.outputs
+    inputs, length = _slots(unit, arrays), unit.integer(across)
+    unit.call(f"tr_sparse_sampled_product_{ctype(out).short}({inputs}, {length}, v + {unit.owns(out)})")

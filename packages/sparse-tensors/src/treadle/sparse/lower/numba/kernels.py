@@ -19,7 +19,13 @@ from treadle.link.numba import (
     make_kernel,
 )
 from treadle.sparse.kernels.lines import Densified, LineOfEntry
-from treadle.sparse.kernels.patterns import CombinedPattern, Sampled, TransposedPattern
+from treadle.sparse.kernels.patterns import (
+    CombinedPattern,
+    ProductPattern,
+    Sampled,
+    SampledSparseProduct,
+    TransposedPattern,
+)
 from treadle.sparse.kernels.products import LinesProduct, SampledProduct, TransposedLinesProduct
 from treadle.tensor import TensorNode, TensorVariable
 
@@ -370,3 +376,110 @@ def lower_combined_pattern(op: CombinedPattern, node: TensorNode, writer: GraphW
     result = writer.new_output(found_indices, [total])
     copy = _kernel("sparse_copy", [("n", "i8"), ("x", "*i4"), ("o", "*i4")], ["for e in range(n):", "    o[e] = x[e]"])
     writer.call(copy, [total, _out(found), _out(result)])
+
+
+def _terms(body: Sequence[str]) -> list[str]:
+    """Return a loop over the terms of line i of a product: entries e of the first factor and f of the second."""
+    return [
+        "for e in range(i8(a_p[i * a_t]), i8(a_p[(i + 1) * a_t])):",
+        "    k = i8(a_i[e * a_s])",
+        "    for f in range(i8(b_p[k * b_t]), i8(b_p[(k + 1) * b_t])):",
+        "        j = i8(b_i[f * b_s])",
+        *indented(body, 2),
+    ]
+
+
+@TABLE.register(ProductPattern)
+def lower_product_pattern(op: ProductPattern, node: TensorNode, writer: GraphWriter) -> None:
+    """Count the positions of each line, then fill and sort the lines (Gustavson, 1978)."""
+    indices, indptr, at, pointers, across = node.inputs
+    first, second = _pattern(writer, indices, indptr), _pattern(writer, at, pointers)
+    length = _length(writer, across)
+    found_indices, found_pointers = node.outputs
+    starts = writer.new_output(found_pointers, [first[4]])
+    # For each position the last line that has it, counted from 1; negative while lines are filled.
+    seen = writer.allocate([length], starts.storage)
+    params = [*_pattern_params("a"), *_pattern_params("b"), ("across", "i8"), ("seen", "*i4"), ("start", "*i4")]
+    arguments = [*first, *second, length, _out(seen), _out(starts)]
+    counted = [
+        *_check("b", "across"),
+        *_check("a", "(b_m - 1)"),
+        "for q in range(across):",
+        "    seen[q] = i4(0)",
+        "count = 0",
+        "start[0] = i4(0)",
+        "for i in range(a_m - 1):",
+        *indented(_terms(["if seen[j] != i4(i + 1):", "    seen[j] = i4(i + 1)", "    count = count + 1"])),
+        "    if count > 2147483647:",
+        f"        return {SHAPE}",
+        "    start[i + 1] = i4(count)",
+    ]
+    writer.call(_kernel("sparse_product_counts", params, counted), arguments, checked=True)
+    total = writer.let(f"i8({_out(starts)}[{first[4]} - 1])", "n")
+    result = writer.new_output(found_indices, [total])
+    fill = ["if seen[j] != i4(-i - 1):", "    seen[j] = i4(-i - 1)", "    o[base + n] = i4(j)", "    n = n + 1"]
+    filled = [
+        "for i in range(a_m - 1):",
+        "    base = i8(start[i])",
+        "    n = 0",
+        *indented(_terms(fill)),
+        "    if n < across // 16:",
+        "        gap = 1",
+        "        while gap < n // 3:",
+        "            gap = 3 * gap + 1",
+        "        while gap > 0:",
+        "            for q in range(gap, n):",
+        "                x = o[base + q]",
+        "                p = q",
+        "                while p >= gap and o[base + p - gap] > x:",
+        "                    o[base + p] = o[base + p - gap]",
+        "                    p = p - gap",
+        "                o[base + p] = x",
+        "            gap = gap // 3",
+        "    else:",
+        "        n = 0",
+        "        for q in range(across):",
+        "            if seen[q] == i4(-i - 1):",
+        "                o[base + n] = i4(q)",
+        "                n = n + 1",
+    ]
+    kernel = _kernel("sparse_product_pattern", [*params, ("o", "*i4")], filled)
+    writer.call(kernel, [*arguments, _out(result)], checked=True)
+
+
+@TABLE.register(SampledSparseProduct)
+def lower_sampled_sparse_product(op: SampledSparseProduct, node: TensorNode, writer: GraphWriter) -> None:
+    """Add up the terms of each line in a row, where the pattern has a position."""
+    a, a_indices, a_indptr, b, b_indices, b_indptr, at, pointers, across = node.inputs
+    first, second, wanted = (
+        _pattern(writer, *arrays) for arrays in ((a_indices, a_indptr), (b_indices, b_indptr), (at, pointers))
+    )
+    left, right = _with_data(writer, a, first), _with_data(writer, b, second)
+    length = _length(writer, across)
+    _stop_unless(writer, first[4], wanted[4])
+    result = writer.new_output(node.outputs[0], [wanted[1]])
+    storage = result.storage
+    row, mark = writer.allocate([length], storage), writer.allocate([length], writer.array(at).storage)
+    add = ["if mark[j] == i4(i + 1):", "    " + _sum(storage, "row[j]", "data[e * data_s] * right[f * right_s]")]
+    lines = [
+        *_check("b", "across"),
+        *_check("a", "(b_m - 1)"),
+        *_check("c", "across"),
+        "for q in range(across):",
+        "    mark[q] = i4(0)",
+        "for i in range(a_m - 1):",
+        "    for e in range(i8(c_p[i * c_t]), i8(c_p[(i + 1) * c_t])):",
+        "        j = i8(c_i[e * c_s])",
+        "        mark[j] = i4(i + 1)",
+        f"        row[j] = {storage.code}(0)",
+        *indented(_terms(add)),
+        "    for e in range(i8(c_p[i * c_t]), i8(c_p[(i + 1) * c_t])):",
+        "        o[e] = row[i8(c_i[e * c_s])]",
+    ]
+    params = [
+        *_data_params(storage.code), ("right", f"*{storage.code}"), ("right_n", "i8"), ("right_s", "i8"),
+        *_pattern_params("a"), *_pattern_params("b"), *_pattern_params("c"), ("across", "i8"),
+        ("row", f"*{storage.code}"), ("mark", "*i4"), ("o", f"*{storage.code}"),
+    ]  # fmt: skip
+    arguments = [*left, *right, *first, *second, *wanted, length, _out(row), _out(mark), _out(result)]
+    writer.call(_kernel("sparse_sampled_product", params, lines), arguments, checked=True)
