@@ -101,6 +101,25 @@ def test_matrices_without_elements_work(mode: str, shape: tuple[int, int]) -> No
     assert all(value.sum() == 0 for value in values)
 
 
+# On Numba the records are checked.
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_product_of_sparse_matrices_stores_sorted_positions_each_once(mode: str) -> None:
+    left, right = ts.csr_dmatrix("left"), ts.csr_dmatrix("right")
+    compute = function([left, right], ts.true_dot(left, right), mode=mode)
+    for shapes in ((6, 5, 90), (6, 5, 4), (0, 3, 2), (3, 0, 2)):
+        x, y = (sp.random(*s, density=0.5, format="csr", random_state=0) for s in (shapes[:2], shapes[1:]))
+        for line in range(x.shape[0]):
+            # Positions may be in any order.
+            own = slice(*x.indptr[line : line + 2])
+            x.indices[own], x.data[own] = x.indices[own][::-1].copy(), x.data[own][::-1].copy()
+        expected = x @ y
+        expected.sort_indices()
+        found = compute(x, y)
+        np.testing.assert_array_equal(found.indptr, expected.indptr)
+        np.testing.assert_array_equal(found.indices, expected.indices)
+        np.testing.assert_allclose(found.data, expected.data)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "complex128"])
 def test_other_dtypes_are_computed_in_their_own_arithmetic(dtype: str) -> None:
     value = sp.csr_matrix((A * 10).astype(dtype)) * (1j if dtype.startswith("complex") else 1)
@@ -149,6 +168,38 @@ def test_a_loop_takes_a_sparse_matrix(mode: str) -> None:
         h = np.tanh(square @ h)
         expected.append(h)
     np.testing.assert_allclose(function([w, start], states, mode=mode)(square, np.ones(4)), expected)
+
+
+STEPS: dict[str, Any] = {
+    "regular": lambda h, matrix: tt.tanh(ts.dot(matrix, h)),
+    "structured": lambda h, matrix: tt.tanh(ts.structured_dot(matrix, h[:, None])[:, 0]),
+    "of another pattern": lambda h, matrix: tt.tanh(ts.true_dot(matrix, matrix).toarray() @ h),
+}
+
+
+def test_derivatives_by_a_sparse_matrix_that_a_loop_takes_are_those_of_its_steps() -> None:
+    square = sp.random(4, 4, density=0.5, format="csr", random_state=0)
+    data, w, start, move = tt.dvector("data"), ts.csr_dmatrix("w"), tt.dvector("start"), tt.dvector("move")
+    made = ts.CSR(data, square.indices, square.indptr, square.shape)
+    pairs, moves = [], []
+    for step in STEPS.values():
+        for matrix, wrt in ((w, w), (made, data)):
+            looped = tt.scan(step, outputs_info=[start], non_sequences=[matrix], n_steps=2, return_updates=False)[-1]
+            unrolled = start
+            for _ in range(2):
+                unrolled = step(unrolled, matrix)
+            pairs += [tt.grad((x * start).sum(), wrt) for x in (looped, unrolled)]
+            if wrt is data and step is STEPS["structured"]:
+                moves += [tt.pushforward(x, data, move) for x in (looped, unrolled)]
+    compute = function([data, w, start, move], [*pairs, *moves], mode="FAST_COMPILE")
+    values = compute(square.data, square, np.arange(1.0, 5.0), np.arange(len(square.data)))
+    found = [x.toarray() if sp.issparse(x) else x for x in values]
+    assert [sp.issparse(x) for x in values[:10:2]] == [False, False, True, False, False]
+    for loop, steps in zip(found[::2], found[1::2], strict=True):
+        np.testing.assert_allclose(loop, steps, rtol=1e-12, atol=1e-14)
+    compiled = function([w, start], [pairs[0], pairs[4]], mode="C")(square, np.arange(1.0, 5.0))
+    for loop, steps in zip(compiled, (found[0], found[4]), strict=True):
+        np.testing.assert_allclose(loop.toarray() if sp.issparse(loop) else loop, steps, rtol=1e-12)
 
 
 def test_backends_that_trace_refuse_patterns_found_at_run_time() -> None:
@@ -220,6 +271,16 @@ def test_shapes_that_differ_when_the_program_runs_are_refused(mode: str) -> None
         compute(A, A[:1])
     with pytest.raises((ValueError, AssertionError), match=r"one shape|describe no matrix"):
         compute(A, A[:, :1])
+
+
+def test_dense_argument_is_converted_where_that_is_not_excluded() -> None:
+    kind = ts.SparseTensorType("csr", "float32")
+    assert kind.filter(np.eye(3, dtype="float32")).nnz == 3
+    assert kind.filter(np.eye(3), allow_downcast=True).dtype == np.float32
+    with pytest.raises(TypeError, match="float32"):
+        kind.filter(np.eye(3))
+    with pytest.raises(TypeError, match=r"strict.*got ndarray"):
+        kind.filter(np.eye(3, dtype="float32"), strict=True)
 
 
 def test_argument_of_another_kind_is_refused() -> None:

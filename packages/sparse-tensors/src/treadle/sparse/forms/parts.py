@@ -21,7 +21,7 @@ from treadle.sparse.types.sparse_type import CLASSES, RANK, SparseTensorType, ch
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Cell, Value
     from treadle.sparse.types.variable import SparseVariable
@@ -356,6 +356,27 @@ def _product_at(dense: Operand, pattern: Compressed) -> Operand:
     first, second = (left, right.T) if pattern.format == "csr" else (right.T, left)
     return SampledProduct()(pattern.indices, pattern.indptr, first, second)
 
+
+# Sums over the steps of loops
+
+
+def _summand(x: Operand, slope: Operand, given: Operand) -> tuple[Operand, Operand, Callable[[Operand], Operand]]:
+    """Return how slopes by a sparse matrix are summed in a loop, as tensors: a term, zeros, and what their sum makes.
+
+    Those with the pattern of the matrix are summed by their elements, and others as dense matrices.
+    """
+    own = compressed(given)
+    if is_sparse_variable(slope):
+        arrays = compressed(slope)
+        if arrays.has_pattern_of(compressed(x)):
+            zeros = tt.zeros_like(own.data, dtype=arrays.data.dtype)
+            return arrays.data, zeros, lambda total: own.with_data(total).variable()
+        slope = slope.toarray()
+    zeros = tt.zeros((own.length(0), own.length(1)), dtype=slope.dtype)
+    return slope, zeros, lambda total: total
+
+
+SparseTensorType.summand = staticmethod(_summand)
 
 # What users read
 

@@ -14,7 +14,7 @@ from treadle.sparse.upward import upward
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import NoReturn
 
     from treadle.graph import SharedVariable, Value, Variable
@@ -89,6 +89,8 @@ class SparseTensorType(Type):
     # Classes of SciPy's matrices by format.
     format_cls: ClassVar[Mapping[str, Any]]
     shared_type: ClassVar[type[SharedVariable]]
+    # How slopes by a matrix are summed over the steps of a loop; set by treadle.sparse.forms.parts, which makes them.
+    summand: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from treadle.graph import NullType
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.shapes.broadcasting import zeros_like
-from treadle.tensor.types.conversion import stands_for_tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ def summed(old: Variable | None, new: Variable) -> Variable:
 
 
 def zeros_of(var: Variable) -> Variable:
-    """Return zeros like a variable: those of its method ``zeros_like`` where it stands for a tensor."""
-    if not stands_for_tensors(var):
-        return zeros_like(var)
-    zeros: Variable = var.zeros_like()  # type: ignore[attr-defined]  # such variables have it
+    """Return zeros like a variable: those of its method ``zeros_like`` where it is no tensor and has one."""
+    own = None if isinstance(var.type, TensorType) else getattr(var, "zeros_like", None)
+    zeros: Variable = zeros_like(var) if own is None else own()
     return zeros

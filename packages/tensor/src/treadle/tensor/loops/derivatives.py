@@ -7,13 +7,14 @@ loop that keeps more is another node with the same inputs; rewriting makes one o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.graph import DisconnectedType, IfElse, NullType, Variable, toposort
 from treadle.tensor.elementwise.arithmetic import add, minimum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
 from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.gradients.adding import summed, zeros_of
 from treadle.tensor.gradients.elementwise_demand import Uses, is_switch
 from treadle.tensor.gradients.forward_mode import jvp
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
@@ -29,9 +30,9 @@ from treadle.tensor.types.conversion import is_smooth
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from treadle.graph import Apply
+    from treadle.graph import Apply, Type
     from treadle.tensor.loops.loops import Scan
     from treadle.tensor.ops.tensor_op import Variables
     from treadle.tensor.variables.variable import TensorVariable
@@ -39,6 +40,44 @@ if TYPE_CHECKING:
 
 def _is_absent(var: Variable | None) -> bool:
     return var is None or isinstance(var.type, DisconnectedType | NullType)
+
+
+def _may_have_slope(x: Variable) -> bool:
+    """Whether gradients by an input of the body may exist: by floats, also in types that are no tensors."""
+    dtype = getattr(x.type, "numpy_dtype", None)
+    return dtype is not None and dtype.kind in "fc"
+
+
+class _Summand(NamedTuple):
+    """A slope by what is the same in all steps, as it is summed over them.
+
+    Attributes
+    ----------
+    term
+        What a step adds.
+    zero
+        What the first step adds to.
+    whole
+        From the sum of the terms to that of the slopes.
+    """
+
+    term: Variable
+    zero: Variable
+    whole: Callable[[Variable], Variable]
+
+
+def _summand(x: Variable, slope: Variable, given: Variable) -> _Summand:
+    """Return how slopes by a constant of the body, which stands for a given value, are summed.
+
+    A type whose values are no tensors may have a method ``summand``, which says so in terms of tensors.
+    """
+    own = getattr(x.type, "summand", None)
+    return _Summand(slope, zeros_of(given), lambda total: total) if own is None else _Summand(*own(x, slope, given))
+
+
+def _kind_of_move(x: Variable, tangent: Variable | None) -> Type:
+    """Return the type of what an input moves by: that of its tangent where it is no tensor."""
+    return x.type if tangent is None or isinstance(x.type, TensorType) else tangent.type
 
 
 def _seeded(seeds: dict[Variable, Any], var: Variable, cotangent: Any) -> None:
@@ -90,7 +129,7 @@ class _Gradient:
         inner = parts.inputs
         if not seeds:
             return [DisconnectedType()() for _ in range(1 + len(inner))]
-        targets = [x for x in inner if is_smooth(x)]
+        targets = [x for x in inner if _may_have_slope(x)]
         gradients: Sequence[Variable] = gradients_of_parts(
             seeds, targets, disconnected_inputs="ignore", return_disconnected="disconnected",
             null_gradients="return", add_names=False,
@@ -121,9 +160,12 @@ class _Gradient:
             slope = flowing.get(parts.carries[j])
             back.add_carry(start, var, zeros_like(var) if slope is None else slope)
         sums = [i for i, x in enumerate(parts.constants) if x in flowing]
+        summands: dict[Variable, _Summand] = {}
         for i in sums:
-            total = parts.constants[i].type.make_variable()
-            back.add_carry(zeros_like(parts.givens[i]), total, add(total, flowing[parts.constants[i]]))
+            x = parts.constants[i]
+            summand = summands[x] = _summand(x, flowing[x], parts.givens[i])
+            total = summand.zero.type.make_variable()
+            back.add_carry(summand.zero, total, summed(total, summand.term))
         rows = {x: back.add_result(flowing[x]) for x in parts.rows_in if x in flowing}
         back.replace(drawing)
         back.widen()
@@ -138,7 +180,8 @@ class _Gradient:
             # Zero where the gradient was cut off before the first step.
             terms[parts.carries[j]] = term if most < 0 else switch(le(count, most), term, zeros_like(term))
         for at, i in enumerate(sums):
-            terms[parts.constants[i]] = backward.carries[len(by_carry) + at]
+            x = parts.constants[i]
+            terms[x] = summands[x].whole(backward.carries[len(by_carry) + at])
         return [terms.get(x, DisconnectedType()() if is_smooth(x) else None) for x in parts.inputs]
 
     def _of_sequence(self, rows: Any, sequence: Variable, count: Variable, done: Variable) -> Variable:
@@ -333,7 +376,7 @@ def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Vari
     moving = {
         at
         for at, (x, t) in enumerate(zip(parts.inputs, tangents[1:], strict=True))
-        if not _is_absent(t) and is_smooth(x)
+        if not _is_absent(t) and _may_have_slope(x)
     }
     count = op.n_carries
     while True:
@@ -346,7 +389,7 @@ def pushed_forward(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Vari
             break
         moving |= more
     inner = parts.inputs
-    moves = {at: inner[at].type.make_variable() for at in sorted(moving)}
+    moves = {at: _kind_of_move(inner[at], tangents[1 + at]).make_variable() for at in sorted(moving)}
     pushed = jvp(parts.outputs[: count + op.n_stacked], [inner[at] for at in moves], list(moves.values()))
     n_carries = len(parts.carries)
     for at, move in moves.items():
