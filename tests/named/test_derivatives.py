@@ -11,6 +11,7 @@ import pytest
 import treadle.named as nm
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.config import TreadleError
 
 X, Y = np.random.default_rng(3).uniform(0.5, 1.5, (2, 3)), np.random.default_rng(4).uniform(0.5, 1.5, (3, 2))
 
@@ -108,3 +109,37 @@ def test_a_choice_between_named_tensors_is_one_of_plain_ones() -> None:
         assert f(1, X, X)[1].tolist() == [[2.0] * 3] * 2
         assert f(0, X, X)[0] == pytest.approx(np.exp(X).sum())
         assert f(0, X, X)[1].tolist() == [[0.0] * 3] * 2
+
+
+def test_jacobians_and_hessians_have_the_dimensions_of_both() -> None:
+    x, w = nm.xtensor("x", dims=("a", "b")), nm.xtensor("w", dims="a")
+    y = nm.math.exp(x) * w
+    new = {"a": "a2", "b": "b2"}
+    # One by a tensor that is computed itself, and one that does not depend on the values.
+    results = [
+        nm.jacobian(y, x, new), nm.jacobian(y.sum("a"), w), nm.hessian((y**2).sum(), x, new),
+        nm.jacobian((y**2).sum(), y), nm.hessian((w * 2).sum(), w, {"a": "a2"}),
+    ]  # fmt: skip
+    assert [r.dims for r in results] == [
+        ("a", "b", "a2", "b2"), ("b", "a"), ("a", "b", "a2", "b2"), ("a", "b"), ("a", "a2"),
+    ]  # fmt: skip
+    weights = np.array([2.0, -1.0])
+    values = np.exp(X) * weights[:, None]
+    expected = [np.diag(values.ravel()), np.exp(X).T, np.diag(4 * values.ravel() ** 2), 2 * values, np.zeros((2, 2))]
+    for found, array in zip(function([x, w], results, mode="VM")(X, weights), expected, strict=True):
+        np.testing.assert_allclose(found.reshape(array.shape), array)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: nm.jacobian(x * 2, x), "with a, b twice"),
+        (lambda x: nm.hessian(x.sum(), x, {"a": "c"}), "with b twice"),
+        (lambda x: nm.hessian(x, x), "without dimensions"),
+        (lambda x: nm.jacobian(x.sum(), x.values), "named dimensions is needed"),
+        (lambda x: nm.jacobian(x.sum(), x, {"q": "c"}), r"dims names \['q'\]"),
+    ],
+)
+def test_derivatives_without_names_for_their_dimensions_are_refused(call: Any, text: str) -> None:
+    with pytest.raises(TreadleError, match=text):
+        call(nm.xtensor("x", dims=("a", "b")))

@@ -46,22 +46,26 @@ def test_functions_of_matrices_are_those_of_each_matrix() -> None:
         np.testing.assert_allclose(value, array, rtol=1e-9, atol=1e-9)
 
 
-def test_solutions_multiplied_with_the_matrices_give_the_right_hand_side() -> None:
-    factor = linalg.cholesky(positive, dims=BOTH)
-    lower = nm.as_xtensor(np.tril(GENERAL), dims=general.dims)
-    cases: list[tuple[Any, Any]] = [
-        (general, linalg.solve(general, vectors, dims=BOTH)),
-        (general, linalg.solve(general, vectors, dims=("column", "row"))),
-        (positive, linalg.solve(positive, vectors, dims=BOTH, assume_a="pos")),
-        (lower, linalg.solve_triangular(lower, vectors, dims=BOTH, lower=True)),
-        (positive, linalg.cho_solve(factor, vectors, dims=BOTH)),
-        (general, linalg.solve(general, right, dims=(*BOTH, "k"))),
-        (positive, linalg.cho_solve(factor, right, dims=(*BOTH, "k"))),
+def test_solutions_are_those_of_matrices_whose_columns_are_the_shared_dimension() -> None:
+    # What PyTensor's solve computes, whatever the order of the dimensions.
+    turned = ("column", "row")
+    factor = linalg.cholesky(positive, dims=turned)
+    lower = nm.as_xtensor(np.tril(GENERAL), dims=("batch", *turned))
+    by_row = GENERAL.transpose(0, 2, 1)
+    columns, matrices = VECTORS.T[..., None], RIGHT.transpose(1, 0, 2)
+    cases: list[tuple[Any, Any, Any]] = [
+        (by_row, columns, linalg.solve(general, vectors, dims=BOTH)),
+        (by_row, columns, linalg.solve(general.transpose("column", ...), vectors, dims=turned)),
+        (POSITIVE, columns, linalg.solve(positive, vectors, dims=BOTH, assume_a="pos")),
+        (np.tril(GENERAL), columns, linalg.solve_triangular(lower, vectors, dims=BOTH, lower=True)),
+        (POSITIVE, columns, linalg.cho_solve(factor, vectors, dims=BOTH)),
+        (by_row, matrices, linalg.solve(general, right, dims=(*BOTH, "k"))),
+        (POSITIVE, matrices, linalg.cho_solve(factor, right, dims=("k", *turned))),
     ]
-    assert [x.dims for _, x in cases[4:6]] == [("batch", "column"), ("batch", "column", "k")]
-    products = [nm.dot(a, x, dim="column").transpose("row", "batch", ...) for a, x in cases]
-    for value, (_, x) in zip(function([], products, mode="VM")(), cases, strict=True):
-        np.testing.assert_allclose(value, RIGHT if "k" in x.dims else VECTORS, rtol=1e-9, atol=1e-9)
+    assert [x.dims for *_, x in cases[4:6]] == [("batch", "column"), ("batch", "column", "k")]
+    values = function([], [x for *_, x in cases], mode="VM")()
+    for value, (matrix, rhs, _) in zip(values, cases, strict=True):
+        np.testing.assert_allclose(value.reshape(rhs.shape), np.linalg.solve(matrix, rhs), rtol=1e-9, atol=1e-9)
 
 
 def test_signals_are_convolved_along_a_dimension_of_each() -> None:

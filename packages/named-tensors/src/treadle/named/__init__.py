@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.named import indexing, math, reduction, shape, vectorization
 from treadle.named.conversion import as_xtensor, xtensor, xtensor_constant, xtensor_shared
+from treadle.named.derivatives import hessian, jacobian
 from treadle.named.errors import DimsError, NamedIndexError, NamedTypeError, NotNamedError
 from treadle.named.indexing import Index, IndexUpdate
 from treadle.named.joining import Broadcast, Concat, broadcast, concat, full_like, ones_like, zeros_like
@@ -39,9 +40,9 @@ __all__ = [
     "NamedIndexError", "NamedTypeError", "NotNamedError", "Rename", "Squeeze", "Stack", "TensorFromXTensor",
     "Transpose", "UnStack", "XBlockwise", "XCumReduce", "XElemwise", "XFunction", "XOp", "XReduce", "XTensorConstant",
     "XTensorFromTensor", "XTensorSharedVariable", "XTensorType", "XTensorVariable", "XTypeCastOp", "as_xtensor",
-    "broadcast", "concat", "dot", "full_like", "indexing", "linalg", "math", "ones_like", "random", "reduction",
-    "rename", "shape", "signal", "tensor_from_xtensor", "to_data_array", "vectorization", "vectorize_graph", "where",
-    "xtensor", "xtensor_constant", "xtensor_from_tensor", "xtensor_shared", "zeros_like",
+    "broadcast", "concat", "dot", "full_like", "hessian", "indexing", "jacobian", "linalg", "math", "ones_like",
+    "random", "reduction", "rename", "shape", "signal", "tensor_from_xtensor", "to_data_array", "vectorization",
+    "vectorize_graph", "where", "xtensor", "xtensor_constant", "xtensor_from_tensor", "xtensor_shared", "zeros_like",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

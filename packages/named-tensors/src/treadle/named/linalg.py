@@ -57,7 +57,10 @@ def cholesky(x: object, lower: bool = True, *, check_finite: bool = True, dims: 
 def _systems(
     what: str, a: object, b: object, dims: Sequence[str]
 ) -> tuple[XTensorVariable, XTensorVariable, CoresLike, bool]:
-    """Return the operands of a system, the core dimensions of inputs and outputs, and whether `b` is a vector."""
+    """Return the operands of a system, the core dimensions of inputs and outputs, and whether `b` is a vector.
+
+    Rows of the matrices are along the dimension that they alone have, columns along the shared one.
+    """
     a, b = as_xtensor(a), as_xtensor(b)
     names = as_dims(what, dims)
     if len(names) not in {2, 3}:
@@ -74,7 +77,7 @@ def _systems(
         raise DimsError(msg)
     (joint,) = shared
     (free,) = [d for d in rows if d != joint]
-    return a, b, (((joint, free), (joint, *others)), ((free, *others),)), not others
+    return a, b, (((free, joint), (joint, *others)), ((free, *others),)), not others
 
 
 def solve(
@@ -89,8 +92,9 @@ def solve(
     b
         The right-hand sides: vectors or matrices.
     dims
-        The two dimensions of `a`, of which `b` has one, and of a matrix on the right its other one. The result has, in
-        place of the shared one, the one that only `a` has: ``dot(a, x)`` over that one is `b`.
+        The two dimensions of `a`, of which `b` has one, and of a matrix on the right its other one, in any order. The
+        shared one numbers the columns of `a` and the rows of `b`, the one that only `a` has its rows and those of the
+        result: `x` is the inverse of `a`, of these rows and columns, times `b`.
     assume_a, lower, check_finite
         As for `treadle.tensor.linalg.solve`.
 
