@@ -6,6 +6,7 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.sparse import *  # noqa: F403
+    from treadle.surface.ops.sparse_kinds import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -17,6 +18,16 @@ else:
                 "structured_conjugate structured_dot structured_dot_grad structured_elemwise structured_exp "
                 "structured_log structured_maximum structured_minimum structured_pow structured_sigmoid sub subtract "
                 "tan tanh true_dot trunc usmm"
+            ),
+            "treadle.surface.ops.sparse_kinds": (
+                "AddSparseDense AddSparseSparse AddSparseSparseData EqualSparseDense EqualSparseSparse "
+                "GreaterEqualSparseDense GreaterEqualSparseSparse GreaterThanSparseDense GreaterThanSparseSparse "
+                "LessEqualSparseDense LessEqualSparseSparse LessThanSparseDense LessThanSparseSparse "
+                "MultiplySparseDense MultiplySparseDenseVector MultiplySparseSparse NotEqualSparseDense "
+                "NotEqualSparseSparse SamplingDot StructuredAddSparseDenseVector StructuredDot StructuredDotGradCSC "
+                "StructuredDotGradCSR Usmm equal_s_d equal_s_s greater_equal_s_d greater_equal_s_s greater_than_s_d "
+                "greater_than_s_s less_equal_s_d less_equal_s_s less_than_s_d less_than_s_s not_equal_s_d "
+                "not_equal_s_s sdg_csc sdg_csr"
             ),
         },
     )

@@ -1,0 +1,48 @@
+"""The documented classes of ops on sparse matrices stand for functions, and recognise kernels that do the same."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import treadle.sparse as ts
+import treadle.tensor as tt
+from treadle.sparse import basic, linalg, math
+
+A = sp.random(4, 3, density=0.5, format="csr", random_state=0)
+D = np.arange(12.0).reshape(4, 3)
+a, d = ts.as_sparse(A), tt.constant(D)
+CASES: dict[str, tuple[Any, Any]] = {
+    "AddSparseDense": (math.AddSparseDense()(a, d), A + D),
+    "MultiplySparseSparse": (math.MultiplySparseSparse()(a, a), A.multiply(A)),
+    "StructuredDot": (math.StructuredDot()(a, D.T), A @ D.T),
+    "comparison": (math.less_than_s_d(a, d), A.toarray() < D),
+    "HStack": (basic.HStack(format="csr")(a, a), sp.hstack([A, A])),
+    "Cast": (basic.Cast("float32")(a), A.astype("float32")),
+    "EnsureSortedIndices": (basic.EnsureSortedIndices(inplace=False)(a), A),
+    "gradient": (math.sdg_csr(A.indices, A.indptr, np.ones((3, 2)), np.ones((4, 2))), np.full(A.nnz, 2.0)),
+    "SparseBlockDiagonal": (linalg.SparseBlockDiagonal(2, format="csr")(a, a), sp.block_diag([A, A])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_instance_is_applied_as_the_function(name: str) -> None:
+    value, expected = (x.toarray() if sp.issparse(x) else x for x in (CASES[name][0].eval(), CASES[name][1]))
+    np.testing.assert_allclose(value, expected)
+
+
+def test_kernels_are_instances_of_the_class_of_what_they_do() -> None:
+    x, y = ts.csr_dmatrix("x"), tt.dmatrix("y")
+    product = ts.structured_dot(x, y).owner.op
+    assert isinstance(product, math.StructuredDot)
+    assert not isinstance(product, math.SamplingDot | basic.HStack)
+    slope = tt.grad(ts.structured_dot(x, y).sum(), x).owner.inputs[0].owner.op
+    assert isinstance(slope, math.StructuredDotGradCSR)
+    assert isinstance(ts.dot(x, y).owner.op, math.Dot)
+    assert isinstance(math.StructuredDot(), math.StructuredDot)
+
+
+def test_parameters_that_the_class_does_not_have_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"HStack: the parameters are \(format, dtype\), got"):
+        basic.HStack(axis=1)
