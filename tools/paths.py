@@ -22,6 +22,8 @@ OWNERS = {
     "treadle.tensor.special": "tensor",
     "treadle": "pytensor-surface",
 }
+# Modules of pytensor-surface itself, that hold names.
+OWN = ("treadle.surface", "treadle.sparse.op_kinds")
 MARK = "Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."
 
 
@@ -82,7 +84,7 @@ def text(path: str) -> str:
     # Type checkers take the names from stars; they need not know which of them the path has. They see nothing above the
     # distribution that the path belongs to.
     visible_homes = [home for home in homes if not home.startswith("treadle.compile")]
-    stars = sorted({*visible_homes[:1], *(home for home in visible_homes if home.startswith("treadle.surface"))})
+    stars = sorted({*visible_homes[:1], *(home for home in visible_homes if home.startswith(OWN))})
     entries = [line for home, names in homes.items() for line in _entry(home, names)]
     if not stars:
         call = ["__getattr__ = lazy_names(", "    __name__,", "    {", *entries, "    },", ")"]

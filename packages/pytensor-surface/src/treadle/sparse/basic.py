@@ -6,7 +6,7 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.sparse import *  # noqa: F403
-    from treadle.surface.ops.sparse_kinds import *  # noqa: F403
+    from treadle.sparse.op_kinds import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -19,7 +19,7 @@ else:
                 "get_item_scalar hstack icast lcast matrix remove0 row_scale sp_ones_like sp_zeros_like "
                 "square_diagonal transpose vstack wcast zcast"
             ),
-            "treadle.surface.ops.sparse_kinds": (
+            "treadle.sparse.op_kinds": (
                 "Cast ColScaleCSC ConstructSparseFromList Diag EnsureSortedIndices GetItem2Lists GetItem2d GetItemList "
                 "GetItemScalar HStack Remove0 RowScaleCSC Transpose VStack"
             ),

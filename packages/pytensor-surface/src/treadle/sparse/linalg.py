@@ -6,12 +6,12 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.sparse import *  # noqa: F403
-    from treadle.surface.ops.sparse_kinds import *  # noqa: F403
+    from treadle.sparse.op_kinds import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "treadle.sparse": "block_diag",
-            "treadle.surface.ops.sparse_kinds": "SparseBlockDiagonal",
+            "treadle.sparse.op_kinds": "SparseBlockDiagonal",
         },
     )

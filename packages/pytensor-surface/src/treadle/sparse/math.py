@@ -6,7 +6,7 @@ from treadle.config import lazy_names
 
 if TYPE_CHECKING:
     from treadle.sparse import *  # noqa: F403
-    from treadle.surface.ops.sparse_kinds import *  # noqa: F403
+    from treadle.sparse.op_kinds import *  # noqa: F403
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -19,7 +19,7 @@ else:
                 "structured_log structured_maximum structured_minimum structured_pow structured_sigmoid sub subtract "
                 "tan tanh true_dot trunc usmm"
             ),
-            "treadle.surface.ops.sparse_kinds": (
+            "treadle.sparse.op_kinds": (
                 "AddSparseDense AddSparseSparse AddSparseSparseData EqualSparseDense EqualSparseSparse "
                 "GreaterEqualSparseDense GreaterEqualSparseSparse GreaterThanSparseDense GreaterThanSparseSparse "
                 "LessEqualSparseDense LessEqualSparseSparse LessThanSparseDense LessThanSparseSparse "
