@@ -188,6 +188,31 @@ def test_one_id_means_one_rule_in_all_databases_around() -> None:
     assert database["stabilize"]["swap"] is same
 
 
+def test_an_id_is_asked_of_each_database_once_however_many_rules_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = PhasedDatabase([])
+    for i in range(50):
+        database["canonicalize"].register(f"rule{i}", rule(f"rule{i}"), "fast_run")
+    asked: list[RewriteDatabase] = []
+    own = RewriteDatabase._registered
+    monkeypatch.setattr(RewriteDatabase, "_registered", lambda self, name: (asked.append(self), own(self, name))[1])
+    monkeypatch.setattr(RewriteDatabase, "entries", None)
+    database["stabilize"].register("another", rule("another"), "fast_run")
+    # The database of all phases, and those of the other phases.
+    assert len(asked) == len({id(one) for one in asked}) == len(Phase)
+
+
+def test_id_is_refused_in_a_database_that_was_registered_inside_another_later() -> None:
+    outer, inner = EquilibriumDB(), EquilibriumDB()
+    inner.register("swap", rule("swap"), "fast_run")
+    outer.register("inner", inner)
+    beside = EquilibriumDB()
+    outer.register("beside", beside)
+    with pytest.raises(DuplicateRegistrationError, match="'swap': another rule has this id"):
+        beside.register("swap", rule("other"), "fast_run")
+    outer.register("inner", rule("inner"), replace=True)
+    beside.register("swap", rule("other"), "fast_run")
+
+
 def test_rewriter_under_two_names_is_reported_by_the_one_that_ran() -> None:
     one = rule("swap")
     database = EquilibriumDB()

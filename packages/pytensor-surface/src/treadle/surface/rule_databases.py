@@ -35,6 +35,8 @@ _OF_LENGTHS = frozenset((
 class RulesAlone(EquilibriumDB):
     """Some rules of the default database, which run together until none changes anything.
 
+    They are taken from it when they are first asked for.
+
     Parameters
     ----------
     name
@@ -48,10 +50,31 @@ class RulesAlone(EquilibriumDB):
     def __init__(self, name: str, phases: Sequence[Phase], takes: Callable[[Entry], object]) -> None:
         super().__init__()
         self.name = name
+        self._phases = tuple(phases)
+        self._takes = takes
+        self._is_filled = self._is_filling = False
+
+    def _ensure(self) -> None:
+        if self._is_filled:
+            return
+        with self._lock:
+            if self._is_filled or self._is_filling:
+                return
+            self._is_filling = True
+            try:
+                self._fill()
+                self._is_filled = True
+            except BaseException:
+                self._entries.clear()
+                raise
+            finally:
+                self._is_filling = False
+
+    def _fill(self) -> None:
         databases: Any = optdb
-        for phase in phases:
+        for phase in self._phases:
             for entry in databases[phase.tag].entries():
-                if entry.name not in self and takes(entry):
+                if entry.name not in self and self._takes(entry):
                     # The tags of its phase would bring in all of them.
                     tags = entry.tags - {entry.name, type(entry.member).__name__, *(p.tag for p in Phase)}
                     self.register(entry.name, entry.member, *sorted(tags))

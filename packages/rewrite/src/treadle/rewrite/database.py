@@ -74,6 +74,9 @@ class RewriteDatabase:
     def __init__(self) -> None:
         self.name = ""
         self._entries: dict[str, Entry] = {}
+        # The databases among the members, and every tag that a member carries or has carried.
+        self._inside: dict[str, RewriteDatabase] = {}
+        self._seen_tags: set[str] = set()
         self._around: list[RewriteDatabase] = []
         self._lock = new_lock()
         self._answers: dict[object, Any] = {}
@@ -122,6 +125,7 @@ class RewriteDatabase:
         may_replace: bool,
         traits: Traits,
     ) -> None:
+        self._ensure()
         self._check_kind(name, member)
         place = traits.pop("place", None) or caller()
         own = {name, type(member).__name__, *tags}
@@ -134,11 +138,17 @@ class RewriteDatabase:
             traits = self._checked_traits(name, member, traits)
             old = self._entries.get(name)
             self._entries[name] = Entry(name, member, frozenset(own), place, traits)
+            self._seen_tags |= own
             if old is not None and isinstance(old.member, RewriteDatabase):
                 old.member._around.remove(self)
+                del self._inside[name]
             if isinstance(member, RewriteDatabase):
                 member._around.append(self)
+                self._inside[name] = member
             self._changed()
+
+    def _ensure(self) -> None:
+        """Fill the database, if it is one of those that are filled when they are first used."""
 
     def _check_kind(self, name: object, member: object) -> None:
         """Refuse what is not a rewriter or database, and what is not a name."""
@@ -165,7 +175,7 @@ class RewriteDatabase:
                 "Choose another one, or pass replace=True."
             )
             raise DuplicateRegistrationError(msg)
-        if rival is None:
+        if rival is None and name in self._seen_tags:
             holder = next((e for e in self._entries.values() if name in e.tags), None)
             if holder is not None:
                 msg = (
@@ -186,16 +196,19 @@ class RewriteDatabase:
 
     def _check_elsewhere(self, name: str, member: Member, place: str, may_replace: bool) -> None:
         """Refuse an id that another rule has in the databases around: reports and queries go by it."""
-        for entry in self._family():
-            if entry.name == name and entry.member is not member and not (may_replace and name in self._entries):
+        if may_replace and name in self._entries:
+            return
+        for database in self._family():
+            entry = database._registered(name)
+            if entry is not None and entry.member is not member:
                 msg = (
                     f"register {name!r}: another rule has this id, registered at {entry.place} and again at {place}. "
                     "Choose another name."
                 )
                 raise DuplicateRegistrationError(msg)
 
-    def _family(self) -> Iterator[Entry]:
-        """Yield everything registered in the databases around, and in those inside them."""
+    def _family(self) -> Iterator[RewriteDatabase]:
+        """Yield the databases around, and those inside them."""
         pending: list[RewriteDatabase] = list(self._around)
         seen: set[int] = {id(self)}
         while pending:
@@ -204,10 +217,20 @@ class RewriteDatabase:
                 continue
             seen.add(id(database))
             pending += database._around
-            for entry in database.entries():
-                yield entry
-                if isinstance(entry.member, RewriteDatabase):
-                    pending.append(entry.member)
+            yield database
+            pending += database._databases()
+
+    def _registered(self, name: str) -> Entry | None:
+        """Return what is registered under a name, None where nothing is."""
+        self._ensure()
+        with self._lock:
+            return self._entries.get(name)
+
+    def _databases(self) -> list[RewriteDatabase]:
+        """Return the databases registered here, in order of registration."""
+        self._ensure()
+        with self._lock:
+            return list(self._inside.values())
 
     def add_tags(self, name: str, *tags: str) -> None:
         """Let something registered carry further tags.
@@ -226,6 +249,7 @@ class RewriteDatabase:
             if "silent" in traits:
                 traits = {**traits, "silent": tuple(tag for tag in traits["silent"] if tag not in tags)}
             self._entries[name] = replace(entry, tags=entry.tags.union(tags), traits=traits)
+            self._seen_tags.update(tags)
             self._changed()
 
     def remove_tags(self, name: str, *tags: str) -> None:
@@ -251,6 +275,7 @@ class RewriteDatabase:
 
     def entries(self) -> list[Entry]:
         """Return what is registered, in order of registration."""
+        self._ensure()
         with self._lock:
             return list(self._entries.values())
 
@@ -280,6 +305,7 @@ class RewriteDatabase:
         return True
 
     def _entry(self, tag: str) -> Entry:
+        self._ensure()
         with self._lock:
             named = self._entries.get(tag)
         if named is not None:
@@ -420,6 +446,7 @@ class RewriteDatabase:
 
     def answer(self, query: RewriteDatabaseQuery) -> Any:
         """Return what runs the members that a query selects; its tags are known to exist."""
+        self._ensure()
         key = (query, self._options())
         # A change meanwhile puts another dictionary in place of this one, so that an old answer is not kept.
         answers = self._answers

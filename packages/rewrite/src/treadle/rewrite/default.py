@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import discover
 from treadle.rewrite.builtin import RULES as CORE
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from treadle.rewrite.database import Member, Traits
-    from treadle.rewrite.query import RewriteDatabaseQuery
 
     Extension = Callable[["DefaultDatabase"], Callable[[], None] | None]
 
@@ -235,6 +234,7 @@ class DefaultDatabase(PhasedDatabase):
                 self._filled = True
             except BaseException:
                 self._entries.clear()
+                self._inside.clear()
                 raise
             finally:
                 self._filling = False
@@ -273,24 +273,6 @@ class DefaultDatabase(PhasedDatabase):
                     seen.add(id(entry.member))
                     pending.append(entry.member)
         return {key: (member, "\n".join(registrations)) for key, (member, registrations) in texts.items()}
-
-    def entries(self) -> list[Entry]:
-        """Return what is registered, in order of registration."""
-        self._ensure()
-        return super().entries()
-
-    def _entry(self, tag: str) -> Entry:
-        self._ensure()
-        return super()._entry(tag)
-
-    def _register(self, *arguments: Any) -> None:
-        self._ensure()
-        super()._register(*arguments)
-
-    def answer(self, query: RewriteDatabaseQuery) -> Any:
-        """Return what runs the members that a query selects."""
-        self._ensure()
-        return super().answer(query)
 
 
 optdb = DefaultDatabase()

@@ -83,6 +83,12 @@ class TopoDB(RewriteDatabase):
         """Return what is registered in the database inside."""
         return self.db.entries()
 
+    def _registered(self, name: str) -> Entry | None:
+        return self.db._registered(name)
+
+    def _databases(self) -> list[RewriteDatabase]:
+        return self.db._databases()
+
     def _entry(self, tag: str) -> Entry:
         return self.db._entry(tag)
 
@@ -113,6 +119,12 @@ class ProxyDB(RewriteDatabase):
     def entries(self) -> list[Entry]:
         """Return what is registered in the other database."""
         return self.db.entries()
+
+    def _registered(self, name: str) -> Entry | None:
+        return self.db._registered(name)
+
+    def _databases(self) -> list[RewriteDatabase]:
+        return self.db._databases()
 
     def _entry(self, tag: str) -> Entry:
         return self.db._entry(tag)
