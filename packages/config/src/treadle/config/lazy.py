@@ -174,17 +174,25 @@ def _homes(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     }
 
 
+# What each entry point adds to a package, with the table that says so.
+_KNOWN: dict[tuple[str, str], tuple[Mapping[str, str], dict[str, tuple[str, str]]]] = {}
+
+
 def _added_names(package: str) -> dict[str, tuple[str, str]]:
     """Return what installed distributions add to a package.
 
     One whose own package is being imported adds its names when that is done: it may ask for others' names before.
     """
-    return {
-        name: place
-        for entry in discover(ADDED).values()
-        if not _is_being_imported(entry.value)
-        for name, place in _homes(entry.load().get(package, _NONE)).items()
-    }
+    added: dict[str, tuple[str, str]] = {}
+    for entry in discover(ADDED).values():
+        if _is_being_imported(entry.value):
+            continue
+        table = entry.load().get(package, _NONE)
+        known = _KNOWN.get((entry.value, package))
+        if known is None or known[0] is not table:
+            known = _KNOWN[entry.value, package] = (table, _homes(table))
+        added.update(known[1])
+    return added
 
 
 def _is_being_imported(place: str) -> bool:

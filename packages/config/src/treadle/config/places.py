@@ -39,9 +39,8 @@ def is_library_file(file: str) -> bool:
 
 def _own_folders() -> list[str]:
     """Return the folders of the loaded packages, those included that other distributions bring modules of them in."""
-    loaded = sys.modules.copy().items()
-    packages = [module for name, module in loaded if name.startswith("treadle.") and name[8:] in PACKAGES]
-    return [folder for package in packages for folder in getattr(package, "__path__", ())]
+    loaded = (sys.modules.get(f"treadle.{name}") for name in PACKAGES)
+    return [folder for package in loaded for folder in getattr(package, "__path__", ())]
 
 
 def _is_below(file: str, folders: Iterable[str]) -> bool:
@@ -50,7 +49,7 @@ def _is_below(file: str, folders: Iterable[str]) -> bool:
     if file.startswith(tuple(os.path.join(folder, "") for folder in known)):  # noqa: PTH118 - as text, for speed
         return True
     real = os.path.realpath(file)
-    return real.startswith(tuple(os.path.join(os.path.realpath(folder), "") for folder in known))  # noqa: PTH118
+    return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in known)  # noqa: PTH118
 
 
 def _parent(file: str) -> str:

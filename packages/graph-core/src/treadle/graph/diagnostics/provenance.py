@@ -223,7 +223,8 @@ class FrameFilter:
 def _is_foreign(file: str) -> bool:
     if file.startswith("<"):  # a notebook's cell, a command line, or what has no source
         return file.startswith(("<frozen", "<treadle"))
-    return is_own_file(file) or is_library_file(file) or is_installed_file(file)
+    # Our own folders are many, and links of all of them are followed for a file that is in none: they are asked last.
+    return is_installed_file(file) or is_library_file(file) or is_own_file(file)
 
 
 _FRAMES = FrameFilter()
