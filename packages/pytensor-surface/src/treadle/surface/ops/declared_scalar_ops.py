@@ -81,7 +81,7 @@ def _declared(owner: Any, name: str, nin: int) -> ScalarOp:
 
     unique = f"{type(owner).__module__}.{name}" if is_known(name) else name
     has_gradient = any(hasattr(owner, method) for method in ("grad", "L_op", "pullback"))
-    implemented = known_function(owner.impl, nin)
+    implemented = _documented_function(owner, nin) or known_function(owner.impl, nin)
     if implemented is not None:
         return ScalarOp(
             name=unique,
@@ -98,6 +98,25 @@ def _declared(owner: Any, name: str, nin: int) -> ScalarOp:
         impl=lambda *operands: np.asarray(each(*operands), operands[0].dtype),
         pullback=pullback if has_gradient else None,
     )
+
+
+def _documented_function(owner: Any, nin: int) -> Elemwise | None:
+    """Return the elementwise function of treadle's that a class names by ``nfunc_spec``: (function, inputs, outputs).
+
+    Nothing is imported to find out.
+    """
+    match getattr(owner, "nfunc_spec", None):
+        case (str() as path, inputs, 1) if inputs == nin:
+            library, _, name = path.rpartition(".")
+            return _elementwise({"": tensor, "numpy": tensor, "scipy.special": special}.get(library), name, nin)
+    return None
+
+
+def _elementwise(functions: object, name: str, nin: int) -> Elemwise | None:
+    """Return an elementwise function of a module's, None where it has no such function of so many operands."""
+    function = getattr(functions, name, None)
+    is_one = isinstance(function, Elemwise) and isinstance(function.scalar_op, ScalarOp) and function.nin == nin
+    return function if is_one else None
 
 
 class _Operand:
@@ -147,8 +166,8 @@ def known_function(implementation: Callable[..., object], nin: int) -> Elemwise 
         return None
     name = result.ufunc.__name__
     for library, functions in ((scipy_special, special), (np, tensor)):
-        function = getattr(functions, name, None) if getattr(library, name, None) is result.ufunc else None
-        if isinstance(function, Elemwise) and isinstance(function.scalar_op, ScalarOp) and function.nin == nin:
+        function = _elementwise(functions, name, nin) if getattr(library, name, None) is result.ufunc else None
+        if function is not None:
             return function
     return None
 
