@@ -53,9 +53,13 @@ class RuleNames:
             for rule in rules:
                 tags.setdefault(rule, []).append(name)
         added: list[tuple[RewriteDatabase, str, list[str]]] = []
+        taken: dict[RewriteDatabase, set[str]] = {}
         for home, entry in list(database.walk()):
-            taken = {other.name for other in home.entries()}
-            fresh = [tag for tag in tags.get(entry.name, ()) if tag not in entry.tags and tag not in taken]
+            if entry.name not in tags:
+                continue
+            if home not in taken:
+                taken[home] = {other.name for other in home.entries()}
+            fresh = [tag for tag in tags[entry.name] if tag not in entry.tags and tag not in taken[home]]
             if fresh:
                 home.add_tags(entry.name, *fresh)
                 added.append((home, entry.name, fresh))
