@@ -6,6 +6,7 @@ import inspect
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from treadle.graph import DuplicateRegistrationError, Op
@@ -351,7 +352,9 @@ def _phases(phase: Phase | Sequence[Phase]) -> tuple[Phase, ...]:
 
 
 def _law_of(name: str, function: object) -> str:
-    text = inspect.getdoc(function)
+    # Of a function's own text, the first line is the same before indentation is taken away.
+    own = function.__doc__ if isinstance(function, FunctionType) else None
+    text = own.strip() if own else inspect.getdoc(function)
     if not text:
         msg = f"rule {name!r}: has no docstring. State its law in the first line, as in 'log(exp(x)) -> x.'"
         raise RuleDefinitionError(msg)
