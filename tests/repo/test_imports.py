@@ -9,10 +9,16 @@ import sys
 PROBE = "import sys; before = set(sys.modules); {}; import json; print(json.dumps(sorted(set(sys.modules) - before)))"
 
 
+def modules_of(statement: str) -> list[str]:
+    """List the modules that a statement loads in a new process."""
+    done = subprocess.run([sys.executable, "-c", PROBE.format(statement)], capture_output=True, text=True, check=True)
+    names: list[str] = json.loads(done.stdout)
+    return names
+
+
 def loaded_by(statement: str) -> set[str]:
     """List the top-level modules, standard library and treadle left out, that a statement loads in a new process."""
-    done = subprocess.run([sys.executable, "-c", PROBE.format(statement)], capture_output=True, text=True, check=True)
-    tops = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    tops = {name.partition(".")[0] for name in modules_of(statement)}
     # The standard library's generated module of build settings is named after the platform, so it is on no list.
     listed = {name for name in tops if not name.startswith("_sysconfigdata")}
     return listed - set(sys.stdlib_module_names) - {"treadle"}
@@ -46,3 +52,10 @@ def test_tensor_and_compile_load_no_backend_library_and_no_scipy() -> None:
 def test_link_packages_load_no_backend_library() -> None:
     loaded = loaded_by("import treadle.link.c, treadle.link.numba, treadle.link.jax, treadle.link.torch")
     assert loaded & {"numba", "llvmlite", "jax", "jaxlib", "torch", "cffi"} == set()
+
+
+def test_rules_of_sparse_and_named_tensors_load_no_ops_of_theirs() -> None:
+    loaded = modules_of("from treadle.rewrite import optdb; rules = {e.name for _, e in optdb.walk()}")
+    assert {"treadle.sparse.rules", "treadle.named.rules"} <= set(loaded)
+    ops = ("treadle.sparse.dense", "treadle.sparse.parts", "treadle.named.op", "treadle.named.casts")
+    assert not set(ops) & set(loaded)

@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rewrite.toys import P, add, inc, is_commutative, neg, value_of
+from tests.rewrite.toys import P, add, inc, is_commutative, neg, number, rewritten_text, value_of
 from treadle.graph import DuplicateRegistrationError
-from treadle.rewrite import GraphPass, Phase, Rule, RuleDefinitionError, RuleSet
+from treadle.rewrite import (
+    GraphPass,
+    OpClass,
+    Phase,
+    PhasedDatabase,
+    RewriterTypeError,
+    Rule,
+    RuleDefinitionError,
+    RuleSet,
+    rules_for,
+)
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, FunctionGraph, Variable
@@ -48,6 +58,26 @@ def test_second_rule_of_an_id_is_refused_naming_both_places() -> None:
     rules.law("same", neg(neg(P("x"))), P("x"))
     with pytest.raises(DuplicateRegistrationError, match=r"'same'.*test_rules\.py:\d+ and at test_rules\.py:\d+"):
         rules.law("same", inc(P("x")), P("x"))
+
+
+def test_rule_may_track_a_class_by_its_path() -> None:
+    rules = RuleSet("toys")
+
+    @rules.rule(Phase.CANONICALIZE, OpClass("tests.rewrite.toys.Unary"), OpClass("tests.rewrite.absent.Op"))
+    def without_unary(node: Apply) -> Variable | None:
+        """f(x) -> x."""
+        return node.inputs[0]
+
+    assert rewritten_text(rules["without_unary"], add(neg(number("x")), inc(number("y")))) == "add(x, y)"
+    database = PhasedDatabase([rules])
+    assert [card.name for card in rules_for(type(neg), database=database)] == ["without_unary"]
+    assert rules_for(type(add), database=database) == []
+
+
+@pytest.mark.parametrize("path", ["Unary", "", 1])
+def test_class_without_a_path_is_refused(path: object) -> None:
+    with pytest.raises(RewriterTypeError, match="OpClass: the path of a class is needed, got"):
+        OpClass(path)  # type: ignore[arg-type]  # what is to be refused
 
 
 def test_rule_without_docstring_is_refused() -> None:

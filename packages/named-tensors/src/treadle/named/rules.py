@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from treadle.graph import IfElse
-from treadle.named.ops.named_op import XOp
-from treadle.named.types.casts import XTypeCastOp, tensor_of, xtensor_from_tensor
-from treadle.named.types.named_type import XTensorType
-from treadle.rewrite import Phase, RuleSet
+from treadle.rewrite import OpClass, Phase, RuleSet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Variable
+
+# Ops and types by their paths: a program without named tensors does not load them for their rules.
+XOp = OpClass("treadle.named.ops.named_op.XOp")
+XTypeCastOp = OpClass("treadle.named.types.casts.XTypeCastOp")
 
 RULES = RuleSet("named")
 RULE_SETS = (RULES,)
@@ -40,6 +42,11 @@ def plain_of_named(node: Apply) -> Sequence[Variable] | None:
 @RULES.rule(Phase.CANONICALIZE, IfElse, tags=EVERYWHERE)
 def choice_of_named(node: Apply) -> Sequence[Variable] | None:
     """A choice of named tensors -> that of plain ones."""
+    if "treadle.named.types.named_type" not in sys.modules:  # then there is no named tensor yet
+        return None
+    from treadle.named.types.casts import tensor_of, xtensor_from_tensor  # noqa: PLC0415 - only where there are such tensors
+    from treadle.named.types.named_type import XTensorType  # noqa: PLC0415 - as above
+
     if not any(isinstance(out.type, XTensorType) for out in node.outputs):
         return None
     plain = [tensor_of(x) if isinstance(x.type, XTensorType) else x for x in node.inputs]
@@ -55,7 +62,7 @@ def choice_of_named(node: Apply) -> Sequence[Variable] | None:
 def named_of_plain(node: Apply) -> Variable | None:
     """xtensor_from_tensor(tensor_from_xtensor(x)) -> x where the names agree, and so for generators."""
     inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, XTypeCastOp):
+    if inner is None or not XTypeCastOp(inner.op):
         return None
     x = inner.inputs[0]
     return x if x.type == node.outputs[0].type else None

@@ -535,8 +535,4 @@ class XTensorSharedVariable(XTensorVariable, SharedVariable[XTensorType]):
     __hash__ = Variable.__hash__
 
 
-XTensorType.variable_type = XTensorVariable
-XTensorType.constant_type = XTensorConstant
-XTensorType.shared_type = XTensorSharedVariable
-
 __all__ = ["XTensorConstant", "XTensorSharedVariable", "XTensorVariable"]

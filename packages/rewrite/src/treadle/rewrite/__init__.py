@@ -12,7 +12,7 @@ from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter, Rewrit
 from treadle.rewrite.engine.merging import MergeFeature, MergeOptimizer
 from treadle.rewrite.engine.report import Change, Firing, Report, RuleCost
 from treadle.rewrite.engine.run import Run, current_run, feature_of
-from treadle.rewrite.engine.tracked import OpPattern
+from treadle.rewrite.engine.tracked import OpClass, OpPattern
 from treadle.rewrite.errors import (
     AmbiguousTagError,
     MissingTraceError,
@@ -35,7 +35,8 @@ from treadle.rewrite.tags import DOCUMENTED_TAGS
 __all__ = [
     "DOCUMENTED_TAGS", "IN_PLACE", "AmbiguousTagError", "Change", "DefaultDatabase", "EquilibriumDB",
     "EquilibriumGraphRewriter", "Explanation", "Firing", "GraphPass", "GraphRewriter", "Law", "MergeFeature",
-    "MergeOptimizer", "MissingTraceError", "NodeRewriter", "OpPattern", "Pattern", "Phase", "PhasedDatabase", "Report",
+    "MergeOptimizer", "MissingTraceError", "NodeRewriter", "OpClass", "OpPattern", "Pattern", "Phase",
+    "PhasedDatabase", "Report",
     "RewriteDatabase", "RewriteDatabaseQuery", "RewriteError", "RewriteWarning", "Rewriter", "RewriterTypeError",
     "Rule", "RuleCard", "RuleCost", "RuleDefinitionError", "RuleFaultError", "RuleSet", "Run", "SequenceDB",
     "SequentialGraphRewriter", "UnknownTagError", "as_query", "comparison_page", "current_run", "default_database",

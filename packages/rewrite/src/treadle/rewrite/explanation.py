@@ -13,7 +13,7 @@ from treadle.rewrite.default import optdb
 from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter, looks_at
 from treadle.rewrite.engine.report import Report
 from treadle.rewrite.engine.run import replacements
-from treadle.rewrite.engine.tracked import Tracked, class_of, class_tracked, is_among, is_tracked, name_of
+from treadle.rewrite.engine.tracked import OpClass, Tracked, class_of, class_tracked, is_among, is_tracked, name_of
 from treadle.rewrite.errors import RewriterTypeError, UnknownTagError
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.query import RewriteDatabaseQuery, as_query
@@ -190,8 +190,13 @@ def _concerns(rewriter: object, op: Tracked) -> bool:
         return True
     if isinstance(op, type):
         kind = class_of(op)
-        return any(issubclass(kind, class_tracked(i)) if not isinstance(i, Op) else isinstance(i, op) for i in tracked)
+        return any(_is_for(kind, item) if not isinstance(item, Op) else isinstance(item, op) for item in tracked)
     return is_among(op, tracked) if isinstance(op, Op) else op in tracked
+
+
+def _is_for(kind: type, item: Tracked) -> bool:
+    """Whether something tracked stands for ops of a class."""
+    return item.has(kind) if isinstance(item, OpClass) else issubclass(kind, class_tracked(item))
 
 
 def show_rewrites(

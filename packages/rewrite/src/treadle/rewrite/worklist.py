@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.graph import Op
-from treadle.rewrite.engine.tracked import class_of, class_tracked
+from treadle.rewrite.engine.tracked import OpClass, class_of, class_tracked, path_of
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.rules import Rule
 
@@ -62,6 +62,7 @@ class RuleIndex:
     __slots__ = (
         "_by_class",
         "_by_op",
+        "_by_path",
         "_cached",
         "_tests",
         "_tracking_all",
@@ -76,6 +77,7 @@ class RuleIndex:
         self.rules = tuple(rules)
         self._by_op: dict[Op, list[int]] = {}
         self._by_class: dict[type, list[int]] = {}
+        self._by_path: dict[str, list[int]] = {}
         self._tests: list[Test] = []
         self._tracking_all: list[int] = []
         for i, rule in enumerate(self.rules):
@@ -88,6 +90,8 @@ class RuleIndex:
                     self._by_op.setdefault(item, []).append(i)
                 elif isinstance(item, type) and class_of(item) is item:
                     self._by_class.setdefault(item, []).append(i)
+                elif isinstance(item, OpClass):
+                    self._by_path.setdefault(item.path, []).append(i)
                 else:
                     self._tests.append(_test_of(item, i))
         self._cached: dict[type, tuple[frozenset[int], tuple[Test, ...], bool]] = {}
@@ -116,6 +120,8 @@ class RuleIndex:
             numbers = set(self._tracking_all)
             for base in kind.__mro__:
                 numbers.update(self._by_class.get(base, ()))
+                if self._by_path:
+                    numbers.update(self._by_path.get(path_of(base), ()))
             tests = tuple(test for test in self._tests if issubclass(kind, test.of))
             is_single = bool(tests) or any(type(op) is kind for op in self._by_op)
             known = self._cached[kind] = (frozenset(numbers), tests, is_single)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.rewrite import Phase, RuleSet
-from treadle.sparse.forms.dense import DenseFromSparse, SparseFromDense
-from treadle.sparse.forms.parts import CSM, CSMProperties
-from treadle.sparse.products import Dot, TrueDot
-from treadle.sparse.reductions import SpSum
+from treadle.rewrite import OpClass, Phase, RuleSet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Variable
+
+# Ops by their paths: a program without sparse matrices does not load them for its rules.
+DenseFromSparse = OpClass("treadle.sparse.forms.dense.DenseFromSparse")
+SparseFromDense = OpClass("treadle.sparse.forms.dense.SparseFromDense")
+CSM = OpClass("treadle.sparse.forms.parts.CSM")
+CSMProperties = OpClass("treadle.sparse.forms.parts.CSMProperties")
+Dot = OpClass("treadle.sparse.products.Dot")
+TrueDot = OpClass("treadle.sparse.products.TrueDot")
+SpSum = OpClass("treadle.sparse.reductions.SpSum")
 
 RULES = RuleSet("sparse")
 RULE_SETS = (RULES,)
@@ -24,14 +29,14 @@ BOTH = ("fast_run", "fast_compile")
 def properties_of_parts(node: Apply) -> Sequence[Variable] | None:
     """csm_properties(CSM(data, indices, indptr, shape)) -> data, indices, indptr, shape."""
     made = node.inputs[0].owner
-    return None if made is None or not isinstance(made.op, CSM) else list(made.inputs)
+    return None if made is None or not CSM(made.op) else list(made.inputs)
 
 
 @RULES.rule((Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CSM, tags=BOTH)
 def parts_of_properties(node: Apply) -> Variable | None:
     """CSM(*csm_properties(x)) -> x for x of the same format."""
     read = node.inputs[0].owner
-    if read is None or not isinstance(read.op, CSMProperties) or list(node.inputs) != list(read.outputs):
+    if read is None or not CSMProperties(read.op) or list(node.inputs) != list(read.outputs):
         return None
     (x,) = read.inputs
     return x if x.type == node.outputs[0].type else None
@@ -41,7 +46,7 @@ def parts_of_properties(node: Apply) -> Variable | None:
 def dense_from_sparse_from_dense(node: Apply) -> Variable | None:
     """dense_from_sparse(csr_from_dense(x)) -> x, and so for CSC."""
     made = node.inputs[0].owner
-    return None if made is None or not isinstance(made.op, SparseFromDense) else made.inputs[0]
+    return None if made is None or not SparseFromDense(made.op) else made.inputs[0]
 
 
 # In the phase in which bodies of loops are rewritten too: what is the same in all steps can then leave the loop.

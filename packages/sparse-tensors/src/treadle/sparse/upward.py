@@ -20,3 +20,14 @@ class Upward:
 
 
 upward = Upward()
+
+
+class FromAbove:
+    """An attribute of a class that a module above gives: it is asked for when it is first read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """Return what the package has under the name."""
+        return upward.function(self._name)

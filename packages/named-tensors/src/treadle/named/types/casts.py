@@ -201,8 +201,3 @@ def aligned(x: Input, dims: Sequence[str]) -> TensorVariable:
     order = [own.index(d) if d in own else "x" for d in dims]
     tensor = tensor_of(x)
     return tensor if order == list(range(len(own))) else tensor.dimshuffle(order)
-
-
-XTensorType._named = staticmethod(xtensor_from_tensor)
-
-__all__ = ["TensorFromXTensor", "XTensorFromTensor", "XTypeCastOp", "tensor_from_xtensor", "xtensor_from_tensor"]

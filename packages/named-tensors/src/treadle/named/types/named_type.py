@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Apply, SharedVariable, Type, Variable
+from treadle.graph import Apply, Type, Variable
 from treadle.named.errors import DimsError, NamedTypeError
+from treadle.named.upward import FromAbove, upward
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import DTypeLike
 
@@ -116,7 +117,9 @@ class XTensorType(Type):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("dtype", "shape", "dims")
-    shared_type: ClassVar[type[SharedVariable]]
+    variable_type: ClassVar[Any] = FromAbove("XTensorVariable")
+    constant_type: ClassVar[Any] = FromAbove("XTensorConstant")
+    shared_type: ClassVar[Any] = FromAbove("XTensorSharedVariable")
 
     def __init__(
         self,
@@ -225,11 +228,7 @@ class XTensorType(Type):
 
     def from_carrier(self, var: Variable) -> Variable:
         """Return a plain tensor with this type's names."""
-        named: Variable = type(self)._named(var, self.dims)
-        return named
-
-    # Set by treadle.named.types.casts, which needs the type.
-    _named: ClassVar[Callable[..., Variable]]
+        return upward.xtensor_from_tensor(var, self.dims)
 
     def as_tensor(self, var: Variable) -> Variable:
         """Refuse a named tensor where a plain one belongs.

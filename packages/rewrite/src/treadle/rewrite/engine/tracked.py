@@ -19,6 +19,57 @@ NamedOps = Op | type[Op]
 Tracked = NamedOps | Callable[[Op], object]
 
 
+class OpClass:
+    """The ops of a class that is known by its name and need not be imported, for rules to track.
+
+    A package whose rules track its ops in this way can declare the rules without loading the ops: while nobody has
+    imported these, no graph has them. ``OpClass("treadle.sparse.products.Dot")`` tracks what ``Dot`` itself does.
+
+    Parameters
+    ----------
+    path
+        Where the class is defined: its module and its name in there.
+
+    Raises
+    ------
+    RewriterTypeError
+        If it is not such a text.
+    """
+
+    __slots__ = ("__name__", "path")
+
+    def __init__(self, path: str) -> None:
+        module, _, name = path.rpartition(".") if isinstance(path, str) else ("", "", "")
+        if not module or not name:
+            msg = f"OpClass: the path of a class is needed, got {text_of(path)}. Write it as 'package.module.Class'."
+            raise RewriterTypeError(msg)
+        self.path = path
+        self.__name__ = name
+
+    def __call__(self, op: object) -> bool:
+        """Whether an op is of the class, or of one derived from it."""
+        return self.has(type(op))
+
+    def has(self, kind: type) -> bool:
+        """Whether a class is this one, or derived from it."""
+        return any(path_of(base) == self.path for base in kind.__mro__)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare paths."""
+        return isinstance(other, OpClass) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash((OpClass, self.path))
+
+    def __repr__(self) -> str:
+        return f"OpClass({self.path!r})"
+
+
+def path_of(kind: type) -> str:
+    """Return where a class is defined, as `OpClass` has it."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 class OpPattern:
     """The ops of a class with some parameters, for rewriters to track: a function that says whether an op is one.
 

@@ -10,14 +10,14 @@ import numpy as np
 from treadle.config import config, lazy_module, new_lock, text_of
 from treadle.graph import ENCODERS, Type, encode, tagged
 from treadle.sparse.errors import SparseFormatError, SparseShapeError, SparseTypeError
-from treadle.sparse.upward import upward
+from treadle.sparse.upward import FromAbove, upward
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import NoReturn
 
-    from treadle.graph import SharedVariable, Value, Variable
+    from treadle.graph import Value, Variable
     from treadle.sparse.types.variable import SparseConstant, SparseVariable
     from treadle.tensor import TensorVariable
 
@@ -88,7 +88,9 @@ class SparseTensorType(Type):
     ndim: ClassVar[int] = RANK
     # Classes of SciPy's matrices by format.
     format_cls: ClassVar[Mapping[str, Any]]
-    shared_type: ClassVar[type[SharedVariable]]
+    variable_type: ClassVar[Any] = FromAbove("SparseVariable")
+    constant_type: ClassVar[Any] = FromAbove("SparseConstant")
+    shared_type: ClassVar[Any] = FromAbove("SparseTensorSharedVariable")
     # How slopes by a matrix are summed over the steps of a loop; set by treadle.sparse.forms.parts, which makes them.
     summand: ClassVar[Callable[..., Any]]
 

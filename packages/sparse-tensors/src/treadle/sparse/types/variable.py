@@ -254,11 +254,6 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable[SparseTensorType
     __hash__ = Variable.__hash__
 
 
-SparseTensorType.variable_type = SparseVariable
-SparseTensorType.constant_type = SparseConstant
-SparseTensorType.shared_type = SparseTensorSharedVariable
-
-
 def sparse_type_of(value: Operand) -> SparseTensorType:
     """Return the type of a sparse matrix or array of SciPy's: its format and dtype, with no length fixed.
 
