@@ -61,6 +61,9 @@ class OpClass:
     def __hash__(self) -> int:
         return hash((OpClass, self.path))
 
+    def __str__(self) -> str:
+        return self.__name__
+
     def __repr__(self) -> str:
         return f"OpClass({self.path!r})"
 
