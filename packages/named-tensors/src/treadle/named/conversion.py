@@ -143,7 +143,8 @@ def xtensor_shared(
     value = kind.filter(data, allow_downcast=True if isinstance(x, float) else None)
     label = name if name is not None else getattr(x, "name", None)
     value = value if borrow else kind.copy_value(value)
-    return kind.shared_type(kind, value, strict, allow_downcast, name=label)  # type: ignore[return-value]
+    variable: XTensorSharedVariable = kind.shared_type(kind, value, strict, allow_downcast, name=label)
+    return variable
 
 
 def as_xtensor(x: Input, dims: str | Sequence[str] | None = None, *, name: str | None = None) -> XTensorVariable:
