@@ -16,6 +16,19 @@ from treadle.scan import map as map_
 V = tt.dvector("v")
 
 
+def test_rows_of_less_known_lengths_are_checked_when_the_loop_runs() -> None:
+    rows = tt.matrix("rows", shape=(None, 3))
+    total, _ = scan(lambda row, t: t + row.sum(), rows, outputs_info=[np.float64(0.0)], n_steps=2)
+    m = tt.dmatrix("m")
+    node = total.owner
+    out = node.op.make_node(*[m if x.ndim == 2 else x for x in node.inputs]).outputs[0]
+    assert function([m], out)(np.ones((2, 3))) == 6.0
+    with pytest.raises(ValueError, match="length"):
+        function([m], out)(np.ones((2, 4)))
+    with pytest.raises(GraphTypeError, match="has other rows than"):
+        node.op.make_node(*[tt.fmatrix("m") if x.ndim == 2 else x for x in node.inputs])
+
+
 @pytest.mark.parametrize("loop", [scan, map_, foldl])
 def test_step_that_forgets_to_return_is_refused(loop: Any) -> None:
     options = {"outputs_info": 0.0} if loop is foldl else {}

@@ -280,13 +280,16 @@ class Scan(Op, HasFrozenGraph):
         if x.ndim == 0:
             msg = f"{self}: a sequence needs a dimension to take rows of, got {x} of type {x.type}. Pass a vector."
             raise ShapeError(msg)
-        if not row.type.is_super(TensorType(x.dtype, x.type.shape[1:])):
+        kind: Any = row.type
+        try:
+            # Rows whose lengths are not all known are checked when the loop runs, as other inputs are.
+            return TensorType(kind.dtype, (x.type.shape[0], *kind.shape)).filter_variable(x)
+        except TypeError as error:
             msg = (
                 f"{self}: the sequence {x} of type {x.type} has other rows than {row} of type {row.type}, which the "
                 "body takes. Convert it."
             )
-            raise GraphTypeError(msg)
-        return x
+            raise GraphTypeError(msg) from error
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the body once for each step."""
