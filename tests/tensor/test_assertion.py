@@ -31,6 +31,19 @@ def test_error_is_of_the_class_that_was_named_and_holds_message_and_line(mode: s
     assert isinstance(caught.value, NodeError)
 
 
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_error_begins_with_the_message(mode: str) -> None:
+    x = tt.dvector("x")
+    for check in (CheckAndRaise(ValueError, "x must be positive"), Assert("x must be positive")):
+        with pytest.raises((ValueError, AssertionError), match=r"^x must be positive, built at "):
+            function([x], check(x, x > 0), mode=mode)([-1.0])
+
+
+def test_long_message_is_cut_in_the_text_of_the_op() -> None:
+    assert str(CheckAndRaise(ValueError, "a" * 30)) == f"CheckAndRaise{{raises=ValueError, msg='{'a' * 30}'}}"
+    assert str(CheckAndRaise(ValueError, "a" * 31)) == f"CheckAndRaise{{raises=ValueError, msg='{'a' * 27}...'}}"
+
+
 def test_error_of_a_class_of_the_users_pickles() -> None:
     x = tt.dvector("x")
     with pytest.raises(ParameterError) as caught:

@@ -158,8 +158,9 @@ def node_error(node: Apply, error: Exception, values: Sequence[object] | None = 
     cause = text_of(error, str, 2000) or type(error).__name__
     # Where the culprit was fused into the node that failed, only the values of inputs that both have are known.
     known_values = {} if values is None else dict(zip(node.inputs, values, strict=False))
+    subject = f"{text_of(culprit_node.op, str, 2000)}: " if culprit_node.op.begins_errors else ""
     report = Report(
-        f"{text_of(culprit_node.op, str, 2000)}: {cause.rstrip('. ')}{culprit_node.where()}.{inputs_text}",
+        f"{subject}{cause.rstrip('. ')}{culprit_node.where()}.{inputs_text}",
         culprit_node,
         known_values,
     )

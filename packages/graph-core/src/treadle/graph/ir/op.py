@@ -66,6 +66,8 @@ class Op(PublishedBase, ABC):
     leaves_loops: ClassVar[bool] = False
     # Whether the op is a short form of what `decompose` says it is: gradients are taken of that, in the whole graph.
     is_short_form: ClassVar[bool] = False
+    # Whether errors of its nodes begin with the op; an op whose errors say what its user wrote lets these begin.
+    begins_errors: ClassVar[bool] = True
     # The rewrite that may let the op work in place: excluding it, by its name or a tag of it, keeps the op from it.
     inplace_pass: ClassVar[str] = "work_in_place"
     __props__: ClassVar[tuple[str, ...] | None] = None

@@ -39,7 +39,7 @@ class CheckAndRaise(Op):
     exc_type
         Class of the error, which takes one text. The error raised is of a class derived from it and from `NodeError`.
     msg
-        What the error says; the user's line is added.
+        What the error begins with; the user's line is added.
 
     Raises
     ------
@@ -48,6 +48,7 @@ class CheckAndRaise(Op):
     """
 
     promises_structure = False
+    begins_errors = False
 
     __props__: ClassVar[tuple[str, ...]] = ("exc_type", "msg")
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
@@ -122,13 +123,13 @@ class CheckAndRaise(Op):
         return Form.call("assert", node.inputs)
 
     def __str__(self) -> str:
-        text = self.msg if len(self.msg) <= _LONGEST else f"{self.msg[:_LONGEST]}…"
-        return f"{type(self).__name__}{{raises={self.exc_type.__name__}, msg={text!r}}}"
+        text = self.msg if len(self.msg) <= _LONGEST else f"{self.msg[: _LONGEST - 3]}..."
+        return f"{type(self).__name__}{{raises={self.exc_type.__name__}, msg='{text}'}}"
 
     __repr__ = __str__
 
 
-_LONGEST = 40
+_LONGEST = 30
 
 
 # What makes a tensor of no length: NumPy's error for it.
