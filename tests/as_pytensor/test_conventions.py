@@ -87,6 +87,14 @@ A = pt.dmatrix("A")
 values["schur"] = [q.eval({A: [[1.0, 2.0], [0.0, -3.0]]}).round(8).tolist() for q in pt.linalg.schur(A, sort="lhp")]
 values["lists"] = [isinstance(r, list) for r in (pt.linalg.svd(A), pt.linalg.qr(A), pt.linalg.schur(A))]
 values["raw"] = [[q.ndim for q in pt.linalg.qr(A, mode="raw", pivoting=p)] for p in (False, True)]
+from pytensor.graph.fg import FunctionGraph
+from pytensor.tensor.random.basic import CategoricalRV
+known, unknown = pt.vector("known", shape=(2,)), pt.vector("unknown")
+graph = FunctionGraph([known, unknown], [pt.exp(known)], clone=False)
+graph.replace(known, unknown)
+values["replaced"] = [type(graph.outputs[0].owner.inputs[0].owner.op).__name__, len(graph._features)]
+values["size"] = pt.random.normal([0.0, 1.0], size=(3,)).type.shape
+values["drawn"] = CategoricalRV.rng_fn(np.random.default_rng(0), np.array([0.2, 0.3, 0.5]), (5,)).tolist()
 values["excluded"] = pytensor.function([v], v * 2, mode=get_mode("FAST_RUN").excluding("no_such_rule"))([1.0]).tolist()
 """
 
@@ -135,6 +143,9 @@ EXPECTED: dict[str, Any] = {
     "schur": [[[-3.0, 2.0], [0.0, 1.0]], [[0.4472136, 0.89442719], [-0.89442719, 0.4472136]]],
     "lists": [True, True, True],
     "raw": [[2, 1, 2], [2, 1, 2, 1]],
+    "replaced": ["SpecifyShape", 0],
+    "size": [3],
+    "drawn": [2, 1, 0, 0, 2],
     "excluded": [2.0],
 }
 

@@ -9,6 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import EVERYTHING, rewrite, run, text
+from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, GraphTypeError
 from treadle.rewrite import EquilibriumGraphRewriter, RewriteDatabaseQuery, RewriteError
 from treadle.surface.rewriters import PatternNodeRewriter, graph_rewriter, node_rewriter
@@ -240,3 +241,29 @@ def test_replacement_of_another_dtype_rank_or_length_is_refused(declare: Any, wr
     with pytest.raises((RewriteError, GraphTypeError), match=r"neither equals nor refines|cannot become"):
         declare(fgraph, wrong).rewrite(fgraph)
     assert text(fgraph.outputs[0]) == "exp(x)"
+
+
+@pytest.mark.parametrize("declare", [of_a_function, of_a_pattern, of_a_pass])
+def test_lengths_of_a_less_known_replacement_are_checked_where_the_option_says_so(declare: Any) -> None:
+    x, less_known = tt.vector("x", shape=(3,)), tt.vector("v", shape=(None,))
+    fgraph = FunctionGraph([x, less_known], [tt.exp(x)], clone=False)
+    with config.change_flags(less_known_replacements="check"):
+        declare(fgraph, less_known).rewrite(fgraph)
+    assert fgraph.outputs[0].type == x.type
+    assert run(fgraph, [np.zeros(3), np.ones(3)])[0].tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match="length"):
+        run(fgraph, [np.zeros(3), np.ones(2)])
+
+
+@pytest.mark.parametrize("wrong", [tt.fvector("f"), tt.vector("v", shape=(4,)), tt.dmatrix("m")])
+@pytest.mark.parametrize("declare", [of_a_function, of_a_pass])
+def test_replacement_of_another_dtype_rank_or_length_stays_refused_where_lengths_are_checked(
+    declare: Any, wrong: Any
+) -> None:
+    x = tt.vector("x", shape=(3,))
+    fgraph = FunctionGraph([x, wrong], [tt.exp(x)], clone=False)
+    with (
+        config.change_flags(less_known_replacements="check"),
+        pytest.raises((RewriteError, GraphTypeError), match=r"neither equals nor refines|cannot become"),
+    ):
+        declare(fgraph, wrong).rewrite(fgraph)

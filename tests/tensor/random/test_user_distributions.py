@@ -13,6 +13,7 @@ from treadle.compile import function, shared
 from treadle.config import config
 from treadle.graph import Apply, vectorize_graph
 from treadle.link.vm import PythonStepWarning
+from treadle.tensor import ShapeError
 from treadle.tensor import random as tr
 from treadle.tensor.random import RandomVariable, RNGConsumerOp
 
@@ -228,3 +229,25 @@ def test_classes_of_distributions_tell_their_ranks() -> None:
     assert (kind.ndim_supp, kind.ndims_params) == (1, [1, 2])
     base: Any = RandomVariable
     assert (base.ndim_supp, base.ndims_params, base.dtype) == (None, None, None)
+
+
+def test_class_of_a_distribution_draws_as_its_op_does() -> None:
+    p = np.array([0.2, 0.3, 0.5])
+    for kind, parameters in ((type(tr.normal), (1.0, 2.0)), (type(tr.categorical), (p,)), (MaxwellRV, (1.0, 2.0))):
+        drawn = kind.rng_fn(np.random.default_rng(3), *parameters, (4,))
+        np.testing.assert_array_equal(drawn, kind().rng_fn(np.random.default_rng(3), *parameters, (4,)))
+
+
+def test_method_of_the_base_is_called_on_an_op() -> None:
+    drawn = RandomVariable.rng_fn(tr.normal, np.random.default_rng(3), 1.0, 2.0, (4,))
+    np.testing.assert_array_equal(drawn, np.random.default_rng(3).normal(1.0, 2.0, 4))
+
+
+def test_size_is_compared_with_the_parameters_when_the_option_says() -> None:
+    with pytest.raises(ShapeError, match="do not broadcast to the size"):
+        tr.normal([0.0, 1.0], size=(3,))
+    with config.change_flags(random__check_size="draw"):
+        x = tr.normal([0.0, 1.0], size=(3,))
+    for mode in ("VM", "C"):
+        with pytest.raises(ValueError, match="broadcast"):
+            function([], x, mode=mode)()

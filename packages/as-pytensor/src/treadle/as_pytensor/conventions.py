@@ -25,6 +25,10 @@ _CONVENTIONS = {
     "rewrite__unknown_names": "ignore",
     # Programs go on where an op computes another length than it said.
     "on_wrong_length": "warn",
+    # What is put in a variable's place may be known less of: its lengths are checked.
+    "less_known_replacements": "check",
+    # A size that the parameters do not fit is no error before the draw.
+    "random__check_size": "draw",
     # A product with a constant zero is zero, whatever the other factor is.
     "optimizer_including": "zero_products",
 }

@@ -57,7 +57,7 @@ _BY_OWNER = (
         "graph-core",
         (
             "allow_gc compute_test_value print_test_value exception_verbosity traceback__limit "
-            "traceback__compile_limit vm__lazy on_python_step on_wrong_length"
+            "traceback__compile_limit vm__lazy on_python_step on_wrong_length less_known_replacements"
         ),
     ),
     (
@@ -74,7 +74,7 @@ _BY_OWNER = (
     ("link-torch", "torch__compile torch__device torch__unroll"),
     ("as-pytensor", "as_pytensor__constants"),
     ("pytensor-surface", "metaopt__verbose absent_gradients"),
-    ("random", "random__generator"),
+    ("random", "random__generator random__check_size"),
     ("signal", "conv__assert_shape"),
     (
         "rewrite",

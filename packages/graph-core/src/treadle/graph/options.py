@@ -66,4 +66,11 @@ OPTIONS: tuple[Option[object], ...] = (
         "warning that names the op (warn) or without one (ignore).",
         choice("raise", "warn", "ignore"),
     ),
+    Option(
+        "less_known_replacements",
+        "refuse",
+        "What happens where a variable is to be replaced by one of the same kind of which fewer lengths are known: it "
+        "is an error (refuse), or the lengths are checked when the program runs (check).",
+        choice("refuse", "check"),
+    ),
 )

@@ -399,6 +399,6 @@ def _obstacle(rewriter: NodeRewriter, fgraph: FunctionGraph, node: Apply) -> str
     except Exception as error:  # noqa: BLE001 - a rule may raise anything, which is the answer
         return f"it fails: {type(error).__name__}: {error}"
     for old, new in pairs:
-        if not old.type.is_super(new.type):
+        if fgraph.as_replacement(old, new) is None:
             return f"its replacement has type {new.type}, which neither equals nor refines {old.type}"
     return None if any(new is not old for old, new in pairs) else "it gives back the node itself"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from treadle.config import text_of
+from treadle.config import config, text_of
 from treadle.graph.algorithms.clone import replacement_pairs
 from treadle.graph.algorithms.traversal import check_node, cycle_error, order_nodes, walk
 from treadle.graph.errors import GraphTypeError, GraphValueError, MissingInputError
@@ -309,7 +309,8 @@ class EditableGraph(AbstractFunctionGraph):
         Raises
         ------
         GraphTypeError
-            If the type is neither kept nor refined.
+            If the type is neither kept nor refined, and is no less known one whose lengths are to be checked, as the
+            option ``less_known_replacements`` says.
         MissingInputError
             If `new_var` depends on a variable that is not given.
         CycleError
@@ -322,11 +323,14 @@ class EditableGraph(AbstractFunctionGraph):
         if var is new_var or var not in self.clients:
             return
         if not var.type.is_super(new_var.type):
-            msg = (
-                f"replace: {var} has type {var.type}, which cannot become {new_var.type} "
-                f"(reason: {reason}). Keep the type, or refine it."
-            )
-            raise GraphTypeError(msg)
+            checked_var = self.as_replacement(var, new_var)
+            if checked_var is None:
+                msg = (
+                    f"replace: {var} has type {var.type}, which cannot become {new_var.type} "
+                    f"(reason: {reason}). Keep the type, or refine it."
+                )
+                raise GraphTypeError(msg)
+            new_var = checked_var
         core, observers = self._structure, self._observers
         # As Transaction does it, without the cost of an object: rewriting replaces all the time.
         mark = observers.begin()
@@ -347,6 +351,25 @@ class EditableGraph(AbstractFunctionGraph):
         except BaseException:
             observers.fail(mark)
             raise
+
+    @staticmethod
+    def as_replacement(var: Variable, new_var: Variable) -> Variable | None:
+        """Return what takes a variable's place: the new one, its lengths checked if fewer are known; None if none can.
+
+        Parameters
+        ----------
+        var
+            What is replaced.
+        new_var
+            What is to take its place: its type is the old one or refines it. Where the option
+            ``less_known_replacements`` is ``check``, fewer lengths may be known.
+        """
+        if var.type.is_super(new_var.type):
+            return new_var
+        if config.less_known_replacements != "check":
+            return None
+        checked_var = var.type.convert_variable(new_var)
+        return checked_var if checked_var is not None and var.type.is_super(checked_var.type) else None
 
     def replace_all(
         self,

@@ -156,6 +156,9 @@ class FunctionGraph(EditableGraph):
         """The features attached, in order of attachment."""
         return tuple(self._observers.features)
 
+    # PyTensor's name for them, which programs that look for a feature use.
+    _features = features
+
     @property
     def update_mapping(self) -> dict[int, int] | None:
         """Which output is the new value of which input, by position."""

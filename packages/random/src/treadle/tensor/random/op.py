@@ -20,6 +20,7 @@ from treadle.tensor.loops.states import GeneratorInState, generator_type, origin
 from treadle.tensor.ops.texts import OfEach
 from treadle.tensor.ops.undefined_gradients import grad_not_implemented
 from treadle.tensor.random import description
+from treadle.tensor.random.class_draws import of_op_or_class, redefines
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.random.generators.portable import PortableGenerator
 from treadle.tensor.random.generators.portable_keys import KeyedDraws, portable_source
@@ -232,7 +233,7 @@ class RandomVariable(RNGConsumerOp):
     def _takes(self, parameter: object) -> bool:
         """Whether a parameter goes to `rng_fn` as it is: a variable of arrays of another kind, as sparse matrices."""
         return (
-            type(self).rng_fn is not RandomVariable.rng_fn
+            redefines(type(self), RandomVariable, "rng_fn")
             and isinstance(parameter, Variable)
             and not isinstance(parameter.type, TensorType)
             and {"shape", "ndim"} <= {*dir(parameter.type)}
@@ -252,10 +253,10 @@ class RandomVariable(RNGConsumerOp):
             if len(own) > len(batch):
                 msg = f"{self._text()}: the size has {len(batch)} dimensions, the parameters {len(own)}. Add some."
                 raise ShapeError(msg)
-            for n, m in zip(reversed(own), reversed(batch), strict=False):
-                if n not in {1, None} and m is not None and n != m:
-                    msg = f"{self._text()}: parameters of lengths {own} do not broadcast to the size {batch}."
-                    raise ShapeError(msg)
+            pairs = zip(reversed(own), reversed(batch), strict=False)
+            if config.random__check_size == "build" and any(m is not None and n not in {1, m, None} for n, m in pairs):
+                msg = f"{self._text()}: parameters of lengths {own} do not broadcast to the size {batch}."
+                raise ShapeError(msg)
         return batch
 
     def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
@@ -355,6 +356,7 @@ class RandomVariable(RNGConsumerOp):
             raise NotImplementedError(msg)
         return method(*args, **kwargs)
 
+    @of_op_or_class
     def rng_fn(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return a draw, by a generator that moves on: ``rng_fn(rng, *dist_params, size)``."""
         *dist_params, size = (*args, *kwargs.values())
@@ -385,10 +387,8 @@ class RandomVariable(RNGConsumerOp):
         single = type(rng) is PortableGenerator and kind.dtype == "float32"
         if single:
             rng.dtype = "float32"
-        if type(self).rng_fn is RandomVariable.rng_fn or self._has_sampler(rng):
-            drawn = self._drawn(rng, parameters, batch)
-        else:
-            drawn = self.rng_fn(rng, *parameters, batch)
+        by_rng_fn = redefines(type(self), RandomVariable, "rng_fn") and not self._has_sampler(rng)
+        drawn = self.rng_fn(rng, *parameters, batch) if by_rng_fn else self._drawn(rng, parameters, batch)
         if single:
             rng.dtype = "float64"
         output_storage[0][0] = rng
@@ -414,7 +414,7 @@ class RandomVariable(RNGConsumerOp):
         rng, size, *parameters = inputs
         is_portable = isinstance(rng.type, PortableGeneratorType) or are_portable()
         by_sampler = is_portable and self.portable_sampler is not None
-        if type(self).rng_fn is not RandomVariable.rng_fn and not by_sampler:
+        if redefines(type(self), RandomVariable, "rng_fn") and not by_sampler:
             return None
         pairs: list[tuple[Any, int]] = list(zip(parameters, self.ndims_params, strict=True))
         batch = batch_lengths(size, pairs)

@@ -11,4 +11,12 @@ OPTIONS = (
         choice("numpy", "portable"),
         affects_code=False,
     ),
+    Option(
+        "random__check_size",
+        "build",
+        "When the lengths of a size are compared with those of the parameters: already where the draw is built, as far "
+        "as they are known (build), or where it is made (draw).",
+        choice("build", "draw"),
+        affects_code=False,
+    ),
 )

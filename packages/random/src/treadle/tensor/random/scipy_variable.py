@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from treadle.tensor.random.class_draws import of_op_or_class
 from treadle.tensor.random.op import RandomVariable
 
 __all__ = ["ScipyRandomVariable"]
@@ -21,6 +22,7 @@ class ScipyRandomVariable(RandomVariable):
     def rng_fn_scipy(cls, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return a draw: ``rng_fn_scipy(rng, *dist_params, size)``."""
 
+    @of_op_or_class
     def rng_fn(self, rng: Any, *args: Any, **kwargs: Any) -> Any:
         """Return a draw."""
         return self.rng_fn_scipy(rng, *args, **kwargs)

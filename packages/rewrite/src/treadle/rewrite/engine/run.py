@@ -169,13 +169,15 @@ class Run(Feature):
         pairs = [(old, new) for old, new in pairs if new is not old and graph.clients.get(old)]
         if not pairs:
             return False
-        for old, new in pairs:
-            if not old.type.is_super(new.type):
+        for i, (old, new) in enumerate(pairs):
+            checked = graph.as_replacement(old, new)
+            if checked is None:
                 msg = (
                     f"rule {name!r}: the replacement of {node.op} has type {new.type}, which neither equals nor "
                     f"refines {old.type}{node.where()}. Correct the rule, or exclude it by its name."
                 )
                 raise RewriteError(msg)
+            pairs[i] = old, checked
         if self.checker is not None:
             self.checker.check(name, node, pairs, self.report)
         if (guarded and not self.options.deferred) or removed:
