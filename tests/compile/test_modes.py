@@ -526,6 +526,14 @@ def test_graph_is_printed_when_its_turn_comes(capsys: pytest.CaptureFixture[str]
     assert "Exp" in printed
 
 
+@pytest.mark.parametrize("name", ["C", "NUMBA", "VM"])
+def test_mode_of_the_linker_of_another_mode_can_do_what_its_backend_can(name: str) -> None:
+    other = Mode(linker=get_mode(name).linker)
+    assert other.backend.capabilities == get_mode(name).backend.capabilities
+    x = tt.dscalar("x")
+    assert len(function([x], x, mode=other).maker.fgraph.apply_nodes) == 1
+
+
 def test_linker_that_does_not_exist_is_refused_when_the_mode_is_made() -> None:
     with pytest.raises(MissingBackendError, match="'nosuch': no installed backend has this name"):
         Mode(linker="nosuch")

@@ -84,7 +84,7 @@ def register_linker(name: str, linker: ProgramLinker) -> None:
 
 
 def linker_of(backend: Backend) -> ProgramLinker:
-    """Return a new linker of a backend, with the tags that the backend declares where its class declares none."""
+    """Return a new linker of a backend, with the tags and capabilities that it declares where its class has none."""
     linker: object = backend.linker()
     if not isinstance(linker, ProgramLinker):
         msg = f"backend {backend.name}: its linker must be a treadle.link.vm.ProgramLinker, got {text_of(linker)}."
@@ -93,6 +93,8 @@ def linker_of(backend: Backend) -> ProgramLinker:
         linker.required_rewrites = tuple(dict.fromkeys((*ProgramLinker.required_rewrites, *backend.include)))
     if type(linker).incompatible_rewrites is ProgramLinker.incompatible_rewrites:
         linker.incompatible_rewrites = backend.exclude
+    if type(linker).capabilities is ProgramLinker.capabilities:
+        linker.capabilities = backend.capabilities
     return linker
 
 
