@@ -130,6 +130,14 @@ def test_missing_input_is_named_with_the_line_that_needs_it() -> None:
     assert '"total = x + y"' in str(caught.value)
 
 
+def test_unused_input_is_reported_before_a_missing_one() -> None:
+    x, y, u = tt.dscalar("x"), tt.dscalar("y"), tt.dmatrix("u")
+    with pytest.raises(UnusedInputError, match="input 1, u of type Matrix"):
+        compiled([x, u], x + y)
+    with pytest.raises(MissingInputError, match="y of type"):
+        function([x, u], x + y, mode="VM", on_unused_input="ignore")
+
+
 @pytest.mark.documents("function.on_unused_input", "F23")
 def test_unused_input_is_refused_warned_about_or_ignored() -> None:
     x, u = tt.dscalar("x"), tt.dmatrix("u")

@@ -341,8 +341,8 @@ def specify(
         # An input stays itself, even if what it was built from is replaced.
         unchanged = {var: var for var in variables if var.owner is not None}
         expressions = clone_replace(expressions, unchanged | replaced, rebuild_strict=rebuild_strict)
-    _check_complete(ins, expressions)
     _check_used(ins, expressions, action)
+    _check_complete(ins, expressions)
     return Specification(
         tuple(ins),
         tuple(Out(v, o.borrow) for o, v in zip(out_specs, expressions, strict=False)),
