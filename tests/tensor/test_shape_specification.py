@@ -32,6 +32,14 @@ def test_another_length_is_refused_at_once_or_when_the_program_runs() -> None:
         run(np.ones((2, 4)))
 
 
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX"])
+def test_error_is_an_assertion_error_that_says_what_was_expected(mode: str) -> None:
+    x, n = tt.dmatrix("x"), tt.lscalar("n")
+    run = function([x, n], tt.specify_shape(x, (None, n)) * 2, mode=mode)
+    with pytest.raises(AssertionError, match=r"length 3, got shape \(2, 4\), expected \(None, 3\)"):
+        run(np.ones((2, 4)), 3)
+
+
 def test_less_precise_update_is_checked_instead_of_refused() -> None:
     state = tt.shared(np.zeros(3), shape=(3,))
     x = tt.dvector("x")

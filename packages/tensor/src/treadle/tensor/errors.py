@@ -25,6 +25,10 @@ class ShapeError(CallError, ValueError):
     """Static shapes do not fit together."""
 
 
+class SpecifiedShapeError(ShapeError, AssertionError):
+    """A tensor has not the shape that was said of it."""
+
+
 class DtypeError(CallError, TypeError):
     """No dtype rule covers the dtypes given, or a value does not fit a dtype."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from treadle.config import text_of
 from treadle.graph import Apply, Constant, Form, Operand, static_op
 from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_items, known_integer
-from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.errors import ShapeError, SpecifiedShapeError, TensorTypeError
 from treadle.tensor.ops.fields import fix_axes
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
@@ -94,9 +94,15 @@ class SpecifyShape(TensorOp):
         x, *sizes = inputs
         for d, n in zip(self.axes, sizes, strict=True):
             if x.shape[d] != n:
-                msg = f"dimension {d} must have length {int(n)}, got shape {x.shape}"
-                raise ShapeError(msg)
+                raise self.error(x.shape, sizes, d)
         output_storage[0][0] = x
+
+    def error(self, shape: Sequence[int], sizes: Sequence[Any], axis: int) -> SpecifiedShapeError:
+        """Return the error for a tensor whose length along one of the axes is another than was said."""
+        by_axis = {d: int(n) for d, n in zip(self.axes, sizes, strict=True)}
+        specified = tuple(by_axis.get(d) for d in range(len(shape)))
+        msg = f"dimension {axis} must have length {by_axis[axis]}, got shape {tuple(shape)}, expected {specified}"
+        return SpecifiedShapeError(msg)
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise what holds for the tensor."""

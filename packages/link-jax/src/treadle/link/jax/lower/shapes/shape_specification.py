@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from treadle.link.jax.table import JAX, Lowered
-from treadle.tensor import ShapeError, SpecifyShape, TensorNode
+from treadle.tensor import SpecifyShape, TensorNode
 
 
 @JAX.register(SpecifyShape)
@@ -16,8 +16,7 @@ def specify_shape(op: SpecifyShape, node: TensorNode) -> Lowered:
     def run(x: jax.Array, *lengths: np.ndarray) -> jax.Array:
         for d, n in zip(op.axes, lengths, strict=True):
             if x.shape[d] != int(n):
-                msg = f"dimension {d} must have length {int(n)}, got shape {x.shape}"
-                raise ShapeError(msg)
+                raise op.error(x.shape, lengths, d)
         return x
 
     return run
