@@ -95,6 +95,12 @@ graph.replace(known, unknown)
 values["replaced"] = [type(graph.outputs[0].owner.inputs[0].owner.op).__name__, len(graph._features)]
 values["size"] = pt.random.normal([0.0, 1.0], size=(3,)).type.shape
 values["drawn"] = CategoricalRV.rng_fn(np.random.default_rng(0), np.array([0.2, 0.3, 0.5]), (5,)).tolist()
+like = [f(s) for f in (pt.zeros_like, pt.ones_like)] + [pt.full_like(s, 3), pt.basic.zeros_like(v, dtype="int64")]
+values["like"] = [[out.dtype, len(list(pytensor.graph.traversal.explicit_graph_inputs([out])))] for out in like]
+values["like values"] = [out.eval({s: 1.0, v: [1.0, 2.0]}, on_unused_input="ignore").tolist() for out in like]
+values["unread"] = pt.zeros_like(s, opt=True).owner is None
+kept = pytensor.function([s], s, mode=pytensor.compile.Mode(linker=get_mode("FAST_RUN").linker))
+values["copied"] = [type(node.op).__name__ for node in kept.maker.fgraph.apply_nodes]
 values["excluded"] = pytensor.function([v], v * 2, mode=get_mode("FAST_RUN").excluding("no_such_rule"))([1.0]).tolist()
 """
 
@@ -146,6 +152,10 @@ EXPECTED: dict[str, Any] = {
     "replaced": ["SpecifyShape", 0],
     "size": [3],
     "drawn": [2, 1, 0, 0, 2],
+    "like": [["float64", 1], ["float64", 1], ["int8", 1], ["int64", 1]],
+    "like values": [0.0, 1.0, 3, [0, 0]],
+    "unread": True,
+    "copied": ["DeepCopyOp"],
     "excluded": [2.0],
 }
 

@@ -89,11 +89,15 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "betainc betaincinv betaln gamma gammainc gammaincc gammainccinv gammaincinv hyp2f1 i0 i1 ive j0 j1 jv kve "
         "ndtri_exp owens_t polygamma scalar_abs tri_gamma",
     ),
-    "pytensor.tensor": _at(_CONVERSION, "as_tensor as_tensor_variable constant") | _at(_VECTORS, "stack stacklists"),
+    "pytensor.tensor": {
+        **_at(_CONVERSION, "as_tensor as_tensor_variable constant"),
+        **_at(_VECTORS, "stack stacklists"),
+        **_at(_TENSORS, "full_like ones_like zeros_like"),
+    },
     "pytensor.tensor.basic": {
         **_at(_CONVERSION, "as_tensor as_tensor_variable constant"),
         **_at(_VECTORS, "stack stacklists"),
-        "infer_static_shape": _TENSORS,
+        **_at(_TENSORS, "full_like infer_static_shape ones_like zeros_like"),
         "vectorize_node": "treadle.graph.replace:vectorize_node",
     },
     "pytensor.tensor.fft": _at(_TRANSFORMS, "irfft rfft"),

@@ -8,13 +8,45 @@ import numpy as np
 
 from treadle.compile import function
 from treadle.graph import Variable
-from treadle.tensor import NoneConst, NotScalarConstantError, TensorType, as_tensor_variable, get_scalar_constant_value
+from treadle.tensor import (
+    NoneConst,
+    NotScalarConstantError,
+    TensorType,
+    as_tensor_variable,
+    constant,
+    get_scalar_constant_value,
+    second,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import DTypeLike
+
     from treadle.graph import FunctionGraph
     from treadle.tensor import TensorLike, TensorVariable
+
+
+def full_like(a: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
+    """Return a tensor of the shape of another, filled with a value; its graph depends on the other, of any rank."""
+    value = as_tensor_variable(fill_value)
+    return second(as_tensor_variable(a), value if dtype is None else value.astype(dtype))
+
+
+def zeros_like(model: TensorLike, dtype: DTypeLike | None = None, opt: bool = False) -> TensorVariable:
+    """Return zeros of the shape and dtype of a tensor; `opt` allows a constant in place of a graph."""
+    return _all_like(model, 0, dtype, opt)
+
+
+def ones_like(model: TensorLike, dtype: DTypeLike | None = None, opt: bool = False) -> TensorVariable:
+    """Return ones of the shape and dtype of a tensor; `opt` allows a constant in place of a graph."""
+    return _all_like(model, 1, dtype, opt)
+
+
+def _all_like(model: TensorLike, number: int, dtype: DTypeLike | None, opt: bool) -> TensorVariable:
+    x = as_tensor_variable(model)
+    value = constant(number, dtype=x.dtype if dtype is None else dtype)
+    return value if opt and value.type == x.type else second(x, value)
 
 
 def _number(var: Variable) -> int | None:

@@ -87,6 +87,8 @@ class StepwiseLinker(CLinker):
     """Links graphs to C where C has rules, and to steps of the Python VM elsewhere."""
 
     drives_in_python = True
+    # PyTensor's word for a linker of C whose programs go from node to node without Python.
+    use_cloop = True
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; each stretch of nodes between Python steps is a C program.
