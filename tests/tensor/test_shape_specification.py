@@ -40,6 +40,16 @@ def test_error_is_an_assertion_error_that_says_what_was_expected(mode: str) -> N
         run(np.ones((2, 4)), 3)
 
 
+def test_op_without_axes_takes_a_length_or_none_for_every_dimension() -> None:
+    x, n = tt.dtensor3("x"), tt.lscalar("n")
+    out = tt.SpecifyShape()(x, 2, None, n)
+    assert out.type.shape == (2, None, None)
+    assert out.owner.op == tt.SpecifyShape((0, 2))
+    assert tt.SpecifyShape()(x, tt.NoneConst, 3, tt.NoneConst).type.shape == (None, 3, None)
+    with pytest.raises(TypeError, match="a tensor with these axes and a length for each"):
+        tt.SpecifyShape()(x, 2, 3)
+
+
 def test_less_precise_update_is_checked_instead_of_refused() -> None:
     state = tt.shared(np.zeros(3), shape=(3,))
     x = tt.dvector("x")

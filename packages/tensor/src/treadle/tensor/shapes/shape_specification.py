@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import batch_ndim, checked_lengths
 from treadle.tensor.shapes.shape import LENGTH, LENGTHS_AFTER_FIRST, Shape, as_lengths, length_inputs, static_lengths
 from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.none_and_slices import NoneTypeT
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -38,14 +40,15 @@ class SpecifyShape(TensorOp):
     Parameters
     ----------
     axes
-        The dimensions whose lengths are given.
+        The dimensions whose lengths are given. Without any, a node takes a length, or None, for every dimension, as
+        ``SpecifyShape()(x, 2, None)``.
     """
 
     promises_structure = False
 
     linear = "jointly"
 
-    axes: tuple[int, ...]
+    axes: tuple[int, ...] = ()
 
     view_map = {0: [0]}  # noqa: RUF012 - the contract of Op
     static_inputs = LENGTHS_AFTER_FIRST
@@ -60,6 +63,10 @@ class SpecifyShape(TensorOp):
 
     def make_node(self, *inputs: object) -> Apply:
         """Return the node; lengths that are constant become part of the type."""
+        if len(inputs) > 1 and not self.axes:
+            given = [d for d, n in enumerate(inputs[1:]) if not _is_none(n)]
+            if getattr(self.as_input(inputs[0]), "ndim", None) == len(inputs) - 1 and given:
+                return replace(self, axes=tuple(given)).make_node(inputs[0], *[inputs[1 + d] for d in given])
         x, *sizes = (self.as_input(v) for v in inputs)
         length_inputs(self, sizes)
         if len(sizes) != len(self.axes) or any(not 0 <= d < x.ndim for d in self.axes):
@@ -128,6 +135,11 @@ class SpecifyShape(TensorOp):
 
     def __str__(self) -> str:
         return f"SpecifyShape{{{', '.join(map(str, self.axes))}}}"
+
+
+def _is_none(length: object) -> bool:
+    """Whether a length is left open: None, or the constant for it."""
+    return length is None or isinstance(getattr(length, "type", None), NoneTypeT)
 
 
 def specify_shape(x: TensorLike, shape: TensorLike | Sequence[TensorLike | None] | None) -> TensorVariable:
