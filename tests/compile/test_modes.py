@@ -531,7 +531,7 @@ def test_mode_of_the_linker_of_another_mode_can_do_what_its_backend_can(name: st
     other = Mode(linker=get_mode(name).linker)
     assert other.backend.capabilities == get_mode(name).backend.capabilities
     x = tt.dscalar("x")
-    assert len(function([x], x, mode=other).maker.fgraph.apply_nodes) == 1
+    assert len(function([x], x, mode=other).maker.fgraph.toposort()) == 1
 
 
 def test_linker_that_does_not_exist_is_refused_when_the_mode_is_made() -> None:

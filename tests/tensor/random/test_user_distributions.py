@@ -232,8 +232,9 @@ def test_classes_of_distributions_tell_their_ranks() -> None:
 
 
 def test_class_of_a_distribution_draws_as_its_op_does() -> None:
-    p = np.array([0.2, 0.3, 0.5])
-    for kind, parameters in ((type(tr.normal), (1.0, 2.0)), (type(tr.categorical), (p,)), (MaxwellRV, (1.0, 2.0))):
+    kinds: Any = [(type(tr.normal), (1.0, 2.0)), (type(tr.categorical), (np.array([0.2, 0.3, 0.5]),))]
+    kinds.append((MaxwellRV, (1.0, 2.0)))
+    for kind, parameters in kinds:
         drawn = kind.rng_fn(np.random.default_rng(3), *parameters, (4,))
         np.testing.assert_array_equal(drawn, kind().rng_fn(np.random.default_rng(3), *parameters, (4,)))
 

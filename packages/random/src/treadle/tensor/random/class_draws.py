@@ -24,7 +24,8 @@ class _OfOpOrClass:
         if op is None and vars(kind).get(self.function.__name__) is self:
             # The class that defines it has no op of its own; its subclasses may call it by its name.
             return self.function
-        return MethodType(self.function, kind() if op is None else op)
+        bound: Callable[..., Any] = MethodType(self.function, kind() if op is None else op)
+        return bound
 
 
 def of_op_or_class(method: _Method) -> _Method:

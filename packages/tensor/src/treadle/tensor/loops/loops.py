@@ -283,13 +283,14 @@ class Scan(Op, HasFrozenGraph):
         kind: Any = row.type
         try:
             # Rows whose lengths are not all known are checked when the loop runs, as other inputs are.
-            return TensorType(kind.dtype, (x.type.shape[0], *kind.shape)).filter_variable(x)
+            checked: Any = TensorType(kind.dtype, (x.type.shape[0], *kind.shape)).filter_variable(x)
         except TypeError as error:
             msg = (
                 f"{self}: the sequence {x} of type {x.type} has other rows than {row} of type {row.type}, which the "
                 "body takes. Convert it."
             )
             raise GraphTypeError(msg) from error
+        return checked  # type: ignore[no-any-return]  # a tensor
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the body once for each step."""
