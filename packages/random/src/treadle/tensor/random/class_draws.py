@@ -20,12 +20,11 @@ class _OfOpOrClass:
         self.function = function
         update_wrapper(self, function)  # type: ignore[arg-type]  # it stands for the function
 
-    def __get__(self, op: object, kind: type) -> Callable[..., Any]:
+    def __get__(self, op: object, kind: type) -> Any:
         if op is None and vars(kind).get(self.function.__name__) is self:
             # The class that defines it has no op of its own; its subclasses may call it by its name.
             return self.function
-        bound: Callable[..., Any] = MethodType(self.function, kind() if op is None else op)
-        return bound
+        return MethodType(self.function, kind() if op is None else op)
 
 
 def of_op_or_class(method: _Method) -> _Method:
