@@ -79,6 +79,20 @@ def test_unknown_name_is_left_out_where_unused_inputs_may_be() -> None:
         assert (x + 1).eval({"x": 1.0, "y": 2.0}, mode="VM", on_unused_input="warn") == 2.0
 
 
+def test_name_of_what_the_graph_computes_stands_for_it() -> None:
+    x, y = tt.dscalar("x"), tt.dscalar("y")
+    negative = -x
+    negative.name = "negative"
+    assert (negative + y).eval({"negative": 5.0, y: 1.0}, mode="VM") == 6.0
+    total = negative + y
+    total.name = "x"
+    assert (total * x).eval({"x": 2.0, "y": 1.0}, mode="VM") == -2.0
+    other = x * 2
+    other.name = "negative"
+    with pytest.raises(GraphTypeError, match=r"2 variables of .* have the name 'negative'"):
+        (negative + other).eval({"negative": 1.0}, mode="VM")
+
+
 def test_value_that_building_made_unnecessary_is_accepted() -> None:
     x, y = tt.dscalar("x"), tt.vector("y", shape=(3,), dtype="float64")
     assert tt.zeros_like(y).eval({y: np.ones(3)}, mode="VM").tolist() == [0.0, 0.0, 0.0]

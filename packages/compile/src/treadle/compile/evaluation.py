@@ -46,7 +46,7 @@ CACHE = EvaluationCache(64)
 
 
 def _by_variable(variable: Variable, values: Mapping[Value, Value], unused: str) -> dict[Variable, Value]:
-    """Return the values by variable; names are looked up among the graph's inputs."""
+    """Return the values by variable; names are looked up among the graph's inputs, then among what it computes."""
     named: dict[str, list[Variable]] = {}
     for var in explicit_graph_inputs([variable]):
         if var.name is not None:
@@ -57,8 +57,11 @@ def _by_variable(variable: Variable, values: Mapping[Value, Value], unused: str)
             result[key] = value
             continue
         matches = named.get(key, []) if isinstance(key, str) else []
+        if not matches and isinstance(key, str):
+            matches = [var for var in reading_order([variable]) if var.name == key and var.owner is not None]
         if len(matches) > 1:
-            msg = f"eval: {len(matches)} inputs of {variable} have the name {key!r}. Name the variables themselves."
+            kinds = "inputs" if key in named else "variables"
+            msg = f"eval: {len(matches)} {kinds} of {variable} have the name {key!r}. Name the variables themselves."
             raise GraphTypeError(msg)
         if matches:
             result[matches[0]] = value
