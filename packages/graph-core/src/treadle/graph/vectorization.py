@@ -6,6 +6,7 @@ What a leading dimension is depends on the types of values, so each op's package
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from treadle.config import discover
@@ -66,14 +67,24 @@ class VectorizerTable:
         self._completions: dict[type, Completion] = {}
         self._published = PluginLoader(lambda: discover("treadle.vectorizers"), lambda register: register(self))
 
-    def register(self, *op_types: type[Op]) -> Callable[[R], R]:
+    @overload
+    def register(self, *op_types: type[Op]) -> Callable[[R], R]: ...
+
+    @overload
+    def register(self, op_type: type[Op], rule: R, /) -> R: ...
+
+    def register(self, *op_types: Any) -> Any:
         """Return a decorator that makes a function the rule of the op types (see `Vectorizer`).
+
+        With a function as the last argument, that is made their rule, and returned.
 
         Raises
         ------
         DuplicateRegistrationError
             If one of them has a rule already.
         """
+        if op_types and not isinstance(op_types[-1], type):
+            return _registering(self._rules, op_types[:-1])(op_types[-1])
         return _registering(self._rules, op_types)
 
     def register_completion(self, kind: type[Type]) -> Callable[[C], C]:
@@ -98,6 +109,12 @@ class VectorizerTable:
             If the type has one already.
         """
         return _registering(self._defaults, (kind,))
+
+    @property
+    def registry(self) -> Mapping[type, Vectorizer]:
+        """The rules by op type, as they are now."""
+        self.load()
+        return MappingProxyType(self._rules)
 
     def load(self) -> None:
         """Let installed packages register their rules, once."""

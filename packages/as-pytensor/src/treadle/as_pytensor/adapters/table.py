@@ -16,6 +16,8 @@ _DTYPES = "treadle.as_pytensor.adapters.dtypes"
 _SCALARS = "treadle.as_pytensor.adapters.scalars"
 _TENSORS = "treadle.as_pytensor.adapters.tensors"
 _VECTORS = "treadle.as_pytensor.adapters.vectors"
+_SEARCHES = "treadle.as_pytensor.adapters.searches"
+_VECTORIZATION = "treadle.as_pytensor.adapters.vectorization"
 _UTILITIES = "treadle.as_pytensor.adapters.utilities"
 _KEYS = (
     "ALL_KEYS DIAGONAL IMPLIES KEY_REGISTRY LOWER_TRIANGULAR MATRIX_KEYS ORTHOGONAL PERMUTATION POSITIVE_DEFINITE "
@@ -55,6 +57,8 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.gradient": {
         f"{name}_": f"treadle.tensor:{name}" for name in ("disconnected_grad", "undefined_grad", "zero_grad")
     },
+    "pytensor.graph": {"vectorize_graph": _VECTORIZATION},
+    "pytensor.graph.replace": {"vectorize_graph": _VECTORIZATION},
     "pytensor.graph.utils": {"AssocList": _UTILITIES},
     "pytensor.compile.rewriting": {"rewrite_inner_graph": "treadle.as_pytensor.adapters.inner_graphs"},
     "pytensor.link.c.type": {"CType": "treadle.graph:Type"},
@@ -122,6 +126,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     | _at(f"{_SCAN}.variables", "InnerFunctionError forced_replace reconstruct_graph safe_new")
     | {"expand_empty": f"{_SCAN}.buffers"},
     "pytensor.scan.views": _at(f"{_SCAN}.views", "filter foldl foldr map reduce"),
+    "pytensor.tensor.optimize": {"LRUCache1": _SEARCHES},
     "pytensor.tensor.random.basic": _at(_DRAWS, "CauchyRV GumbelRV cauchy gumbel"),
     "pytensor.tensor.rewriting.shape": _at(_SHAPES, "ShapeFeature ShapeOptimizer"),
     "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
