@@ -13,6 +13,8 @@ _CONVENTIONS = {
     "numpy_functions": "objects",
     # A length is an element of a shape.
     "length_form": "element",
+    # Parameters of draws have as many dimensions in front as the draws.
+    "random__parameters": "padded",
     # float32 is added in float64.
     "accumulation": "wide",
     # At a tie, the gradient of maximum is all the first operand's.

@@ -74,7 +74,7 @@ _BY_OWNER = (
     ("link-torch", "torch__compile torch__device torch__unroll"),
     ("as-pytensor", "as_pytensor__constants"),
     ("pytensor-surface", "metaopt__verbose absent_gradients"),
-    ("random", "random__generator random__check_size"),
+    ("random", "random__generator random__check_size random__parameters"),
     ("signal", "conv__assert_shape"),
     (
         "rewrite",

@@ -35,6 +35,7 @@ from treadle.tensor.random.size import (
     joined_lengths,
     length_of,
     normalize_size_param,
+    padded,
     static_batch,
 )
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, refuse_batched
@@ -99,7 +100,6 @@ class RandomVariable(RNGConsumerOp):
     # What portable generators draw by, in place of the definition; it takes the distribution's parameters.
     portable_sampler: ClassVar[PortableSampler | None] = None
     _print_name: tuple[str, str] | None = None
-    # What `inspect` asks for.
     __signature__ = OfEach(None, lambda op: description.signature(op, REQUIRED))
 
     def __init__(
@@ -222,6 +222,7 @@ class RandomVariable(RNGConsumerOp):
                 msg = f"{self._text()}: a parameter of rank {rank} or more is needed, got {p} of type {p.type}."
                 raise ShapeError(msg)
         size_as_written, size = size, normalize_size_param(size)
+        parameters = padded(size, parameters, self.ndims_params)
         batch = self._static_batch(size, parameters)
         op = self.with_dtype(self.dtype or "floatX")
         kind = TensorType(op.dtype, (*batch, *self._static_core(parameters)))

@@ -19,4 +19,13 @@ OPTIONS = (
         choice("build", "draw"),
         affects_code=False,
     ),
+    Option(
+        "random__parameters",
+        "given",
+        "What a random variable has as its inputs before rewriting. given: its parameters, which broadcast to the "
+        "batch of draws. padded: the same with dimensions of length 1 in front, so that each has as many as the batch, "
+        "for programs that follow dimensions from inputs to draws.",
+        choice("given", "padded"),
+        affects_code=False,
+    ),
 )

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import config, text_of
 from treadle.graph import Constant
 from treadle.tensor.batches.batching import broadcast_length
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.joins.joining import Join, stack
-from treadle.tensor.shapes.dimshuffle import DimShuffle
+from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
 from treadle.tensor.shapes.shape import as_lengths, lengths, static_lengths
 from treadle.tensor.staging.constant_values import get_vector_length
 from treadle.tensor.types.conversion import constant, tensors
 from treadle.tensor.types.none_and_slices import NoneConst, NoneTypeT
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,19 @@ def static_batch(size: Variable) -> tuple[int | None, ...]:
     if isinstance(size, Constant):
         return tuple(size.data.tolist())
     return static_lengths(size_lengths(size))
+
+
+def padded(size: Variable, parameters: Sequence[Any], ranks: Sequence[int]) -> list[Any]:
+    """Return parameters with as many batch dimensions as the draws have, where option `random__parameters` says so."""
+    if config.random__parameters != "padded":
+        return list(parameters)
+    tensors = [isinstance(p.type, TensorType) for p in parameters]
+    own = [p.ndim - rank if ok else 0 for p, rank, ok in zip(parameters, ranks, tensors, strict=True)]
+    batch = max(own, default=0) if isinstance(size.type, NoneTypeT) else len(static_batch(size))
+    return [
+        dimshuffle(p, *[NEW] * (batch - count), *range(p.ndim)) if ok and count < batch else p
+        for p, count, ok in zip(parameters, own, tensors, strict=True)
+    ]
 
 
 def batch_lengths(size: Variable, parameters: Sequence[tuple[Any, int]]) -> list[TensorVariable]:
