@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from treadle.compile import Function
+    from treadle.tensor import TensorType
 
 __all__ = ["LRUCache1"]
 
@@ -31,13 +32,13 @@ class LRUCache1:
     def __init__(self, fn: Function, copy_x: bool = False) -> None:
         self.fn = fn
         self.copy_x = copy_x
-        self.dtype = fn.maker.fgraph.inputs[0].type.dtype
+        self.dtype = cast("TensorType", fn.maker.fgraph.inputs[0].type).dtype
         self.last_x: np.ndarray | None = None
-        self.last_result: Any = None
+        self.last_result: Sequence[np.ndarray] | None = None
         self.cache_hits = self.cache_misses = 0
         self.value_calls = self.grad_calls = self.value_and_grad_calls = self.hess_calls = 0
 
-    def __call__(self, x: ArrayLike, *args: object) -> Sequence[Any]:
+    def __call__(self, x: ArrayLike, *args: object) -> Sequence[np.ndarray]:
         """Return the results at a point; other arguments are not compared with those of the last call."""
         point = np.asarray(x, dtype=self.dtype)
         if self.last_result is not None and np.all(point == self.last_x):
@@ -45,25 +46,25 @@ class LRUCache1:
         else:
             self.cache_misses += 1
             self.last_x = point.copy() if self.copy_x else point
-            self.last_result = self.fn(self.last_x, *args)
-        return self.last_result  # type: ignore[no-any-return]  # of any function
+            self.last_result = cast("Sequence[np.ndarray]", self.fn(self.last_x, *args))
+        return self.last_result
 
-    def value(self, x: ArrayLike, *args: object) -> Any:
+    def value(self, x: ArrayLike, *args: object) -> np.ndarray:
         """Return the value at a point."""
         self.value_calls += 1
         return self(x, *args)[0]
 
-    def grad(self, x: ArrayLike, *args: object) -> Any:
+    def grad(self, x: ArrayLike, *args: object) -> np.ndarray:
         """Return the gradient at a point."""
         self.grad_calls += 1
         return self(x, *args)[1]
 
-    def value_and_grad(self, x: ArrayLike, *args: object) -> Sequence[Any]:
+    def value_and_grad(self, x: ArrayLike, *args: object) -> Sequence[np.ndarray]:
         """Return value and gradient at a point."""
         self.value_and_grad_calls += 1
         return self(x, *args)[:2]
 
-    def hess(self, x: ArrayLike, *args: object) -> Any:
+    def hess(self, x: ArrayLike, *args: object) -> np.ndarray:
         """Return the Hessian at a point."""
         self.hess_calls += 1
         return self(x, *args)[-1]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from treadle import graph
 from treadle.graph import Variable, clone_replace
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-V = TypeVar("V", bound="Variable | Sequence[Variable]")
+    from collections.abc import Mapping, Sequence
 
 
-def vectorize_graph(outputs: V, replace: Mapping[Variable, Variable]) -> V:
+def vectorize_graph(
+    outputs: Variable | Sequence[Variable], replace: Mapping[Variable, Variable]
+) -> Variable | list[Variable]:
     """Return the outputs for inputs with more leading dimensions, as `treadle.graph.vectorize_graph` does.
 
     Where a replacement has another dtype, the ops are made anew for that, before they are for the batch.
@@ -30,7 +29,9 @@ def vectorize_graph(outputs: V, replace: Mapping[Variable, Variable]) -> V:
         and isinstance(new.type, TensorType)
         and old.type.dtype != new.type.dtype
     }
+    outs = [outputs] if isinstance(outputs, Variable) else list(outputs)
     if stand_ins:
-        outputs = clone_replace(outputs, stand_ins, rebuild_strict=False)
+        outs = clone_replace(outs, stand_ins, rebuild_strict=False)
         pairs = {stand_ins.get(old, old): new for old, new in pairs.items()}
-    return graph.vectorize_graph(outputs, pairs)
+    result = graph.vectorize_graph(outs, pairs)
+    return result[0] if isinstance(outputs, Variable) else result
