@@ -78,7 +78,9 @@ class LoweringTable:
         # A context that programs of this backend run in, if a package's values need one.
         self.scope: Callable[[], AbstractContextManager[None]] | None = None
 
-    def register(self, *op_types: type[Op], check: Callable[[Any, Any], object] | None = None) -> Callable[[R], R]:
+    def register(
+        self, *op_types: type[Op], check: Callable[[Any, Any], object] | None = None, replace: bool = False
+    ) -> Callable[[R], R]:
         """Return a decorator that makes a function the rule of the op types.
 
         Parameters
@@ -88,16 +90,24 @@ class LoweringTable:
         check
             Called as ``check(op, node)`` before a node is lowered: raises `Unsupported` for what the rule does not
             take, which is then expanded into simpler ops or listed with its reason.
+        replace
+            Whether the rule takes the place of one that there is, with its check. The backend's own rules are loaded
+            first.
 
         Raises
         ------
         DuplicateRegistrationError
-            If one of them has a rule already.
+            If one of them has a rule already, and `replace` is False.
         """
 
         def decorate(rule: R) -> R:
+            if replace:
+                self.load()
             for op_type in op_types:
-                if op_type in self._rules:
+                if replace:
+                    self._checks.pop(op_type, None)
+                    self._added[:] = [entry for entry in self._added if entry[0] is not op_type]
+                elif op_type in self._rules:
                     old = self._rules[op_type]
                     msg = (
                         f"{self.backend}: {op_type.__name__} has a lowering already, "

@@ -6,6 +6,7 @@ from __future__ import annotations
 VERSION = "3.3.8"
 
 _LINKERS = "treadle.as_pytensor.adapters.linkers"
+_BACKENDS = "treadle.as_pytensor.adapters.backends"
 _SHAPES = "treadle.as_pytensor.adapters.shape_features"
 _CONVERSION = "treadle.as_pytensor.adapters.conversion"
 _DRAWS = "treadle.as_pytensor.adapters.draws"
@@ -61,6 +62,12 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.graph.replace": {"vectorize_graph": _VECTORIZATION},
     "pytensor.graph.utils": {"AssocList": _UTILITIES},
     "pytensor.compile.rewriting": {"rewrite_inner_graph": "treadle.as_pytensor.adapters.inner_graphs"},
+    "pytensor.link.jax.dispatch.basic": _at(f"{_BACKENDS}.jax_dispatch", "jax_funcify jax_typify"),
+    "pytensor.link.numba.dispatch.basic": _at(
+        f"{_BACKENDS}.numba_dispatch",
+        "generate_fallback_impl get_numba_type numba_funcify numba_funcify_ensure_cache numba_njit numba_typify "
+        "register_funcify_and_cache_key register_funcify_default_op_cache_key",
+    ),
     "pytensor.link.c.type": {"CType": "treadle.graph:Type"},
     "pytensor.link.jax.linker": {"JAXLinker": _LINKERS},
     "pytensor.link.mlx.linker": {"MLXLinker": _LINKERS},

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from treadle.config import new_lock
+from treadle.config import discover, new_lock
 from treadle.graph import GraphError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+# The entry-point group of the attributes that other distributions give to programs.
+ATTRIBUTES = "treadle.program_attributes"
 
 
 class Later(Generic[T]):
@@ -178,10 +180,26 @@ class Program(ABC):
         own ones, and returns host values except for the outputs that were asked for in native form.
     writes
         What the caller of the program writes afterwards, where new values are written into old ones; else None.
+    whole
+        For a program that calls others of a linker's between steps in Python: that linker, and the graph of all of it.
+
+    Other distributions may give programs further attributes: an entry point of the group ``treadle.program_attributes``
+    has the name of the attribute, and stands for a function from a program to its value.
     """
 
     host: bool = True
     writes: Any = None
+    whole: tuple[ProgramLinker, ProgramGraph] | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute that an installed distribution gives to programs."""
+            entry = None if name.startswith("_") else discover(ATTRIBUTES).get(name)
+            if entry is None:
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            return entry.load()(self)
 
     @abstractmethod
     def __call__(self, *inputs: object) -> Sequence[Value]:

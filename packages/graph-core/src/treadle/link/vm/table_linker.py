@@ -162,6 +162,7 @@ class TableLinker(RuleLinker):
         self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
         self.tell(node for node in order if node in steps)
         program = PythonLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
+        program.whole = self, ProgramGraph.of(fgraph)
         return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
 
     def dump(self, program: Program) -> Any:
@@ -180,7 +181,9 @@ class TableLinker(RuleLinker):
         if not isinstance(data, KeptProgram):
             return self.load_whole(data, graph.changed(self.expanded))
         self.tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
-        return self._with_native_ends(PythonLinker().load(data, graph), graph)
+        program = PythonLinker().load(data, graph)
+        program.whole = self, graph.changed(self.expanded)
+        return self._with_native_ends(program, graph)
 
     def _missing(self, node: Apply) -> Unsupported:
         """Return what is missing for a node to be compiled."""
@@ -234,6 +237,7 @@ class NativeEnds(Program):
         self.inner = inner
         self._graph = graph
         self._linker = linker
+        self.whole = inner.whole
 
     @property
     def fgraph(self) -> FunctionGraph:

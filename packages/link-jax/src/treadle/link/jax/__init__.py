@@ -10,6 +10,7 @@ from treadle.link.jax.table import JAX, Array, Assumed, Checked, Flag, Lowered, 
 if TYPE_CHECKING:
     from treadle.link.jax.casting import convert
     from treadle.link.jax.external_op import JAXOp, wrap_jax
+    from treadle.link.jax.functional import jax_function
     from treadle.link.jax.linker import JAXLinker
     from treadle.link.jax.scalars import SCALARS
 
@@ -21,6 +22,7 @@ else:
         {
             "treadle.link.jax.casting": "convert",
             "treadle.link.jax.external_op": "JAXOp wrap_jax",
+            "treadle.link.jax.functional": "jax_function",
             "treadle.link.jax.linker": "JAXLinker",
             "treadle.link.jax.scalars": "SCALARS",
         },
@@ -28,5 +30,6 @@ else:
 
 __all__ = [
     "BACKEND", "JAX", "SCALARS", "Array", "Assumed", "Checked", "Flag", "ForkedProcessError", "JAXLinker", "JAXOp",
-    "Lowered", "RecompilationWarning", "Results", "TakesAssumed", "convert", "wrap_jax",
+    "Lowered", "RecompilationWarning", "Results", "TakesAssumed", "convert", "jax_function",
+    "wrap_jax",
 ]  # fmt: skip

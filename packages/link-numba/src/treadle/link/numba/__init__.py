@@ -6,7 +6,10 @@ from treadle.config import versioned_names
 from treadle.link.numba.backend import BACKEND
 
 if TYPE_CHECKING:
+    from treadle.link.numba.bridges import python_function
+    from treadle.link.numba.calls import call_jitted
     from treadle.link.numba.dtypes import STORAGES, Storage, converted
+    from treadle.link.numba.jit import jit_function
     from treadle.link.numba.linker import NumbaLinker
     from treadle.link.numba.lower.elementwise.elemwise import as_operand
     from treadle.link.numba.routines.blas import GEMM, GEMV
@@ -27,7 +30,10 @@ else:
         __name__,
         "link-numba",
         {
+            "treadle.link.numba.bridges": "python_function",
+            "treadle.link.numba.calls": "call_jitted",
             "treadle.link.numba.dtypes": "STORAGES Storage converted",
+            "treadle.link.numba.jit": "jit_function",
             "treadle.link.numba.linker": "NumbaLinker",
             "treadle.link.numba.lower.elementwise.elemwise": "as_operand",
             "treadle.link.numba.routines.blas": "GEMM GEMV",
@@ -47,6 +53,6 @@ else:
 __all__ = [
     "BACKEND", "GEMM", "GEMV", "LIBRARY", "MATRIX", "MEMORY", "SCALARS", "SHAPE", "STORAGES", "TABLE", "VALUE", "Array",
     "ArrayValue", "External", "GraphWriter", "LoopPointer", "NumbaLinker", "ScalarValue", "Storage", "Unit", "Value",
-    "as_operand", "converted", "indented", "is_literal", "lengths", "make_kernel", "nest", "offset", "product",
-    "still_where",
+    "as_operand", "call_jitted", "converted", "indented", "is_literal", "jit_function", "lengths", "make_kernel",
+    "nest", "offset", "product", "python_function", "still_where",
 ]  # fmt: skip

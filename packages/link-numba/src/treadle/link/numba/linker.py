@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treadle.config import config, is_own_module, span
-from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, Type, Unsupported, toposort
+from treadle.graph import (
+    Apply,
+    Constant,
+    FunctionGraph,
+    HasInnerGraph,
+    IfElse,
+    Type,
+    Unsupported,
+    toposort,
+)
+from treadle.link.numba.calls import JittedFunction
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.routines.ufunc_loops import Address
@@ -59,6 +70,10 @@ class NumbaLinker(TableLinker):
             return True
         return all(self.holds(v.type) for v in node.outputs) and not SCALARS.covers(node.op)
 
+    def rule(self, node: Apply) -> Callable[..., Any]:
+        """Return the rule that writes a node."""
+        return TABLE.rule(node)
+
     def holds(self, kind: Type) -> bool:
         """Whether a type is a tensor type with a supported dtype."""
         return not _refused_type(kind)
@@ -91,11 +106,11 @@ class NumbaLinker(TableLinker):
             from treadle.link.numba.text.source import write_program
 
         with span("code generation"):
-            written = write_program(fgraph)
+            written = write_program(fgraph, self.rule)
         text = "\n".join(unit.source for unit in written.entry.with_uses())
         _install_routines(text)
         run = COMPILER.get(written.entry, entry=True)
-        table, kept = _table(written.constants, written.uses_blas, text)
+        table, kept = table_of(written.constants, written.uses_blas, text)
         entry = written.entry
         key = COMPILER.key(entry, entry=True)
         entry_parts = (entry.name, entry.source, entry.signature, text)
@@ -103,8 +118,13 @@ class NumbaLinker(TableLinker):
         return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), run, table, kept, recipe)
 
     def dump_whole(self, program: Program) -> Recipe | None:
-        """Return the program's recipe; None if option ``numba__cache`` keeps its machine code out of the cache."""
-        return program.recipe if config.numba__cache else None  # type: ignore[attr-defined]  # a NumbaProgram
+        """Return the program's recipe.
+
+        None if option ``numba__cache`` keeps its machine code out of the cache, or it calls code of this process.
+        """
+        recipe: Recipe = program.recipe  # type: ignore[attr-defined]  # a NumbaProgram
+        calls = any(isinstance(each, JittedFunction) for each in recipe.constants)
+        return None if calls or not config.numba__cache else recipe
 
     def load_whole(self, data: Recipe, graph: ProgramGraph) -> NumbaProgram:
         """Return the program of a recipe, whose machine code is in the cache (else a LookupError)."""
@@ -113,7 +133,7 @@ class NumbaLinker(TableLinker):
 
         _install_routines(data.source)
         run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
-        table, kept = _table(data.constants, data.uses_blas, data.source)
+        table, kept = table_of(data.constants, data.uses_blas, data.source)
         return NumbaProgram(graph, run, table, kept, data)
 
 
@@ -136,12 +156,13 @@ def _install_routines(source: str) -> None:
     ROUTINES.install(source)
 
 
-def _table(
+def table_of(
     constants: Sequence[Constant | Address], uses_blas: bool, source: str
 ) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return the words that the compiled function reads: addresses of routines and functions, then the constants.
 
-    A word holds the value of a constant of rank 0 if it fits, otherwise its address.
+    A word holds the value of a constant of rank 0 if it fits, otherwise its address. Loops are ended by signals if
+    `source` calls what looks for them.
     """
     import numpy as np
 

@@ -262,6 +262,12 @@ def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args:
     return context.get_dummy_value()
 
 
+def _run_function(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Call a function of a word that returns a word, by its address."""
+    kind = ir.FunctionType(_WORD, [_WORD])
+    return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
+
+
 def _part(at: int, code: str) -> Intrinsic:
     """The real (0) or imaginary (1) part of a complex number."""
     return _primitive(
@@ -514,6 +520,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
     "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
     "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
+    "run_function": lambda: _primitive(_run_function, types.int64, *[types.int64] * 2),
     # Selects one of two values, without a branch.
     "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
     # Multiply or divide a complex number by a complex number, or by a real one of the same precision.

@@ -16,7 +16,7 @@ from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import MatrixError, TensorType
 
 # The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
-_ERRORS = {
+ERRORS = {
     SHAPE: (NodeValueError, "shapes do not fit together"),
     INDEX: (NodeIndexError, "a position is out of bounds"),
     VALUE: (NodeValueError, "a value is refused"),
@@ -76,6 +76,16 @@ class NumbaProgram(Program):
         return self._graph.get()
 
     @property
+    def compiled(self) -> Any:
+        """Numba's function: from the address of the table and the inputs to a status and the outputs."""
+        return self._run
+
+    @property
+    def ends(self) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+        """The types of the inputs, and of the outputs."""
+        return self._graph.inputs, self._graph.outputs  # type: ignore[return-value]  # it has tensors only
+
+    @property
     def source(self) -> str:
         """The generated text."""
         return self.recipe.source
@@ -100,7 +110,7 @@ class NumbaProgram(Program):
         return outputs
 
     def _failure(self, status: int, inputs: Sequence[np.ndarray]) -> Exception:
-        kind, text = _ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
+        kind, text = ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
         msg = f"numba: {text}. Run the graph on the Python VM (mode FAST_COMPILE) to see where."
         return replay(self.fgraph, inputs, kind(msg))
 

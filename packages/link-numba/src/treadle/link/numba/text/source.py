@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,18 +32,18 @@ class Written:
     uses_blas: bool
 
 
-def write_program(fgraph: FunctionGraph) -> Written:
-    """Write the program of a graph."""
+def write_program(fgraph: FunctionGraph, rule: Callable[[Apply], Callable[..., object]] = TABLE.rule) -> Written:
+    """Write the program of a graph, each node by the rule that a function returns for it."""
 
     def statements(inner: FunctionGraph) -> list[list[str]]:
         around, writer.lines = writer.lines, []
-        blocks = _Blocks(writer, inner)
+        blocks = _Blocks(writer, inner, rule)
         blocks.write()
         writer.lines = around
         return blocks.texts()
 
     writer = GraphWriter(fgraph, statements)
-    blocks = _Blocks(writer, fgraph)
+    blocks = _Blocks(writer, fgraph, rule)
     blocks.write()
     results = [_result(writer, v, fgraph.outputs[:i]) for i, v in enumerate(fgraph.outputs)]
     parameters = ["table", "frame", *(name for names in writer.input_names for name in names)]
@@ -72,8 +72,11 @@ class _Text:
 class _Blocks:
     """Writes the nodes of a graph; each branch of a choice becomes a function of its own."""
 
-    def __init__(self, writer: GraphWriter, fgraph: FunctionGraph) -> None:
+    def __init__(
+        self, writer: GraphWriter, fgraph: FunctionGraph, rule: Callable[[Apply], Callable[..., object]]
+    ) -> None:
         self.writer = writer
+        self._rule = rule
         self.branching = Branching.of(fgraph)
         self.last = self.branching.last_uses(self.branching.linear(), fgraph.outputs)
         self._open = [_Text(writer.lines, {})]
@@ -126,7 +129,7 @@ class _Blocks:
         before = writer.slots
         writer.add(f"# {_one_line(str(node.op))}")
         if branches is None:
-            rule = TABLE.rule(node)
+            rule = self._rule(node)
             returned = rule(node.op, node, writer)
             if returned is not None or not all(out in writer.values for out in node.outputs):
                 raise _rule_error(rule, node, returned)

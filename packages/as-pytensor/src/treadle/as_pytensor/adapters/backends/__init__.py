@@ -1,0 +1,1 @@
+"""How PyTensor says what ops are on its backends, and what it gives of compiled functions; loaded when asked for."""

@@ -1,0 +1,55 @@
+"""``pytensor.link.jax.dispatch``: what ops are on JAX."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from treadle.as_pytensor.adapters.backends.registration import Registered, Rule
+from treadle.config import config
+from treadle.link.jax import JAX, jax_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, FunctionGraph, Op
+
+# As PyTensor has it: what is traced outside of treadle's programs is of the precision of floatX.
+jax.config.update("jax_enable_x64", config.floatX == "float64")
+
+
+class _OnJAX(Registered):
+    def lowering(self, rule: Rule) -> Callable[..., Any]:
+        def lower(op: Op, node: Apply) -> Callable[..., Any]:
+            function = rule(op, node=node)
+
+            def run(*values: Any) -> Any:
+                results = function(*values)
+                return tuple(map(jnp.asarray, results)) if isinstance(results, tuple | list) else jnp.asarray(results)
+
+            return run
+
+        return lower
+
+    def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
+        return jax_function(fgraph)
+
+
+jax_funcify = _OnJAX("jax_funcify", JAX)
+
+
+@singledispatch
+def jax_typify(data: Any, dtype: Any = None, **kwargs: object) -> Any:
+    """Return a value as JAX takes it."""
+    del kwargs
+    return data if dtype is None else jnp.array(data, dtype=dtype)
+
+
+@jax_typify.register(np.ndarray)
+def _array(data: np.ndarray, dtype: Any = None, **kwargs: object) -> Any:
+    del kwargs
+    return jnp.array(data, dtype=dtype) if data.ndim else data.item()

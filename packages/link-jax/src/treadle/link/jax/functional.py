@@ -1,0 +1,121 @@
+"""jax_function: a graph as a function of JAX arrays, for JAX's own transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from treadle.graph import FunctionGraph, GraphTypeError, NodeTypeError, NodeValueError, Variable
+from treadle.link.jax.casting import convert
+from treadle.link.jax.linker import JAXLinker
+from treadle.link.jax.program import JaxProgram
+from treadle.link.jax.staging import stage_graph
+from treadle.link.jax.table import Array
+from treadle.link.vm import Program
+from treadle.tensor import TensorType
+
+
+def jax_function(source: FunctionGraph | Program) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return a graph as a function of JAX arrays, to be passed to ``jax.jit``, ``jax.grad``, ``jax.vmap`` and others.
+
+    Parameters
+    ----------
+    source
+        A graph; or the program of a function compiled in mode JAX (``function.vm``), which gives its rewritten graph.
+
+    Returns
+    -------
+    A function of an array for each input of the graph, shared variables among them, that returns a tuple of an array
+    for each output. It is not compiled: each call runs the graph with ``jax.numpy``, or is traced. Arguments are
+    converted to the dtypes of the inputs, in 64-bit mode.
+
+    Raises
+    ------
+    LoweringError
+        If nodes cannot be lowered; all are listed.
+    GraphTypeError
+        If the source is something else, or the function writes new values of shared variables into old ones.
+
+    Notes
+    -----
+    Checks of values, such as those of `Assert` and of positions, do not raise: traced code cannot. A call raises where
+    an argument's rank or lengths are not those of the input, or where a shape depends on the value of an argument that
+    is being traced; such an argument is passed from outside of the transformation, as a number.
+
+    Examples
+    --------
+    >>> import jax
+    >>> import treadle.tensor as tt
+    >>> from treadle.graph import FunctionGraph
+    >>> x = tt.dvector("x")
+    >>> density = jax_function(FunctionGraph([x], [-(x**2).sum() / 2]))
+    >>> jax.grad(lambda x: density(x)[0])(jax.numpy.array([1.0, 2.0])).tolist()
+    [-1.0, -2.0]
+    """
+    graph = _graph_of(source)
+    staged = stage_graph(JAXLinker().expanded(graph))
+    by_value = frozenset(staged.by_value)
+    inputs: Sequence[Variable] = staged.inputs
+    constants = tuple(c.data for c in staged.arguments)
+
+    def run(*args: Any) -> tuple[jax.Array, ...]:
+        if len(args) != len(inputs):
+            msg = f"jax_function: the graph has {len(inputs)} inputs, got {len(args)} arguments. Pass one for each."
+            raise GraphTypeError(msg)
+        with jax.enable_x64(True):
+            values = {inputs[i]: _value(inputs[i], args[i]) for i in by_value}
+            taken = [_taken(var, x) for var, x in zip(inputs, args, strict=True)]
+            traced = staged.traceable(values, [])
+            return traced(*taken, *map(jnp.asarray, constants))[0]
+
+    return run
+
+
+def _graph_of(source: object) -> FunctionGraph:
+    if isinstance(source, FunctionGraph):
+        return source
+    if isinstance(source, Program) and source.writes is None:
+        if isinstance(source, JaxProgram):
+            return source.fgraph
+        linker, graph = source.whole or (None, None)
+        if isinstance(linker, JAXLinker) and graph is not None:
+            return graph.get()
+    if isinstance(source, Program) and source.writes is not None:
+        msg = (
+            "jax_function: the function writes into shared variables, which traced code cannot. Compile it with the "
+            "new values as outputs."
+        )
+        raise GraphTypeError(msg)
+    msg = (
+        f"jax_function: a graph is needed, or the program of a function compiled in mode JAX, got a "
+        f"{type(source).__name__}. Compile the function in that mode, and pass its attribute vm."
+    )
+    raise GraphTypeError(msg)
+
+
+def _taken(var: Variable, value: Any) -> Array:
+    """Return an argument as an array of the input's type."""
+    kind = var.type
+    if not isinstance(kind, TensorType):
+        return value  # type: ignore[no-any-return]  # values of other types are passed on as they are
+    array = jnp.asarray(value)
+    fits = array.ndim == kind.ndim and all(n in (None, m) for n, m in zip(kind.shape, array.shape, strict=True))
+    if not fits:
+        msg = f"jax_function: input {var} is of type {kind}, got an array of shape {array.shape}. Reshape it."
+        raise NodeValueError(msg)
+    return convert(array, kind.dtype)
+
+
+def _value(var: Variable, value: Any) -> np.ndarray:
+    """Return an argument that decides a shape, as a NumPy array."""
+    if isinstance(value, jax.core.Tracer):
+        msg = (
+            f"jax_function: a shape depends on the value of input {var}, which is traced. Pass it as a number from "
+            "outside of what JAX transforms (jax.jit: static_argnums)."
+        )
+        raise NodeTypeError(msg)
+    return np.asarray(value, var.type.dtype)  # type: ignore[attr-defined]  # a tensor

@@ -1,0 +1,270 @@
+"""Numba's side of calls between generated code and functions of its jit. Imported when one is compiled."""
+
+# ruff: noqa: ARG001 - a function that writes a call takes four arguments, used or not
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, imputils
+from numba.core.base import BaseContext
+from numba.core.compiler import CompileResult
+from numba.core.errors import NumbaError, TypingError
+from numba.core.types import Type as NumbaType
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic, overload
+
+from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
+from treadle.link.numba.calls import JittedFunction, Kind
+from treadle.link.numba.primitives import PRIMITIVES
+from treadle.link.numba.program import ERRORS, NumbaProgram
+from treadle.link.vm import PythonLinker
+
+Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
+_WORD = ir.IntType(64)
+
+
+@intrinsic
+def pointer_at(context: BaseContext, address: NumbaType) -> tuple[Signature, Write]:
+    """An address as a pointer."""
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), write
+
+
+@intrinsic
+def owned(context: BaseContext, array: NumbaType) -> tuple[Signature, Write]:
+    """An array as its owner, which the caller is to release, its address and its lengths."""
+    rank = array.ndim
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        context.nrt.incref(builder, sig.args[0], args[0])
+        parts = context.make_array(sig.args[0])(context, builder, args[0])
+        words = [
+            builder.ptrtoint(parts.meminfo, _WORD),
+            builder.ptrtoint(parts.data, _WORD),
+            *cgutils.unpack_tuple(builder, parts.shape, rank),
+        ]
+        return context.make_tuple(builder, sig.return_type, words)
+
+    return types.UniTuple(types.int64, 2 + rank)(array), write
+
+
+def _compiled(name: str, text: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {"__name__": __name__, **scope}
+    exec(compile(text, f"<treadle numba {name}>", "exec"), namespace)
+    function: Callable[..., Any] = namespace[name]
+    return function
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+
+
+def bridge(function: Callable[..., Any], takes: Sequence[Kind], returns: Sequence[Kind], name: str) -> Any:
+    """Return the compiled code of a `JittedFunction`, in which `address` is where it is.
+
+    Raises
+    ------
+    LoweringError
+        If Numba does not compile it.
+    """
+    if not hasattr(function, "py_func"):
+        function = numba.njit(function)
+    at = 0
+    lines = ["given = as_i8(words)"]
+    for i, kind in enumerate(takes):
+        lengths = _tuple([f"given[{at + 1 + d}]" for d in range(kind.ndim)])
+        lines.append(f"x{i} = carray(pointer_at(given[{at}]), {lengths}, {kind.dtype})")
+        at += 1 + kind.ndim
+    arguments = ", ".join(f"x{i}" for i in range(len(takes)))
+    lines += ["try:", f"    returned = function({arguments})", "except Exception:", "    return 1"]
+    for i, kind in enumerate(returns):
+        result = "returned" if len(returns) == 1 else f"returned[{i}]"
+        array = f"asarray({result})" if not kind.ndim else f"ascontiguousarray({result})"
+        lines.append(f"r{i} = {array}.astype({kind.dtype})")
+        lines.append(f"w{i} = owned(r{i})")
+        lines += [f"given[{at + k}] = w{i}[{k}]" for k in range(2 + kind.ndim)]
+        at += 2 + kind.ndim
+    lines.append("return 0")
+    text = "def bridge(words):\n" + "".join(f"    {line}\n" for line in lines)
+    scope = {
+        "function": function,
+        "as_i8": PRIMITIVES.find("as_i8"),
+        "carray": numba.carray,
+        "pointer_at": pointer_at,
+        "owned": owned,
+        "asarray": np.asarray,
+        "ascontiguousarray": np.ascontiguousarray,
+        **{kind.dtype: np.dtype(kind.dtype).type for kind in (*takes, *returns)},
+    }
+    try:
+        return numba.cfunc(types.int64(types.int64))(_compiled("bridge", text, scope))
+    except NumbaError as error:
+        kinds = ", ".join(f"{kind.dtype} of rank {kind.ndim}" for kind in takes)
+        returned = ", ".join(f"{kind.dtype} of rank {kind.ndim}" for kind in returns)
+        msg = (
+            f"numba: the function of {name} does not compile for {kinds or 'no arguments'} with results {returned}: "
+            f"{error}. Return what the node's outputs are, and use what Numba supports."
+        )
+        raise LoweringError(msg) from error
+
+
+def python_function(node: Apply) -> Any:
+    """Return a node that runs in Python as a function of Numba's, which takes the interpreter's lock."""
+    pointer = JittedFunction(len, node)  # refuses types that cannot be passed
+    inputs = [v.type.make_variable() for v in node.inputs]
+    program = PythonLinker().link(FunctionGraph(inputs, node.op.make_node(*inputs).outputs, clone=False))
+    kinds = [np.dtype(kind.dtype) for kind in pointer.returns]
+    empty = [np.zeros((0,) * kind.ndim, kind.dtype) for kind in pointer.returns]
+
+    def compute(*values: Any) -> Any:
+        # Numba has no way to pass an exception on: the program is run again in Python, where it is raised.
+        try:
+            results = program(*[np.asarray(x) for x in values])
+            return (
+                True,
+                *(
+                    np.ascontiguousarray(x, k) if k_.ndim else np.asarray(x, k)
+                    for x, k, k_ in zip(results, kinds, pointer.returns, strict=True)
+                ),
+            )
+        except Exception:  # noqa: BLE001 - whatever the op raises
+            return (False, *empty)
+
+    names = [f"r{i}" for i in range(len(kinds))]
+    arguments = ", ".join(f"x{i}" for i in range(len(inputs)))
+    described = ", ".join(["fine='boolean'", *(f"{name}=k{name}" for name in names)])
+    # Numba finds the names in a block of object mode only where they are variables of a function around.
+    scope: dict[str, Any] = {"compute": compute}
+    for name, kind in zip(names, pointer.returns, strict=True):
+        scope[f"k{name}"] = types.Array(numba.from_dtype(np.dtype(kind.dtype)), kind.ndim, "C")
+    text = (
+        f"def around({', '.join(scope)}):\n"
+        f"    def run({arguments}):\n"
+        f"        with objmode({described}):\n"
+        f"            fine, {', '.join(names)} = compute({arguments})\n"
+        "        if not fine:\n"
+        "            raise RuntimeError('a Python step failed')\n"
+        f"        return {names[0] if len(names) == 1 else _tuple(names)}\n"
+        "    return run\n"
+    )
+    return numba.njit(_compiled("around", text, {"objmode": numba.objmode})(**scope))
+
+
+def called_at(result: CompileResult) -> Any:
+    """Return compiled code, as a function that other code of Numba's calls by its address."""
+    signature = result.signature
+    address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        kind = context.call_conv.get_function_type(sig.return_type, sig.args)
+        code = builder.inttoptr(ir.Constant(_WORD, address), kind.as_pointer())
+        status, value = context.call_conv.call_function(builder, code, sig.return_type, sig.args, args)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return imputils.impl_ret_new_ref(context, builder, sig.return_type, value)
+
+    names = ", ".join(f"x{i}" for i in range(len(signature.args)))
+    scope = {"signature": signature, "write": write}
+    return intrinsic(_compiled("typing", f"def typing(context, {names}):\n    return signature, write\n", scope))
+
+
+class _Conversions:
+    """What turns an argument of compiled code into an array of a dtype and rank; one function for each."""
+
+    def __init__(self) -> None:
+        self._made: dict[Kind, Any] = {}
+
+    def get(self, kind: Kind) -> Any:
+        """Return the function for a type."""
+        if kind not in self._made:
+            self._made[kind] = _conversion(kind)
+        return self._made[kind]
+
+
+def _conversion(kind: Kind) -> Any:
+    dtype = np.dtype(kind.dtype)
+    target = numba.from_dtype(dtype)
+    scalar = dtype.type
+
+    def convert(x: object) -> object:
+        raise NotImplementedError
+
+    @overload(convert, strict=False)
+    def overloaded(x: NumbaType) -> Callable[..., object]:
+        is_array = isinstance(x, types.Array)
+        ndim = x.ndim if is_array else 0
+        given = x.dtype if is_array else x
+        if ndim != kind.ndim or not isinstance(given, types.Number | types.Boolean) or not _fits(given, dtype):
+            msg = f"treadle: an argument is of rank {kind.ndim} and dtype {kind.dtype}, got {x}. Convert it."
+            raise TypingError(msg)
+        if not is_array:
+            return lambda x: np.full((), x, scalar)
+        if given == target and x.aligned:
+            return lambda x: x
+        return lambda x: x.astype(scalar)
+
+    return convert
+
+
+def _fits(given: NumbaType, dtype: np.dtype[Any]) -> bool:
+    from numba.np.numpy_support import as_dtype
+
+    return np.can_cast(as_dtype(types.unliteral(given)), dtype)
+
+
+CONVERSIONS = _Conversions()
+
+
+def callable_program(program: NumbaProgram) -> Any:
+    """Return a program as a function of Numba's (see `treadle.link.numba.jit_function`).
+
+    Raises
+    ------
+    GraphTypeError
+        If it takes or returns arrays that Numba does not have.
+    """
+    from treadle.link.numba.linker import table_of
+
+    inputs, outputs = program.ends
+    for kind in (*inputs, *outputs):
+        if kind.dtype == "float16":
+            msg = f"jit_function: Numba has no arrays of {kind}. Cast inputs and outputs of the function to float32."
+            raise GraphTypeError(msg)
+    # Without the text, loops do not look for signals: a signal's error cannot be raised from here.
+    words, kept = table_of(program.recipe.constants, program.recipe.uses_blas, "")
+    (result,) = program.compiled.overloads.values()
+    names = [f"x{i}" for i in range(len(inputs))]
+    results = [f"r{i}" for i in range(len(outputs))]
+    scope: dict[str, Any] = {
+        "table": int(words.ctypes.data),
+        "compiled": called_at(result),
+        "kept": (words, kept, program),
+    }
+    lines: list[str] = []
+    for i, (name, kind) in enumerate(zip(names, inputs, strict=True)):
+        scope[f"convert{i}"] = CONVERSIONS.get(Kind(kind.dtype, kind.ndim))
+        lines.append(f"a{i} = convert{i}({name})")
+        for d, length in enumerate(kind.shape):
+            if length is not None:
+                lines += [
+                    f"if a{i}.shape[{d}] != {length}:",
+                    f"    raise ValueError('treadle: axis {d} of argument {i} must have {length} elements')",
+                ]
+    arguments = ", ".join(["table", *(f"a{i}" for i in range(len(names)))])
+    lines.append(f"{', '.join(['status', *results])}{'' if results else ','} = compiled({arguments})")
+    lines += ["if status != 0:"]
+    for status, (error, text) in ERRORS.items():
+        scope[f"error{status}"] = error
+        lines += [f"    if status == {status}:", f"        raise error{status}({f'numba: {text}.'!r})"]
+    lines += ["    raise RuntimeError('numba: a compiled graph stopped.')", f"return {_tuple(results)}"]
+    text = f"def jit_function({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
+    return numba.njit(nogil=True, no_cfunc_wrapper=True)(_compiled("jit_function", text, scope))

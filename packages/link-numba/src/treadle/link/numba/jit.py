@@ -1,0 +1,130 @@
+"""jit_function: a graph as a function that other code compiled by Numba calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from treadle.config import config
+from treadle.graph import Apply, FunctionGraph, GraphTypeError, Unsupported
+from treadle.link.numba.calls import call_jitted
+from treadle.link.numba.linker import NumbaLinker
+from treadle.link.numba.program import NumbaProgram
+from treadle.link.vm import Program
+
+if TYPE_CHECKING:
+    from treadle.graph import Op
+    from treadle.link.numba.text.writer import GraphWriter
+
+
+class SelfContainedLinker(NumbaLinker):
+    """Links graphs to Numba as one function, which calls Python for nodes without a rule, in loops too."""
+
+    drives_in_python: ClassVar[bool] = False
+
+    def lowers(self, node: Apply) -> bool:
+        """Whether the rules lower a node."""
+        return not self.lacks_rule(node) and super().lowers(node)
+
+    def rule(self, node: Apply) -> Callable[..., Any]:
+        """Return the rule that writes a node; where there is none, that it is computed in Python."""
+        return _write_python_step if self.lacks_rule(node) else super().rule(node)
+
+    def check(self, node: Apply) -> None:
+        """Refuse a node whose values cannot be passed to Python, and what `NumbaLinker` refuses of others."""
+        if not self.lacks_rule(node):
+            super().check(node)
+        elif not all(self.holds(v.type) for v in (*node.inputs, *node.outputs)):
+            msg = f"{node.op} runs in Python, and has values that are no arrays"
+            raise Unsupported(msg)
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> NumbaProgram:
+        """Return the program of a graph.
+
+        Raises
+        ------
+        LoweringError
+            If nodes have values that are no arrays, or rules refuse them, or option ``on_python_step`` says that nodes
+            without a rule are refused; all are listed.
+        """
+        fgraph = self.expanded(fgraph)
+        order = fgraph.toposort()
+        if config.on_python_step == "raise":
+            self.table.lower((), self.check, [(node, self._missing(node)) for node in self.without_rule(order)])
+        self.tell(order)
+        return self.link_whole(fgraph, native_outputs)
+
+
+def _write_python_step(op: Op, node: Apply, writer: GraphWriter) -> None:
+    """Write that Python computes a node."""
+    from treadle.link.numba.bridges import python_function
+
+    del op
+    call_jitted(writer, node, python_function(node))
+
+
+def jit_function(source: FunctionGraph | Program) -> Callable[..., tuple[Any, ...]]:
+    """Return a graph as a function of Numba's, which other functions that Numba compiles may call, and Python too.
+
+    Parameters
+    ----------
+    source
+        The program of a function compiled in mode NUMBA (``function.vm``), whose machine code is then shared with it;
+        or a graph, which is compiled as it is.
+
+    Returns
+    -------
+    A function, as ``numba.njit`` returns them, of an array for each input of the graph, shared variables among them,
+    that returns a tuple of an array for each output. It takes arrays of any memory layout and of dtypes that those of
+    the inputs hold, and numbers for inputs of rank 0; other types are Numba's ``TypingError`` when its caller is
+    compiled. Nodes without a rule are calls of Python.
+
+    Raises
+    ------
+    LoweringError
+        If nodes cannot be lowered, and have values that cannot be passed to Python; all are listed.
+    GraphTypeError
+        If the source is something else, the graph takes or returns something else than arrays that Numba has, or the
+        function writes new values of shared variables into old ones.
+
+    Notes
+    -----
+    It raises the errors of nodes by their kind, and does not say which node it was: the function in mode NUMBA does.
+    Signals do not end its loops. It is not kept in the compile cache, but machine code of `source` is.
+
+    Examples
+    --------
+    >>> import numba
+    >>> import treadle.tensor as tt
+    >>> from treadle.compile import function
+    >>> x = tt.dvector("x")
+    >>> density = jit_function(function([x], [-(x**2).sum() / 2, -x], mode="NUMBA").vm)
+    >>> @numba.njit
+    ... def step(x, size):
+    ...     value, gradient = density(x)
+    ...     return x + size * gradient
+    >>> import numpy as np
+    >>> step(np.array([1.0, 2.0]), 0.5).tolist()
+    [0.5, 1.0]
+    """
+    from treadle.link.numba.bridges import callable_program
+
+    if isinstance(source, Program) and source.writes is not None:
+        msg = (
+            "jit_function: the function writes into shared variables, which stay outside of compiled code. Compile it "
+            "with the new values as outputs."
+        )
+        raise GraphTypeError(msg)
+    if isinstance(source, Program) and not isinstance(source, NumbaProgram) and source.whole is not None:
+        linker, graph = source.whole
+        if isinstance(linker, NumbaLinker):
+            source = graph.get()
+    if isinstance(source, FunctionGraph):
+        source = SelfContainedLinker().link(source)
+    if not isinstance(source, NumbaProgram):
+        msg = (
+            f"jit_function: a graph is needed, or the program of a function compiled in mode NUMBA, got a "
+            f"{type(source).__name__}. Compile the function in that mode, and pass its attribute vm."
+        )
+        raise GraphTypeError(msg)
+    return callable_program(source)
