@@ -19,6 +19,7 @@ ENTRY_POINTS = {
     "treadle.names",
     "treadle.op_bases",
     "treadle.options",
+    "treadle.program_attributes",
     "treadle.rules",
     "treadle.types",
 }

@@ -90,8 +90,10 @@ ABSENT = {
     "pytensor.graph.traversal.T": _TYPE_VARIABLE,
     "pytensor.graph.type.D": _TYPE_VARIABLE,
     "pytensor.graph.utils.T": _TYPE_VARIABLE,
-    "pytensor.link.numba": "it lowers ops for PyTensor's Numba backend. Register rules with treadle.link.numba.NUMBA.",
-    "pytensor.link.jax": "it lowers ops for PyTensor's JAX backend. Register rules with treadle.link.jax.JAX.",
+    "pytensor.link.numba": "it lowers ops for PyTensor's Numba backend; treadle's own rules are in "
+    "treadle.link.numba.TABLE. `numba_funcify.register` registers others.",
+    "pytensor.link.jax": "it lowers ops for PyTensor's JAX backend; treadle's own rules are in treadle.link.jax.JAX. "
+    "`jax_funcify.register` registers others.",
     "pytensor.link.pytorch": "it lowers ops for PyTensor's PyTorch backend. Register rules with treadle.link.torch.",
     "pytensor.link.mlx": "treadle has no MLX backend.",
     "pytensor.link.c": _C,

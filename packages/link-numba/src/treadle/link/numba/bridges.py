@@ -18,6 +18,7 @@ from numba.core.errors import NumbaError, TypingError
 from numba.core.types import Type as NumbaType
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
 from treadle.link.numba.calls import JittedFunction, Kind
@@ -88,8 +89,7 @@ def bridge(function: Callable[..., Any], takes: Sequence[Kind], returns: Sequenc
     lines += ["try:", f"    returned = function({arguments})", "except Exception:", "    return 1"]
     for i, kind in enumerate(returns):
         result = "returned" if len(returns) == 1 else f"returned[{i}]"
-        array = f"asarray({result})" if not kind.ndim else f"ascontiguousarray({result})"
-        lines.append(f"r{i} = {array}.astype({kind.dtype})")
+        lines.append(f"r{i} = result{i}({result})")
         lines.append(f"w{i} = owned(r{i})")
         lines += [f"given[{at + k}] = w{i}[{k}]" for k in range(2 + kind.ndim)]
         at += 2 + kind.ndim
@@ -101,8 +101,7 @@ def bridge(function: Callable[..., Any], takes: Sequence[Kind], returns: Sequenc
         "carray": numba.carray,
         "pointer_at": pointer_at,
         "owned": owned,
-        "asarray": np.asarray,
-        "ascontiguousarray": np.ascontiguousarray,
+        **{f"result{i}": CONVERSIONS.get(kind, is_result=True) for i, kind in enumerate(returns)},
         **{kind.dtype: np.dtype(kind.dtype).type for kind in (*takes, *returns)},
     }
     try:
@@ -178,19 +177,24 @@ def called_at(result: CompileResult) -> Any:
 
 
 class _Conversions:
-    """What turns an argument of compiled code into an array of a dtype and rank; one function for each."""
+    """What turns a value in compiled code into an array of a dtype and rank; one function for each."""
 
     def __init__(self) -> None:
-        self._made: dict[Kind, Any] = {}
+        self._made: dict[tuple[Kind, bool], Any] = {}
 
-    def get(self, kind: Kind) -> Any:
-        """Return the function for a type."""
-        if kind not in self._made:
-            self._made[kind] = _conversion(kind)
-        return self._made[kind]
+    def get(self, kind: Kind, *, is_result: bool = False) -> Any:
+        """Return the function for a type.
+
+        That of results returns a new array in C order. That of arguments may return what it is given, and takes only
+        dtypes that the type holds.
+        """
+        key = kind, is_result
+        if key not in self._made:
+            self._made[key] = _result_of(kind) if is_result else _argument_of(kind)
+        return self._made[key]
 
 
-def _conversion(kind: Kind) -> Any:
+def _argument_of(kind: Kind) -> Any:
     dtype = np.dtype(kind.dtype)
     target = numba.from_dtype(dtype)
     scalar = dtype.type
@@ -200,13 +204,11 @@ def _conversion(kind: Kind) -> Any:
 
     @overload(convert, strict=False)
     def overloaded(x: NumbaType) -> Callable[..., object]:
-        is_array = isinstance(x, types.Array)
-        ndim = x.ndim if is_array else 0
-        given = x.dtype if is_array else x
-        if ndim != kind.ndim or not isinstance(given, types.Number | types.Boolean) or not _fits(given, dtype):
+        ndim, given = _described(x)
+        if ndim != kind.ndim or given is None or not np.can_cast(as_dtype(given), dtype):
             msg = f"treadle: an argument is of rank {kind.ndim} and dtype {kind.dtype}, got {x}. Convert it."
             raise TypingError(msg)
-        if not is_array:
+        if not isinstance(x, types.Array):
             return lambda x: np.full((), x, scalar)
         if given == target and x.aligned:
             return lambda x: x
@@ -215,10 +217,33 @@ def _conversion(kind: Kind) -> Any:
     return convert
 
 
-def _fits(given: NumbaType, dtype: np.dtype[Any]) -> bool:
-    from numba.np.numpy_support import as_dtype
+def _result_of(kind: Kind) -> Any:
+    scalar = np.dtype(kind.dtype).type
 
-    return np.can_cast(as_dtype(types.unliteral(given)), dtype)
+    def convert(x: object) -> object:
+        raise NotImplementedError
+
+    @overload(convert, strict=False)
+    def overloaded(x: NumbaType) -> Callable[..., object]:
+        ndim, given = _described(x)
+        if ndim != kind.ndim or given is None:
+            msg = f"treadle: the function returns {x}, in place of an array of rank {kind.ndim}"
+            raise TypingError(msg)
+        if not isinstance(x, types.Array):
+            return lambda x: np.full((), x, scalar)
+        if not kind.ndim:
+            return lambda x: x.astype(scalar)
+        return lambda x: np.ascontiguousarray(x).astype(scalar)
+
+    return convert
+
+
+def _described(kind: NumbaType) -> tuple[int, NumbaType | None]:
+    """Return the rank and the dtype of arrays and of numbers; None in place of the dtype for anything else."""
+    if isinstance(kind, types.Array):
+        return kind.ndim, kind.dtype
+    number = types.unliteral(kind)
+    return 0, number if isinstance(number, types.Number | types.Boolean) else None
 
 
 CONVERSIONS = _Conversions()

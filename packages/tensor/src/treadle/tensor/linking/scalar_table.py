@@ -37,7 +37,7 @@ class ScalarTable(Generic[E]):
         What the backend has by the names of NumPy's ufuncs, for a kind of dtype: for scalar ops without entry and body.
     """
 
-    __slots__ = ("__weakref__", "_added", "_entries", "_loaded", "_of_ufunc", "backend", "module")
+    __slots__ = ("__weakref__", "_added", "_entries", "_finders", "_loaded", "_of_ufunc", "backend", "module")
 
     def __init__(self, backend: str, module: str, of_ufunc: Callable[[str, str], E | None] | None = None) -> None:
         self.backend = backend
@@ -46,6 +46,7 @@ class ScalarTable(Generic[E]):
         self._loaded = False
         self._entries: dict[str, dict[str, E]] = {}
         self._added: list[tuple[str, dict[str, E]]] = []
+        self._finders: list[Callable[[ScalarOp, str], E | None]] = []
         LoweringTable.tables.add(self)
 
     def register(self, name: str, entries: Mapping[str, E]) -> None:
@@ -83,9 +84,16 @@ class ScalarTable(Generic[E]):
         if by != self.module and not by.startswith(f"{self.module}."):
             self._added.append((name, dict(entries)))
 
-    def added(self) -> list[tuple[type, tuple[str, dict[str, E]]]]:
+    def find_by(self, find: Callable[[ScalarOp, str], E | None]) -> None:
+        """Let a function be asked first, as ``find(scalar_op, kind)``: where it returns an entry, that is taken.
+
+        The last one registered is asked before those before it.
+        """
+        self._finders.insert(0, find)
+
+    def added(self) -> list[tuple[type, object]]:
         """Return names and entries that others than the backend registered, for each type of ops that applies them."""
-        return [(op_type, added) for added in self._added for op_type in (Elemwise, FusedReduction)]
+        return [(op_type, each) for each in (*self._added, *self._finders) for op_type in (Elemwise, FusedReduction)]
 
     def function(self, *names: str, kinds: str = ALL_KINDS) -> Callable[[F], F]:
         """Return a decorator that registers a function for scalar ops, which it computes for some kinds of dtype."""
@@ -106,6 +114,10 @@ class ScalarTable(Generic[E]):
     def find(self, scalar_op: ScalarOp, kind: str) -> E | None:
         """Return what is registered for a scalar op and a kind of dtype, or known by its ufunc's name; else None."""
         self._load()
+        for find in self._finders:
+            found = find(scalar_op, kind)
+            if found is not None:
+                return found
         entry = self._entries.get(scalar_op.name, {}).get(kind)
         if entry is None and self._of_ufunc is not None and scalar_op.body is None and scalar_op.ufunc is not None:
             return self._of_ufunc(scalar_op.ufunc, kind)

@@ -11,12 +11,13 @@ import numpy as np
 
 from treadle.as_pytensor.adapters.backends.registration import Registered, Rule
 from treadle.config import config
-from treadle.link.jax import JAX, jax_function
+from treadle.link.jax import JAX, SCALARS, jax_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.tensor import ScalarOp
 
 # As PyTensor has it: what is traced outside of treadle's programs is of the precision of floatX.
 jax.config.update("jax_enable_x64", config.floatX == "float64")
@@ -34,6 +35,13 @@ class _OnJAX(Registered):
             return run
 
         return lower
+
+    def register_scalar(self, op_type: type, rule: Rule) -> None:
+        def find(scalar_op: ScalarOp, kind: str) -> Any:
+            del kind
+            return rule(scalar_op, node=None) if isinstance(scalar_op, op_type) else None
+
+        SCALARS.find_by(find)
 
     def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
         return jax_function(fgraph)

@@ -9,8 +9,9 @@ import numba
 import numpy as np
 
 from treadle.as_pytensor.adapters.backends.registration import Registered, Rule
+from treadle.as_pytensor.adapters.backends.scalar_functions import FAMILY, SCALAR_FUNCTIONS
 from treadle.config import config
-from treadle.link.numba import TABLE, call_jitted, jit_function, python_function
+from treadle.link.numba import SCALARS, TABLE, call_jitted, jit_function, python_function
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Op, Type
     from treadle.link.numba import GraphWriter
+    from treadle.tensor import ScalarOp
 
 
 class _OnNumba(Registered):
@@ -26,6 +28,19 @@ class _OnNumba(Registered):
             call_jitted(writer, node, rule(op, node=node))
 
         return lower
+
+    def register_scalar(self, op_type: type, rule: Rule) -> None:
+        names: dict[str, str] = {}
+
+        def find(scalar_op: ScalarOp, kind: str) -> str | None:
+            if kind != "f" or not isinstance(scalar_op, op_type):
+                return None
+            if scalar_op.name not in names:
+                names[scalar_op.name] = SCALAR_FUNCTIONS.add(rule(scalar_op, node=None), scalar_op.nin)
+            operands = ", ".join(f"{{{i}}}" for i in range(scalar_op.nin))
+            return f"{FAMILY}_{names[scalar_op.name]}_{{t}}({operands})"
+
+        SCALARS.find_by(find)
 
     def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
         return jit_function(fgraph)

@@ -45,15 +45,27 @@ class Registered:
         if rule is None:
             return lambda function: self.register(op_type, function)
         self._rules[op_type] = rule
-        self._table.register(op_type, replace=True)(self.lowering(rule))
+        if issubclass(op_type, Op):
+            self._table.register(op_type, replace=True)(self.lowering(rule))
+        elif not hasattr(op_type, "toposort"):
+            self.register_scalar(op_type, rule)
         return rule
 
     def dispatch(self, op_type: type) -> Rule | None:
         """Return the rule that was registered for a type, or for the nearest of its bases; None if there is none."""
         return next((self._rules[base] for base in op_type.__mro__ if base in self._rules), None)
 
+    def of_scalar(self, op: object) -> Rule | None:
+        """Return the rule of the type of a scalar op, which may be another than its class."""
+        kinds = (kind for kind in reversed(self._rules) if not issubclass(kind, Op))
+        return next((self._rules[kind] for kind in kinds if isinstance(op, kind)), None)
+
     def lowering(self, rule: Rule) -> Callable[..., Any]:
         """Return the rule as treadle's table of lowerings takes it."""
+        raise NotImplementedError
+
+    def register_scalar(self, op_type: type, rule: Rule) -> None:
+        """Let what a rule returns compute the elements of scalar ops of a type."""
         raise NotImplementedError
 
     def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
@@ -70,7 +82,7 @@ class Registered:
         """
         if hasattr(op, "toposort"):
             return self.of_graph(op if isinstance(op, FunctionGraph) else op.unfreeze())
-        rule = self.dispatch(type(op))
+        rule = self.dispatch(type(op)) or self.of_scalar(op)
         if rule is not None:
             return rule(op, node=node, **kwargs)  # type: ignore[arg-type]  # a rule may do without a node
         if node is None:

@@ -1,0 +1,120 @@
+"""Compiled graphs as functions that other code of Numba's calls, and functions of Numba's as rules."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function, shared
+from treadle.graph import Apply, Cell, FunctionGraph, GraphTypeError, LoweringError, NodeIndexError, Op, Value
+from treadle.link.numba import TABLE, GraphWriter, call_jitted, jit_function
+
+
+class Doubled(Op):
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, inputs, [inputs[0].type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        output_storage[0][0] = np.asarray(2 * inputs[0])
+
+
+class DoubledByNumba(Doubled):
+    pass
+
+
+@TABLE.register(DoubledByNumba)
+def doubled(op: Op, node: Apply, writer: GraphWriter) -> None:
+    del op
+    call_jitted(writer, node, _double)
+
+
+def _double(x: Any) -> Any:
+    return x + x
+
+
+@pytest.fixture(scope="module")
+def density() -> Any:
+    x, a = tt.vector("x", shape=(3,), dtype="float64"), shared(2.0, name="a")
+    return jit_function(function([x], [-(x**2).sum() * a, -2 * x * a], mode="NUMBA").vm)
+
+
+def test_other_compiled_code_calls_a_graph(density: Any) -> None:
+    @numba.njit
+    def step(x: Any, size: Any) -> Any:
+        value, gradient = density(x, size)
+        return value[()], x + gradient
+
+    fixed = np.array([1.0, 2.0, 3.0])
+    fixed.flags.writeable = False
+    for x in (fixed, np.arange(1.0, 7.0, 2.0)[::-1], np.array([1, 2, 3])):
+        value, moved = step(x, 0.5)
+        assert value == -(x**2).sum() / 2
+        np.testing.assert_array_equal(moved, np.zeros(3))
+
+
+def test_python_calls_it_too(density: Any) -> None:
+    value, gradient = density(np.ones(3), np.array(1.0))
+    assert float(value) == -3.0
+    assert gradient.tolist() == [-2.0, -2.0, -2.0]
+
+
+def test_lengths_that_the_graph_does_not_take_are_refused(density: Any) -> None:
+    with pytest.raises(ValueError, match="axis 0 of argument 0 must have 3 elements"):
+        density(np.ones(4), 1.0)
+
+
+def test_arguments_of_other_ranks_are_refused_when_the_caller_is_compiled(density: Any) -> None:
+    with pytest.raises(numba.TypingError, match="an argument is of rank 1 and dtype float64"):
+        density(np.ones((3, 1)), 1.0)
+
+
+def test_errors_are_raised_by_their_kind() -> None:
+    x, i = tt.dvector("x"), tt.lscalar("i")
+    element = jit_function(FunctionGraph([x, i], [x[i]]))
+    assert element(np.arange(3.0), 2)[0] == 2.0
+    with pytest.raises(NodeIndexError, match="out of bounds"):
+        element(np.arange(3.0), 3)
+
+
+def test_ops_without_a_rule_are_calls_of_python_in_loops_too() -> None:
+    x = tt.dvector("x")
+    rows = tt.scan(lambda s: Doubled()(s) + 1, outputs_info=[x], n_steps=3, return_updates=False)
+    with pytest.warns(UserWarning, match="no lowering for Doubled"):
+        run = jit_function(FunctionGraph([x], [rows[-1]]))
+    assert run(np.array([0.0, 1.0]))[0].tolist() == [7.0, 15.0]
+
+
+def test_a_function_of_numbas_is_a_rule() -> None:
+    x, y = tt.dmatrix("x"), tt.dscalar("y")
+    outputs = [DoubledByNumba()(x.T) + 1, DoubledByNumba()(y)]
+    plain = function([x, y], outputs, mode="NUMBA")
+    for run in (plain, jit_function(plain.vm)):
+        matrix, number = run(np.arange(6.0).reshape(2, 3), 3.0)
+        np.testing.assert_array_equal(matrix, 2 * np.arange(6.0).reshape(2, 3).T + 1)
+        assert number == 6.0
+
+
+def test_a_rule_by_a_function_that_numba_does_not_compile_says_so() -> None:
+    class Wrong(Doubled):
+        pass
+
+    @TABLE.register(Wrong)
+    def wrong(op: Op, node: Apply, writer: GraphWriter) -> None:
+        del op
+        to_text: Callable[[Any], Any] = lambda x: str(x)  # noqa: E731, PLW0108 - Numba is given a function
+        call_jitted(writer, node, to_text)
+
+    x = tt.dvector("x")
+    with pytest.raises(LoweringError, match=r"the function of Wrong.* does not compile for float64 of rank 1"):
+        function([x], Wrong()(x), mode="NUMBA")
+
+
+def test_what_is_no_program_of_numba_is_refused() -> None:
+    x = tt.dvector("x")
+    with pytest.raises(GraphTypeError, match="compiled in mode NUMBA"):
+        jit_function(function([x], x + 1, mode="VM").vm)
