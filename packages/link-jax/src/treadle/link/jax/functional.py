@@ -46,6 +46,9 @@ def jax_function(source: FunctionGraph | Program) -> Callable[..., tuple[jax.Arr
     an argument's rank or lengths are not those of the input, or where a shape depends on the value of an argument that
     is being traced; such an argument is passed from outside of the transformation, as a number.
 
+    Gradients are computed after the call: they are in double precision only where JAX's 64-bit mode is on around all
+    of it (``jax.enable_x64``).
+
     Examples
     --------
     >>> import jax
@@ -53,7 +56,8 @@ def jax_function(source: FunctionGraph | Program) -> Callable[..., tuple[jax.Arr
     >>> from treadle.graph import FunctionGraph
     >>> x = tt.dvector("x")
     >>> density = jax_function(FunctionGraph([x], [-(x**2).sum() / 2]))
-    >>> jax.grad(lambda x: density(x)[0])(jax.numpy.array([1.0, 2.0])).tolist()
+    >>> with jax.enable_x64(True):
+    ...     jax.grad(lambda x: density(x)[0])(jax.numpy.array([1.0, 2.0])).tolist()
     [-1.0, -2.0]
     """
     graph = _graph_of(source)
