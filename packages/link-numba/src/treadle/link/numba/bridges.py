@@ -19,9 +19,10 @@ from numba.core.types import Type as NumbaType
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
+from numpy.typing import NDArray
 
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
-from treadle.link.numba.calls import JittedFunction, Kind
+from treadle.link.numba.kinds import Kind, kind_of
 from treadle.link.numba.primitives import PRIMITIVES
 from treadle.link.numba.program import ERRORS, NumbaProgram
 from treadle.link.vm import PythonLinker
@@ -118,32 +119,25 @@ def bridge(function: Callable[..., Any], takes: Sequence[Kind], returns: Sequenc
 
 def python_function(node: Apply) -> Any:
     """Return a node that runs in Python as a function of Numba's, which takes the interpreter's lock."""
-    pointer = JittedFunction(len, node)  # refuses types that cannot be passed
+    returns = [kind_of(v, node) for v in node.outputs]
     inputs = [v.type.make_variable() for v in node.inputs]
     program = PythonLinker().link(FunctionGraph(inputs, node.op.make_node(*inputs).outputs, clone=False))
-    kinds = [np.dtype(kind.dtype) for kind in pointer.returns]
-    empty = [np.zeros((0,) * kind.ndim, kind.dtype) for kind in pointer.returns]
+    empty = [np.zeros((0,) * kind.ndim, kind.dtype) for kind in returns]
 
-    def compute(*values: Any) -> Any:
-        # Numba has no way to pass an exception on: the program is run again in Python, where it is raised.
+    def compute(*values: Any) -> tuple[Any, ...]:
         try:
-            results = program(*[np.asarray(x) for x in values])
-            return (
-                True,
-                *(
-                    np.ascontiguousarray(x, k) if k_.ndim else np.asarray(x, k)
-                    for x, k, k_ in zip(results, kinds, pointer.returns, strict=True)
-                ),
-            )
-        except Exception:  # noqa: BLE001 - whatever the op raises
+            results = [np.require(x, like.dtype, "C") for x, like in zip(program(*values), empty, strict=True)]
+        except Exception:  # noqa: BLE001 - Numba cannot pass it on: the program is run again in Python, and raises it
             return (False, *empty)
+        fits = all(x.ndim == like.ndim for x, like in zip(results, empty, strict=True))
+        return (True, *results) if fits else (False, *empty)
 
-    names = [f"r{i}" for i in range(len(kinds))]
+    names = [f"r{i}" for i in range(len(returns))]
     arguments = ", ".join(f"x{i}" for i in range(len(inputs)))
     described = ", ".join(["fine='boolean'", *(f"{name}=k{name}" for name in names)])
     # Numba finds the names in a block of object mode only where they are variables of a function around.
     scope: dict[str, Any] = {"compute": compute}
-    for name, kind in zip(names, pointer.returns, strict=True):
+    for name, kind in zip(names, returns, strict=True):
         scope[f"k{name}"] = types.Array(numba.from_dtype(np.dtype(kind.dtype)), kind.ndim, "C")
     text = (
         f"def around({', '.join(scope)}):\n"
@@ -249,30 +243,28 @@ def _described(kind: NumbaType) -> tuple[int, NumbaType | None]:
 CONVERSIONS = _Conversions()
 
 
-def callable_program(program: NumbaProgram) -> Any:
+def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequence[np.ndarray]]) -> Any:
     """Return a program as a function of Numba's (see `treadle.link.numba.jit_function`).
+
+    `table` are the words that its code reads, and what they point to.
 
     Raises
     ------
     GraphTypeError
         If it takes or returns arrays that Numba does not have.
     """
-    from treadle.link.numba.linker import table_of
-
     inputs, outputs = program.ends
     for kind in (*inputs, *outputs):
         if kind.dtype == "float16":
             msg = f"jit_function: Numba has no arrays of {kind}. Cast inputs and outputs of the function to float32."
             raise GraphTypeError(msg)
-    # Without the text, loops do not look for signals: a signal's error cannot be raised from here.
-    words, kept = table_of(program.recipe.constants, program.recipe.uses_blas, "")
     (result,) = program.compiled.overloads.values()
     names = [f"x{i}" for i in range(len(inputs))]
     results = [f"r{i}" for i in range(len(outputs))]
     scope: dict[str, Any] = {
-        "table": int(words.ctypes.data),
+        "table": int(table[0].ctypes.data),
         "compiled": called_at(result),
-        "kept": (words, kept, program),
+        "kept": (table, program),
     }
     lines: list[str] = []
     for i, (name, kind) in enumerate(zip(names, inputs, strict=True)):

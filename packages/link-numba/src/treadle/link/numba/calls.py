@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from treadle.graph import Apply, Unsupported, Variable
+from treadle.graph import Apply, Variable
 from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.kinds import kind_of
 from treadle.link.numba.status import SHAPE, VALUE
 from treadle.link.numba.text.values import ArrayValue, ScalarValue
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import TensorType
-
-
-class Kind(NamedTuple):
-    """The type of an array that a function takes or returns: arrays in C order."""
-
-    dtype: str
-    ndim: int
 
 
 class JittedFunction:
@@ -41,8 +34,8 @@ class JittedFunction:
 
     def __init__(self, function: Callable[..., Any], node: Apply) -> None:
         self.function = function
-        self.takes = [_kind(v, node) for v in node.inputs]
-        self.returns = [_kind(v, node) for v in node.outputs]
+        self.takes = [kind_of(v, node) for v in node.inputs]
+        self.returns = [kind_of(v, node) for v in node.outputs]
         self.name = f"{node.op}{node.where()}"
 
     @cached_property
@@ -60,14 +53,6 @@ class JittedFunction:
             If Numba does not compile the function for arrays of these types, or it returns something else.
         """
         return int(self._code.address)
-
-
-def _kind(var: Variable, node: Apply) -> Kind:
-    kind = var.type
-    if not isinstance(kind, TensorType) or kind.dtype not in STORAGES or kind.dtype == "float16":
-        msg = f"{node.op} has {kind} among its inputs or outputs, which functions of Numba's do not take"
-        raise Unsupported(msg)
-    return Kind(kind.dtype, kind.ndim)
 
 
 def call_jitted(writer: GraphWriter, node: Apply, function: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, Unsupported
 from treadle.link.numba.calls import call_jitted
-from treadle.link.numba.linker import NumbaLinker
+from treadle.link.numba.linker import NumbaLinker, table_of
 from treadle.link.numba.program import NumbaProgram
 from treadle.link.vm import Program
 
@@ -127,4 +127,9 @@ def jit_function(source: FunctionGraph | Program) -> Callable[..., tuple[Any, ..
             f"{type(source).__name__}. Compile the function in that mode, and pass its attribute vm."
         )
         raise GraphTypeError(msg)
-    return callable_program(source)
+    # Without the text, loops do not look for signals: a signal's error cannot be raised from here.
+    recipe = source.recipe
+    function: Callable[..., tuple[Any, ...]] = callable_program(
+        source, table_of(recipe.constants, recipe.uses_blas, "")
+    )
+    return function
