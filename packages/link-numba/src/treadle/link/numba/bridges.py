@@ -31,7 +31,7 @@ Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.
 _WORD = ir.IntType(64)
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def pointer_at(context: BaseContext, address: NumbaType) -> tuple[Signature, Write]:
     """An address as a pointer."""
 
@@ -41,8 +41,8 @@ def pointer_at(context: BaseContext, address: NumbaType) -> tuple[Signature, Wri
     return types.voidptr(types.int64), write
 
 
-@intrinsic
-def owned(context: BaseContext, array: NumbaType) -> tuple[Signature, Write]:
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def owned(context: BaseContext, array: Any) -> tuple[Signature, Write]:
     """An array as its owner, which the caller is to release, its address and its lengths."""
     rank = array.ndim
 
@@ -196,8 +196,8 @@ def _argument_of(kind: Kind) -> Any:
     def convert(x: object) -> object:
         raise NotImplementedError
 
-    @overload(convert, strict=False)
-    def overloaded(x: NumbaType) -> Callable[..., object]:
+    @overload(convert, strict=False)  # type: ignore[untyped-decorator]  # numba has no types
+    def overloaded(x: Any) -> Callable[..., object]:
         ndim, given = _described(x)
         if ndim != kind.ndim or given is None or not np.can_cast(as_dtype(given), dtype):
             msg = f"treadle: an argument is of rank {kind.ndim} and dtype {kind.dtype}, got {x}. Convert it."
@@ -217,8 +217,8 @@ def _result_of(kind: Kind) -> Any:
     def convert(x: object) -> object:
         raise NotImplementedError
 
-    @overload(convert, strict=False)
-    def overloaded(x: NumbaType) -> Callable[..., object]:
+    @overload(convert, strict=False)  # type: ignore[untyped-decorator]  # numba has no types
+    def overloaded(x: Any) -> Callable[..., object]:
         ndim, given = _described(x)
         if ndim != kind.ndim or given is None:
             msg = f"treadle: the function returns {x}, in place of an array of rank {kind.ndim}"
@@ -232,7 +232,7 @@ def _result_of(kind: Kind) -> Any:
     return convert
 
 
-def _described(kind: NumbaType) -> tuple[int, NumbaType | None]:
+def _described(kind: Any) -> tuple[int, NumbaType | None]:
     """Return the rank and the dtype of arrays and of numbers; None in place of the dtype for anything else."""
     if isinstance(kind, types.Array):
         return kind.ndim, kind.dtype

@@ -72,7 +72,8 @@ class NumbaLinker(TableLinker):
 
     def rule(self, node: Apply) -> Callable[..., Any]:
         """Return the rule that writes a node."""
-        return TABLE.rule(node)
+        rule: Callable[..., Any] = TABLE.rule(node)
+        return rule
 
     def holds(self, kind: Type) -> bool:
         """Whether a type is a tensor type with a supported dtype."""

@@ -46,7 +46,7 @@ class _OnNumba(Registered):
         return jit_function(fgraph)
 
     def single(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @numba.njit
+        @numba.njit  # type: ignore[untyped-decorator]  # numba has no types
         def only(*values: Any) -> Any:
             return function(*values)[0]
 
