@@ -61,7 +61,7 @@ def jax_funcify() -> Iterator[Any]:
     before = jax.config.jax_enable_x64  # type: ignore[attr-defined]  # JAX does not say
     with jax.enable_x64(True):
         yield resolve("pytensor.link.jax.dispatch", "jax_funcify")
-    jax.config.update("jax_enable_x64", before)
+    jax.config.update("jax_enable_x64", before)  # type: ignore[no-untyped-call]  # JAX does not say
 
 
 def test_a_function_registered_for_numba_computes_the_op() -> None:
@@ -71,7 +71,7 @@ def test_a_function_registered_for_numba_computes_the_op() -> None:
     class OnNumba(Doubled):
         pass
 
-    @numba_funcify.register(OnNumba)
+    @numba_funcify.register(OnNumba)  # type: ignore[untyped-decorator]  # by its name
     def first(op: Doubled, node: Apply, **kwargs: object) -> Callable[..., Any]:
         del node, kwargs
         times = op.times
@@ -90,7 +90,7 @@ def test_a_function_registered_for_numba_computes_the_op() -> None:
 def test_graphs_and_ops_are_functions_of_numba() -> None:
     numba_funcify: Any = resolve("pytensor.link.numba.dispatch", "numba_funcify")
     x = tt.dvector("x")
-    y = tt.exp(x)
+    y: Any = tt.exp(x)
     of_graph, of_op = numba_funcify(FunctionGraph([x], [y])), numba_funcify(y.owner.op, node=y.owner)
 
     assert of_graph(np.zeros(2))[0].tolist() == of_op(np.zeros(2)).tolist() == [1.0, 1.0]
@@ -117,7 +117,7 @@ def test_a_function_registered_for_jax_computes_the_op_in_place_of_treadles_own(
     with pytest.raises(ValueError, match="negative"):
         function([x], checked + 1, mode="JAX")([-1.0])
 
-    @jax_funcify.register(Checked)
+    @jax_funcify.register(Checked)  # type: ignore[untyped-decorator]  # as above
     def passed(op: Op, **kwargs: object) -> Callable[..., Any]:
         del op, kwargs
         return _itself_unchecked

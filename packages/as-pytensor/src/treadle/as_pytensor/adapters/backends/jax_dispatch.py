@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from treadle.as_pytensor.adapters.backends.registration import Registered, Rule
+from treadle.as_pytensor.adapters.backends.registration import Function, Registered, Rule
 from treadle.config import config
 from treadle.link.jax import JAX, SCALARS, jax_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from numpy.typing import DTypeLike
 
     from treadle.graph import Apply, FunctionGraph, Op
     from treadle.tensor import ScalarOp
@@ -24,11 +24,11 @@ jax.config.update("jax_enable_x64", config.floatX == "float64")
 
 
 class _OnJAX(Registered):
-    def lowering(self, rule: Rule) -> Callable[..., Any]:
-        def lower(op: Op, node: Apply) -> Callable[..., Any]:
+    def lowering(self, rule: Rule) -> Function:
+        def lower(op: Op, node: Apply) -> Function:
             function = rule(op, node=node)
 
-            def run(*values: Any) -> Any:
+            def run(*values: object) -> object:
                 results = function(*values)
                 return tuple(map(jnp.asarray, results)) if isinstance(results, tuple | list) else jnp.asarray(results)
 
@@ -37,13 +37,13 @@ class _OnJAX(Registered):
         return lower
 
     def register_scalar(self, op_type: type, rule: Rule) -> None:
-        def find(scalar_op: ScalarOp, kind: str) -> Any:
+        def find(scalar_op: ScalarOp, kind: str) -> Function | None:
             del kind
             return rule(scalar_op, node=None) if isinstance(scalar_op, op_type) else None
 
         SCALARS.find_by(find)
 
-    def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
+    def of_graph(self, fgraph: FunctionGraph) -> Function:
         return jax_function(fgraph)
 
 
@@ -51,13 +51,13 @@ jax_funcify = _OnJAX("jax_funcify", JAX)
 
 
 @singledispatch
-def jax_typify(data: Any, dtype: Any = None, **kwargs: object) -> Any:
+def jax_typify(data: object, dtype: DTypeLike | None = None, **kwargs: object) -> object:
     """Return a value as JAX takes it."""
     del kwargs
     return data if dtype is None else jnp.array(data, dtype=dtype)
 
 
 @jax_typify.register(np.ndarray)
-def _array(data: np.ndarray, dtype: Any = None, **kwargs: object) -> Any:
+def _array(data: np.ndarray, dtype: DTypeLike | None = None, **kwargs: object) -> object:
     del kwargs
     return jnp.array(data, dtype=dtype) if data.ndim else data.item()

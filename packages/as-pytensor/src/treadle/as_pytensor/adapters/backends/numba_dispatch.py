@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from treadle.as_pytensor.adapters.backends.registration import Registered, Rule
+from treadle.as_pytensor.adapters.backends.registration import Function, Registered, Rule
 from treadle.as_pytensor.adapters.backends.scalar_functions import FAMILY, SCALAR_FUNCTIONS
 from treadle.config import config
 from treadle.link.numba import SCALARS, TABLE, call_jitted, jit_function, python_function
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _OnNumba(Registered):
-    def lowering(self, rule: Rule) -> Callable[..., Any]:
+    def lowering(self, rule: Rule) -> Function:
         def lower(op: Op, node: Apply, writer: GraphWriter) -> None:
             call_jitted(writer, node, rule(op, node=node))
 
@@ -42,12 +42,12 @@ class _OnNumba(Registered):
 
         SCALARS.find_by(find)
 
-    def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
+    def of_graph(self, fgraph: FunctionGraph) -> Function:
         return jit_function(fgraph)
 
-    def single(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def single(self, function: Function) -> Function:
         @numba.njit  # type: ignore[untyped-decorator]  # numba has no types
-        def only(*values: Any) -> Any:
+        def only(*values: object) -> object:
             return function(*values)[0]
 
         return only  # type: ignore[no-any-return]  # numba has no types
@@ -56,12 +56,14 @@ class _OnNumba(Registered):
 numba_funcify = _OnNumba("numba_funcify", TABLE)
 
 
-def numba_njit(*args: Any, fastmath: Any = None, final_function: bool = False, **kwargs: Any) -> Any:
+def numba_njit(
+    *args: object, fastmath: bool | set[str] | None = None, final_function: bool = False, **kwargs: object
+) -> Function:
     """Return ``numba.njit`` of a function, or a decorator; `fastmath` is option ``numba__fastmath`` if None.
 
     `final_function` says whether Python calls the function too.
     """
-    options = {"fastmath": bool(config.numba__fastmath) if fastmath is None else fastmath, **kwargs}
+    options: dict[str, object] = {"fastmath": bool(config.numba__fastmath) if fastmath is None else fastmath, **kwargs}
     if not final_function:
         options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
     if args and callable(args[0]):
@@ -70,7 +72,7 @@ def numba_njit(*args: Any, fastmath: Any = None, final_function: bool = False, *
 
 
 @singledispatch
-def numba_typify(data: Any, dtype: Any = None, **kwargs: object) -> Any:
+def numba_typify(data: object, dtype: object = None, **kwargs: object) -> object:
     """Return a value as Numba takes it."""
     del dtype, kwargs
     return data
@@ -97,35 +99,38 @@ def get_numba_type(
     return numba.types.Array(element, ndim, layout)
 
 
-def generate_fallback_impl(op: Op, node: Apply, storage_map: object = None, **kwargs: object) -> Any:
+def generate_fallback_impl(op: Op, node: Apply, storage_map: object = None, **kwargs: object) -> Function:
     """Return an op of a node as a function of Numba's that calls Python."""
     del op, storage_map, kwargs
     return python_function(node)
 
 
-def numba_funcify_ensure_cache(op: Any, node: Apply | None = None, **kwargs: object) -> tuple[Any, None]:
+def numba_funcify_ensure_cache(
+    op: Op | FunctionGraph, node: Apply | None = None, **kwargs: object
+) -> tuple[Function, None]:
     """Return what `numba_funcify` does, and no key: treadle keeps compiled graphs under keys of its own."""
     return numba_funcify(op, node=node, **kwargs), None
 
 
-def register_funcify_default_op_cache_key(op_type: type) -> Callable[[Any], Any]:
+def register_funcify_default_op_cache_key(op_type: type) -> Callable[[Function], Function]:
     """Return a decorator as `numba_funcify.register` does, for functions that may return a version too."""
 
-    def decorate(rule: Any) -> Any:
+    def decorate(rule: Function) -> Function:
         numba_funcify.register(op_type, _without_version(rule))
         return rule
 
     return decorate
 
 
-def register_funcify_and_cache_key(op_type: type) -> Callable[[Any], Any]:
+def register_funcify_and_cache_key(op_type: type) -> Callable[[Function], Function]:
     """Return a decorator as `numba_funcify.register` does, for functions that return a key beside the result."""
     return register_funcify_default_op_cache_key(op_type)
 
 
-def _without_version(rule: Any) -> Rule:
-    def of_op(op: Op, *, node: Apply, **kwargs: object) -> Any:
+def _without_version(rule: Function) -> Rule:
+    def of_op(op: Op, *, node: Apply, **kwargs: object) -> Function:
         result = rule(op, node=node, **kwargs)
-        return result[0] if isinstance(result, tuple) else result
+        function: Function = result[0] if isinstance(result, tuple) else result
+        return function
 
     return of_op

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.link.vm import Program
 
 
-def jit_fn(program: Program) -> Any:
+def jit_fn(program: Program) -> Callable[..., Any]:
     """Return the program of a function in mode NUMBA or JAX as a function of Numba's jit, or of ``jax.jit``.
 
     It takes the explicit arguments, then the values of shared variables in the order of ``get_shared()``, and returns
@@ -20,7 +22,7 @@ def jit_fn(program: Program) -> Any:
         If the program is of another mode.
     """
     home = type(program if program.whole is None else program.whole[0]).__module__
-    function: Any
+    function: Callable[..., Any]
     if home.startswith("treadle.link.numba."):
         from treadle.link.numba import jit_function  # noqa: PLC0415 - only now is Numba needed
 

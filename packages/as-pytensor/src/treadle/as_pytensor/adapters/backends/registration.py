@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 from treadle.graph import FunctionGraph, Op, Unsupported
 
@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, LoweringTable
 
 
+# What computes values of a backend: a function that its library compiles or traces.
+Function: TypeAlias = "Callable[..., Any]"
+
+
 class Rule(Protocol):
     """Returns what computes a node, as ``rule(op, node=node, **kwargs)``."""
 
-    def __call__(self, op: Op, *, node: Apply, **kwargs: object) -> Callable[..., Any]:
+    def __call__(self, op: Op, *, node: Apply, **kwargs: object) -> Function:
         """Return a function of the values of the node's inputs."""
 
 
@@ -40,7 +44,7 @@ class Registered:
     @overload
     def register(self, op_type: type, rule: None = None) -> Callable[[Rule], Rule]: ...
 
-    def register(self, op_type: type, rule: Rule | None = None) -> Any:
+    def register(self, op_type: type, rule: Rule | None = None) -> Rule | Callable[[Rule], Rule]:
         """Make a function the rule of a type of ops; without one, return a decorator that does."""
         if rule is None:
             return lambda function: self.register(op_type, function)
@@ -60,7 +64,7 @@ class Registered:
         kinds = (kind for kind in reversed(self._rules) if not issubclass(kind, Op))
         return next((self._rules[kind] for kind in kinds if isinstance(op, kind)), None)
 
-    def lowering(self, rule: Rule) -> Callable[..., Any]:
+    def lowering(self, rule: Rule) -> Function:
         """Return the rule as treadle's table of lowerings takes it."""
         raise NotImplementedError
 
@@ -68,11 +72,11 @@ class Registered:
         """Let what a rule returns compute the elements of scalar ops of a type."""
         raise NotImplementedError
 
-    def of_graph(self, fgraph: FunctionGraph) -> Callable[..., Any]:
+    def of_graph(self, fgraph: FunctionGraph) -> Function:
         """Return a graph as a function of the backend."""
         raise NotImplementedError
 
-    def __call__(self, op: Any, node: Apply | None = None, **kwargs: object) -> Callable[..., Any]:
+    def __call__(self, op: Any, node: Apply | None = None, **kwargs: object) -> Function:
         """Return an op of a node, or a whole graph, as a function of the backend.
 
         Raises
@@ -92,6 +96,6 @@ class Registered:
         function = self.of_graph(FunctionGraph(inputs, op.make_node(*inputs).outputs, clone=False))
         return self.single(function) if len(node.outputs) == 1 else function
 
-    def single(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def single(self, function: Function) -> Function:
         """Return the only result of a function by itself."""
         return lambda *values: function(*values)[0]

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import numba
 
+from treadle.as_pytensor.adapters.backends.registration import Function
 from treadle.link.numba import External
 
 # What the names begin with: the entry point of the group ``treadle.externals.numba``.
@@ -18,10 +19,10 @@ class _ScalarFunctions:
     """The functions by name, with their numbers of arguments, and what is compiled of them."""
 
     def __init__(self) -> None:
-        self._functions: dict[str, tuple[Any, int]] = {}
+        self._functions: dict[str, tuple[Function, int]] = {}
         self._compiled: dict[str, Any] = {}
 
-    def add(self, function: Any, nin: int) -> str:
+    def add(self, function: Function, nin: int) -> str:
         """Return a name for a function; it is another one in each process, since machine code that holds it is kept."""
         name = uuid4().hex[:16]
         self._functions[name] = function if hasattr(function, "py_func") else numba.njit(function), nin
@@ -39,7 +40,7 @@ class _ScalarFunctions:
         function, nin = self._functions[stem]
         kind, letter = _KINDS[code]
         if name not in self._compiled:
-            scope: dict[str, Any] = {"function": function}
+            scope: dict[str, object] = {"function": function}
             arguments = ", ".join(f"x{i}" for i in range(nin))
             exec(f"def call({arguments}):\n    return function({arguments})\n", scope)
             self._compiled[name] = numba.cfunc(kind(*[kind] * nin))(scope["call"])
