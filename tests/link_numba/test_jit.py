@@ -44,7 +44,7 @@ def density() -> Any:
 
 
 def test_other_compiled_code_calls_a_graph(density: Any) -> None:
-    @numba.njit
+    @numba.njit  # type: ignore[untyped-decorator]  # it has no types
     def step(x: Any, size: Any) -> Any:
         value, gradient = density(x, size)
         return value[()], x + gradient

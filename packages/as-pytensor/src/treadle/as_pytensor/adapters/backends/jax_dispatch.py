@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.tensor import ScalarOp
 
 # As PyTensor has it: what is traced outside of treadle's programs is of the precision of floatX.
-jax.config.update("jax_enable_x64", config.floatX == "float64")
+jax.config.update("jax_enable_x64", config.floatX == "float64")  # type: ignore[no-untyped-call]  # it has no types
 
 
 class _OnJAX(Registered):
@@ -39,7 +39,7 @@ class _OnJAX(Registered):
     def register_scalar(self, op_type: type, rule: Rule) -> None:
         def find(scalar_op: ScalarOp, kind: str) -> Function | None:
             del kind
-            return rule(scalar_op, node=None) if isinstance(scalar_op, op_type) else None
+            return rule(scalar_op, node=None) if isinstance(scalar_op, op_type) else None  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
 
         SCALARS.find_by(find)
 
@@ -54,10 +54,10 @@ jax_funcify = _OnJAX("jax_funcify", JAX)
 def jax_typify(data: object, dtype: DTypeLike | None = None, **kwargs: object) -> object:
     """Return a value as JAX takes it."""
     del kwargs
-    return data if dtype is None else jnp.array(data, dtype=dtype)
+    return data if dtype is None else jnp.array(data, dtype=dtype)  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
 
 
 @jax_typify.register(np.ndarray)
 def _array(data: np.ndarray, dtype: DTypeLike | None = None, **kwargs: object) -> object:
     del kwargs
-    return jnp.array(data, dtype=dtype) if data.ndim else data.item()
+    return jnp.array(data, dtype=dtype) if data.ndim else data.item()  # type: ignore[arg-type]  # a rule may take scalar ops, without a node

@@ -36,7 +36,7 @@ class _OnNumba(Registered):
             if kind != "f" or not isinstance(scalar_op, op_type):
                 return None
             if scalar_op.name not in names:
-                names[scalar_op.name] = SCALAR_FUNCTIONS.add(rule(scalar_op, node=None), scalar_op.nin)
+                names[scalar_op.name] = SCALAR_FUNCTIONS.add(rule(scalar_op, node=None), scalar_op.nin)  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
             operands = ", ".join(f"{{{i}}}" for i in range(scalar_op.nin))
             return f"{FAMILY}_{names[scalar_op.name]}_{{t}}({operands})"
 
@@ -67,8 +67,8 @@ def numba_njit(
     if not final_function:
         options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
     if args and callable(args[0]):
-        return numba.njit(*args[1:], **options)(args[0])
-    return numba.njit(*args, **options)
+        return numba.njit(*args[1:], **options)(args[0])  # type: ignore[no-any-return]  # it has no types
+    return numba.njit(*args, **options)  # type: ignore[no-any-return]  # it has no types
 
 
 @singledispatch
@@ -102,7 +102,7 @@ def get_numba_type(
 def generate_fallback_impl(op: Op, node: Apply, storage_map: object = None, **kwargs: object) -> Function:
     """Return an op of a node as a function of Numba's that calls Python."""
     del op, storage_map, kwargs
-    return python_function(node)
+    return python_function(node)  # type: ignore[no-any-return]  # it has no types
 
 
 def numba_funcify_ensure_cache(

@@ -37,5 +37,5 @@ def jit_fn(program: Program) -> Callable[..., Any]:
         msg = f"{type(program).__name__!r} object has no attribute 'jit_fn': functions of modes NUMBA and JAX have one"
         raise AttributeError(msg)
     # What is compiled is compiled once.
-    program.jit_fn = function
+    program.jit_fn = function  # type: ignore[attr-defined]  # given by an entry point
     return function
