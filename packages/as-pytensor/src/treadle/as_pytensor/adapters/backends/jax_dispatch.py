@@ -54,10 +54,10 @@ jax_funcify = _OnJAX("jax_funcify", JAX)
 def jax_typify(data: object, dtype: DTypeLike | None = None, **kwargs: object) -> object:
     """Return a value as JAX takes it."""
     del kwargs
-    return data if dtype is None else jnp.array(data, dtype=dtype)  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
+    return data if dtype is None else jnp.array(data, dtype=dtype)  # type: ignore[arg-type]  # JAX takes what NumPy does
 
 
 @jax_typify.register(np.ndarray)
 def _array(data: np.ndarray, dtype: DTypeLike | None = None, **kwargs: object) -> object:
     del kwargs
-    return jnp.array(data, dtype=dtype) if data.ndim else data.item()  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
+    return jnp.array(data, dtype=dtype) if data.ndim else data.item()  # type: ignore[arg-type]  # JAX takes what NumPy does
