@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from tests.graph.arithmetic import Arithmetic, Binary, DivMod, Inverse, Number, add, div_mod, inverse, mul, number
+from tests.graph.memory import add_into
 from treadle.graph import (
     Apply,
+    DestroyHandler,
     DuplicateRegistrationError,
     FunctionGraph,
     GraphTypeError,
@@ -137,6 +139,17 @@ def test_what_has_a_rule_or_no_simpler_form_stays() -> None:
     x = number("x")
     fgraph = FunctionGraph([x], [Square()(inverse(x))])
     assert expand(fgraph, lowers(Square)) is fgraph
+
+
+def test_what_is_overwritten_is_read_before_in_the_expanded_graph_too() -> None:
+    x = number("x")
+    once = Square()(x)
+    overwritten, read = add_into(once, x), inverse(once)
+    fgraph = FunctionGraph([x], [overwritten, read])
+    fgraph.attach_feature(DestroyHandler())
+    for graph in (fgraph, expand(fgraph, lowers(Binary))):
+        order = [str(node.op) for node in graph.toposort()]
+        assert order.index("Inverse") < order.index("AddInto")
 
 
 def test_an_op_that_cannot_be_lowered_altogether_stays_whole_where_asked() -> None:

@@ -12,6 +12,7 @@ from treadle.config import discover, text_of
 from treadle.graph.algorithms.traversal import toposort
 from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, LoweringError, MissingInputError
+from treadle.graph.fgraph.features.destroy_handler import DestroyHandler
 from treadle.graph.ir.composition import composing
 from treadle.graph.ir.inner_graph import HasInnerGraph
 from treadle.graph.ir.op import Op
@@ -282,6 +283,9 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
     if not any(map(is_expanded, fgraph.toposort())):
         return fgraph
     expanded = fgraph.clone()
+    if any(node.op.destroy_map for node in expanded.apply_nodes):
+        # What is read must still be read before it is overwritten, wherever the simpler ops come in the order.
+        expanded.attach_feature(DestroyHandler())
     origins: dict[Apply, Apply] = {}
     # In order of evaluation: an op may look at the nodes that compute its inputs.
     pending = [node for node in reversed(expanded.toposort()) if is_expanded(node)]
