@@ -194,7 +194,12 @@ def test_an_id_is_asked_of_each_database_once_however_many_rules_it_has(monkeypa
         database["canonicalize"].register(f"rule{i}", rule(f"rule{i}"), "fast_run")
     asked: list[RewriteDatabase] = []
     own = RewriteDatabase._registered
-    monkeypatch.setattr(RewriteDatabase, "_registered", lambda self, name: (asked.append(self), own(self, name))[1])
+
+    def registered(self: RewriteDatabase, name: str) -> object:
+        asked.append(self)
+        return own(self, name)
+
+    monkeypatch.setattr(RewriteDatabase, "_registered", registered)
     monkeypatch.setattr(RewriteDatabase, "entries", None)
     database["stabilize"].register("another", rule("another"), "fast_run")
     # The database of all phases, and those of the other phases.
