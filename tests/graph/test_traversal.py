@@ -3,8 +3,10 @@
 import pytest
 
 from tests.graph.arithmetic import NUMBER, add, chain, div_mod, inverse, mul, number
+from treadle.config import config
 from treadle.graph import (
     CycleError,
+    FunctionGraph,
     GraphTypeError,
     SharedVariable,
     Variable,
@@ -79,6 +81,22 @@ def test_inputs_are_those_without_owner() -> None:
 def test_variables_between_include_both_ends() -> None:
     assert set(vars_between([X, Y], [TOTAL])) == {X, Y, PRODUCT, TOTAL}
     assert set(vars_between([PRODUCT], [TOTAL])) == {PRODUCT, TOTAL, X}
+
+
+def test_orders_begin_at_the_first_or_at_the_last_variables_as_the_option_says() -> None:
+    x, y = number("x"), number("y")
+    first, last = add(x, x), add(y, y)
+    both, alone = add(first, last), mul(x, y)
+    outs = [both, alone]
+    graph = FunctionGraph([x, y], outs, clone=False)
+    forwards = [v.owner for v in (first, last, both, alone)]
+    backwards = [v.owner for v in (alone, last, first, both)]
+    assert toposort(outs) == io_toposort([x, y], outs) == graph.toposort() == forwards
+    with config.change_flags(toposort_from="last"):
+        assert toposort(outs) == io_toposort([x, y], outs) == graph.toposort() == backwards
+        replaced = mul(x, x)
+        graph.replace(last, replaced)
+        assert graph.toposort() == [alone.owner, replaced.owner, first.owner, both.owner]
 
 
 def test_orders_of_evaluation_leave_out_what_is_given() -> None:

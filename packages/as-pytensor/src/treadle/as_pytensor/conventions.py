@@ -29,6 +29,8 @@ _CONVENTIONS = {
     "on_wrong_length": "warn",
     # What is put in a variable's place may be known less of: its lengths are checked.
     "less_known_replacements": "check",
+    # Nodes are told from the last output and the last input on.
+    "toposort_from": "last",
     # A size that the parameters do not fit is no error before the draw.
     "random__check_size": "draw",
     # A product with a constant zero is zero, whatever the other factor is.

@@ -57,7 +57,7 @@ _BY_OWNER = (
         "graph-core",
         (
             "allow_gc compute_test_value print_test_value exception_verbosity traceback__limit "
-            "traceback__compile_limit vm__lazy on_python_step on_wrong_length less_known_replacements"
+            "traceback__compile_limit vm__lazy on_python_step on_wrong_length less_known_replacements toposort_from"
         ),
     ),
     (

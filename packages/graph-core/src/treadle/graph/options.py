@@ -73,4 +73,12 @@ OPTIONS: tuple[Option[object], ...] = (
         "is an error (refuse), or the lengths are checked when the program runs (check).",
         choice("refuse", "check"),
     ),
+    Option(
+        "toposort_from",
+        "first",
+        "Where orders of nodes begin, with what each needs before it: at the first output and the first input of each "
+        "node (first; graphs that are changed keep the order that they have, as far as they can), or at the last output "
+        "and the last input of each node (last).",
+        choice("first", "last"),
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from treadle.config import text_of
+from treadle.config import config, text_of
 from treadle.graph.errors import CycleError, GraphTypeError
 from treadle.graph.ir.apply import Apply
 from treadle.graph.ir.variable import Variable, has_value, listed
@@ -150,6 +150,9 @@ def applys_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Itera
 def toposort(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> list[Apply]:
     """Return the nodes that compute variables, every node after those it needs.
 
+    The order is depth first, from the first variable and the first input of each node on, or from the last ones on
+    (option ``toposort_from``).
+
     Parameters
     ----------
     graphs
@@ -163,7 +166,7 @@ def toposort(graphs: Iterable[Variable], blockers: Collection[Variable] | None =
         If a node needs its own output.
     """
     stop = _stops(blockers)
-    return order_nodes(listed("graph", graphs), stop.__contains__ if stop else None)
+    return order_nodes(listed("graph", graphs), stop.__contains__ if stop else None, from_last=_from_last())
 
 
 def toposort_with_orderings(
@@ -190,7 +193,8 @@ def toposort_with_orderings(
         If there is no such order.
     """
     stop = _stops(blockers)
-    return order_nodes(listed("graph", graphs), stop.__contains__ if stop else None, orderings)
+    is_given = stop.__contains__ if stop else None
+    return order_nodes(listed("graph", graphs), is_given, orderings, from_last=_from_last())
 
 
 def io_toposort(
@@ -224,21 +228,27 @@ def order_nodes(
     outs: Iterable[Variable],
     is_given: Callable[[Variable], bool] | None,
     orderings: Mapping[Apply, Iterable[Apply]] | None = None,
+    *,
+    from_last: bool = False,
 ) -> list[Apply]:
-    """Return the nodes that compute `outs` from given variables, every node after those it needs (see `toposort`)."""
+    """Return the nodes that compute `outs` from given variables, every node after those it needs (see `toposort`).
+
+    With `from_last`, the order begins at the last variable and the last input of each node, unless there are orderings.
+    """
     if orderings:
         return _order_under(outs, is_given, orderings)
     order: list[Apply] = []
     state: dict[Apply, bool] = {}
     stack: list[Apply] = []
-    for root in _owners(outs, is_given):
+    roots = _owners(outs, is_given)
+    for root in reversed(roots) if from_last else roots:
         stack.append(root)
         while stack:
             node = stack[-1]
             done = state.get(node)
             if done is None:
                 state[node] = False
-                for var in reversed(node.inputs):
+                for var in node.inputs if from_last else reversed(node.inputs):
                     owner = var.owner
                     if owner is None or (is_given is not None and is_given(var)):
                         continue
@@ -253,6 +263,11 @@ def order_nodes(
                     state[node] = True
                     order.append(node)
     return order
+
+
+def _from_last() -> bool:
+    """Whether orders begin at the last variables."""
+    return bool(config.toposort_from == "last")
 
 
 def _order_under(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.config import text_of
+from treadle.config import config, text_of
 from treadle.graph.algorithms.clone import clone_get_equiv
-from treadle.graph.algorithms.traversal import explicit_graph_inputs, walk_toposort
+from treadle.graph.algorithms.traversal import explicit_graph_inputs, order_nodes, walk_toposort
 from treadle.graph.errors import CycleError, GraphTypeError, GraphValueError
 from treadle.graph.fgraph.editing import EditableGraph
 from treadle.graph.fgraph.features.validation import ON_DEMAND, method_on_demand
@@ -231,7 +231,8 @@ class FunctionGraph(EditableGraph):
     def toposort(self) -> list[Apply]:
         """Return the nodes, every node after those it needs and those the features put before it.
 
-        The order is kept from one call to the next: local edits move only nodes near them.
+        The order is kept from one call to the next: local edits move only nodes near them. With option
+        ``toposort_from`` at ``last`` it is that of `treadle.graph.toposort`, unless features put nodes before others.
 
         Raises
         ------
@@ -242,7 +243,14 @@ class FunctionGraph(EditableGraph):
         core.repair()
         order = core.order.sequence(final=not core.keeping)
         extra = self.orderings(kept=False)
-        return order if not extra else self._constrained(order, extra)
+        if extra:
+            return self._constrained(order, extra)
+        if config.toposort_from == "last" and not self.orderings():
+            inputs = set(self.inputs)
+            needed = order_nodes(self.outputs, inputs.__contains__, from_last=True)
+            # Nodes that no output needs stay where they are.
+            return needed if len(needed) == len(order) else order
+        return order
 
     def orderings(self, kept: bool = True) -> dict[Apply, list[Apply]]:
         """Return for nodes the others that features put before them.
