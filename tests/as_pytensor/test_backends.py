@@ -12,6 +12,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.as_pytensor.resolution import resolve
 from treadle.compile import function, shared
+from treadle.compile.stored.programs import FUNCTIONS
 from treadle.graph import Apply, Cell, FunctionGraph, Op, Value
 
 if TYPE_CHECKING:
@@ -152,6 +153,10 @@ def test_functions_registered_for_scalar_ops_compute_elements(jax_funcify: Any) 
     halved = 1 + tt.Elemwise(Halved(name="halved"))(x) ** 2
     for mode in ("NUMBA", "JAX"):
         assert function([x], halved, mode=mode)([[2.0, 4.0]]).tolist() == [[2.0, 5.0]]
+    # Programs without such ops are kept as before.
+    unkept = FUNCTIONS.counts.unkept
+    function([x], tt.exp(x) + 1, mode="NUMBA")
+    assert FUNCTIONS.counts.unkept == unkept
 
 
 def test_a_program_of_another_mode_has_none() -> None:

@@ -289,7 +289,7 @@ def _written(maker: FunctionMaker, key: FunctionKey, program: Program, marked: b
         raise pickle.PicklingError(msg)
     nodes = (*fgraph.apply_nodes, *inner_nodes(fgraph.apply_nodes)) if key.barred else ()
     for node in nodes:
-        if isinstance(node.op, key.barred):
+        if any(isinstance(op, key.barred) for op in (node.op, *getattr(node.op, "scalar_ops", ()))):
             msg = f"the lowering of {node.op} cannot be told from others in another process"
             raise pickle.PicklingError(msg)
     writes = program.writes

@@ -46,7 +46,7 @@ class ScalarTable(Generic[E]):
         self._loaded = False
         self._entries: dict[str, dict[str, E]] = {}
         self._added: list[tuple[str, dict[str, E]]] = []
-        self._finders: list[Callable[[ScalarOp, str], E | None]] = []
+        self._finders: list[tuple[type, Callable[[ScalarOp, str], E | None]]] = []
         LoweringTable.tables.add(self)
 
     def register(self, name: str, entries: Mapping[str, E]) -> None:
@@ -84,16 +84,19 @@ class ScalarTable(Generic[E]):
         if by != self.module and not by.startswith(f"{self.module}."):
             self._added.append((name, dict(entries)))
 
-    def find_by(self, find: Callable[[ScalarOp, str], E | None]) -> None:
-        """Let a function be asked first, as ``find(scalar_op, kind)``: where it returns an entry, that is taken.
+    def find_by(self, kind_of_op: type, find: Callable[[ScalarOp, str], E | None]) -> None:
+        """Let a function be asked first of scalar ops of a class, as ``find(scalar_op, kind)``; None has others asked.
 
         The last one registered is asked before those before it.
         """
-        self._finders.insert(0, find)
+        self._finders.insert(0, (kind_of_op, find))
 
     def added(self) -> list[tuple[type, object]]:
-        """Return names and entries that others than the backend registered, for each type of ops that applies them."""
-        return [(op_type, each) for each in (*self._added, *self._finders) for op_type in (Elemwise, FusedReduction)]
+        """Return names and entries that others than the backend registered, for each type of ops that applies them.
+
+        What is asked of scalar ops of a class is there with that class.
+        """
+        return [*((op_type, each) for each in self._added for op_type in (Elemwise, FusedReduction)), *self._finders]
 
     def function(self, *names: str, kinds: str = ALL_KINDS) -> Callable[[F], F]:
         """Return a decorator that registers a function for scalar ops, which it computes for some kinds of dtype."""
@@ -114,7 +117,9 @@ class ScalarTable(Generic[E]):
     def find(self, scalar_op: ScalarOp, kind: str) -> E | None:
         """Return what is registered for a scalar op and a kind of dtype, or known by its ufunc's name; else None."""
         self._load()
-        for find in self._finders:
+        for kind_of_op, find in self._finders:
+            if not isinstance(scalar_op, kind_of_op):
+                continue
             found = find(scalar_op, kind)
             if found is not None:
                 return found

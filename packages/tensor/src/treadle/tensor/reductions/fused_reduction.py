@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type
+    from treadle.tensor.elementwise.scalar_op import ScalarOp
     from treadle.tensor.reductions.reduction import Reduction
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
@@ -53,6 +54,11 @@ class FusedReduction(TensorOp):
     def elementwise(self) -> Elemwise:
         """The functions without the reductions."""
         return Elemwise(self.composite)
+
+    @property
+    def scalar_ops(self) -> tuple[ScalarOp, ...]:
+        """The elementwise functions, step by step."""
+        return self.elementwise.scalar_ops
 
     def parts(self, node: Apply) -> tuple[TensorNode, tuple[TensorNode | None, ...]]:
         """Return nodes that compute the same one after another: the functions, and the reduction of each result."""

@@ -37,11 +37,11 @@ class _OnJAX(Registered):
         return lower
 
     def register_scalar(self, op_type: type, rule: Rule) -> None:
-        def find(scalar_op: ScalarOp, kind: str) -> Function | None:
+        def find(scalar_op: ScalarOp, kind: str) -> Function:
             del kind
-            return rule(scalar_op, node=None) if isinstance(scalar_op, op_type) else None  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
+            return rule(scalar_op, node=None)  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
 
-        SCALARS.find_by(find)
+        SCALARS.find_by(op_type, find)
 
     def of_graph(self, fgraph: FunctionGraph) -> Function:
         return jax_function(fgraph)

@@ -33,14 +33,14 @@ class _OnNumba(Registered):
         names: dict[str, str] = {}
 
         def find(scalar_op: ScalarOp, kind: str) -> str | None:
-            if kind != "f" or not isinstance(scalar_op, op_type):
+            if kind != "f":
                 return None
             if scalar_op.name not in names:
                 names[scalar_op.name] = SCALAR_FUNCTIONS.add(rule(scalar_op, node=None), scalar_op.nin)  # type: ignore[arg-type]  # a rule may take scalar ops, without a node
             operands = ", ".join(f"{{{i}}}" for i in range(scalar_op.nin))
             return f"{FAMILY}_{names[scalar_op.name]}_{{t}}({operands})"
 
-        SCALARS.find_by(find)
+        SCALARS.find_by(op_type, find)
 
     def of_graph(self, fgraph: FunctionGraph) -> Function:
         return jit_function(fgraph)
