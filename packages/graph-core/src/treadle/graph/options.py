@@ -77,8 +77,8 @@ OPTIONS: tuple[Option[object], ...] = (
         "toposort_from",
         "first",
         "Where orders of nodes begin, with what each needs before it: at the first output and the first input of each "
-        "node (first; graphs that are changed keep the order that they have, as far as they can), or at the last output "
-        "and the last input of each node (last).",
+        "node (first; graphs that are changed keep the order that they have, as far as they can), or at the last ones "
+        "(last).",
         choice("first", "last"),
     ),
 )
