@@ -79,6 +79,16 @@ def test_gradient_of_a_batch_stays_away_where_the_op_says_that_nothing_flows() -
         tt.grad(cost, b)
 
 
+def test_matrix_products_say_of_which_op_on_batches_they_are_a_case() -> None:
+    a, b = tt.dmatrix("a"), tt.dtensor3("b")
+    node = (a @ a).owner
+    assert node is not None
+    op: Any = node.op
+    product = tt.Blockwise(**op._props_dict())(b, a)
+    values = np.arange(8.0).reshape(2, 2, 2), np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(product.eval({b: values[0], a: values[1]}), values[0] @ values[1])
+
+
 def test_op_without_a_rule_for_batches_is_put_into_a_loop() -> None:
     m, v, a = tt.dmatrix("m"), tt.dvector("v"), tt.dtensor3("a")
     batch = vectorize_graph(Product()(m, v), {m: a})

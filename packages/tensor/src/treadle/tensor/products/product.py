@@ -41,6 +41,11 @@ class MatMul(TensorOp):
 
     linear = "each"
     linear_count = 2
+    gufunc_signature = "(m,k),(k,n)->(m,n)"
+
+    def _props_dict(self) -> dict[str, object]:
+        """Return the parameters of the `Blockwise` op that computes the same, which classes of such ops are made with."""
+        return {"core_op": self, "signature": self.gufunc_signature}
 
     def infer(self, *types: Type) -> Sequence[TensorType]:
         """Return the type of the product; bool times bool is bool, as in NumPy."""
