@@ -44,7 +44,7 @@ class MatMul(TensorOp):
     gufunc_signature = "(m,k),(k,n)->(m,n)"
 
     def _props_dict(self) -> dict[str, object]:
-        """Return the parameters of the `Blockwise` op that computes the same, which classes of such ops are made with."""
+        """Return the parameters of the `Blockwise` op that computes the same; classes of such ops take them."""
         return {"core_op": self, "signature": self.gufunc_signature}
 
     def infer(self, *types: Type) -> Sequence[TensorType]:
