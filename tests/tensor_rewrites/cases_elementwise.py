@@ -6,6 +6,7 @@ import numpy as np
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.expressions import Case
+from treadle.graph import view_op
 from treadle.tensor.elementwise.cast import CASTS as CASTS_TO
 
 ARITHMETIC = [
@@ -291,6 +292,7 @@ ALGEBRA = [
 CASTS = [
     Case("cast_to_own_dtype", lambda v: CASTS_TO["float64"](v.x), "x"),
     Case("useless_copy", lambda v: v.x.copy(), "x"),
+    Case("useless_copy", lambda v: view_op(v.x) + 1, "add(x, [1.0])"),
     Case("cast_of_cast", lambda v: v.short.astype("int64").astype("float64"), "cast_float64(short)"),
     Case("cast_of_cast", lambda v: v.f.astype("float64").astype("float32"), "f"),
     Case("operand_cast_in_vain", lambda v: v.f.astype("float64") + v.x, "add(f, x)"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.graph import view_op
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.cast import CASTS, cast, identity
 from treadle.tensor.elementwise.elemwise import Elemwise
@@ -15,6 +16,7 @@ from treadle.tensor.rewrites.analysis.patterns import BOTH
 from treadle.tensor.rewrites.analysis.predicates import is_cast
 
 if TYPE_CHECKING:
+    from treadle.graph import Apply, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
@@ -31,9 +33,9 @@ def cast_to_own_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return node.inputs[0] if getattr(x, "dtype", None) == getattr(out, "dtype", "") else None
 
 
-@RULES.rule(Phase.CANONICALIZE, identity, tags=BOTH, depth=1)
-def useless_copy(node: NodeOf[Elemwise]) -> TensorVariable:
-    """identity(x) -> x."""
+@RULES.rule(Phase.CANONICALIZE, identity, view_op, tags=BOTH, depth=1)
+def useless_copy(node: Apply) -> Variable:
+    """identity(x) -> x, and so for view_op: what outputs of a function need comes after all rules."""
     return node.inputs[0]
 
 
