@@ -111,7 +111,7 @@ TRACES = [
     Case(
         "last_row_is_carry",
         lambda v: _scan(lambda s, x: ((r := tt.sin(s) + x), r), v.s, v.x)[1][-1],
-        "checkandraise{raises=indexerror, msg='the last row of a result is asked for, a…'}"
+        "checkandraise{raises=indexerror, msg='the last row of a result is...'}"
         "(scan{loop}(shapei(axis=0)(x), x, s), gt(shapei(axis=0)(x), 0))",
     ),
     Case(
