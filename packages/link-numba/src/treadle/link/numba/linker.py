@@ -20,7 +20,6 @@ from treadle.graph import (
     Unsupported,
     toposort,
 )
-from treadle.link.numba.calls import JittedFunction
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.routines.ufunc_loops import Address
@@ -124,7 +123,7 @@ class NumbaLinker(TableLinker):
         None if option ``numba__cache`` keeps its machine code out of the cache, or it calls code of this process.
         """
         recipe: Recipe = program.recipe  # type: ignore[attr-defined]  # a NumbaProgram
-        calls = any(isinstance(each, JittedFunction) for each in recipe.constants)
+        calls = not all(getattr(each, "is_storable", True) for each in recipe.constants)
         return None if calls or not config.numba__cache else recipe
 
     def load_whole(self, data: Recipe, graph: ProgramGraph) -> NumbaProgram:
