@@ -14,6 +14,9 @@ from treadle.as_pytensor.resolution import resolve
 from treadle.compile import function, shared
 from treadle.compile.stored.programs import FUNCTIONS
 from treadle.graph import Apply, Cell, FunctionGraph, Op, Value
+from treadle.link import jax as link_jax
+from treadle.link import numba as link_numba
+from treadle.tensor.elementwise.scalar_op import SCALAR_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +34,17 @@ class Doubled(Op):
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         msg = "Python is not to compute it"
         raise AssertionError(msg)
+
+
+@pytest.fixture(autouse=True)
+def _restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after each test what it registers."""
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))
+    for table, scalars in ((link_numba.TABLE, link_numba.SCALARS), (link_jax.JAX, link_jax.SCALARS)):
+        table.load()
+        monkeypatch.setattr(table, "_rules", dict(table._rules))
+        monkeypatch.setattr(table, "_added", list(table._added))
+        monkeypatch.setattr(scalars, "_finders", list(scalars._finders))
 
 
 def _rule(function: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:

@@ -8,6 +8,7 @@ import pydoc
 from typing import Any
 
 import numpy as np
+import pytest
 
 from treadle import tensor as tt
 from treadle.tensor import special
@@ -53,7 +54,9 @@ def test_help_and_signature_are_those_of_the_function() -> None:
     assert str(Elemwise.__doc__).startswith("A scalar function applied elementwise.")
 
 
-def test_functions_of_others_say_what_their_bodies_say() -> None:
+def test_functions_of_others_say_what_their_bodies_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SCALAR_OPS, "_scalar_ops", dict(SCALAR_OPS._scalar_ops))  # only this test knows these
+
     def excess(x: Any, y: Any) -> Any:
         """Return by how much x is above y, and 0 where it is below."""
         return tt.maximum(x - y, 0)

@@ -101,7 +101,11 @@ FAILURES: tuple[Failure, ...] = (
     ),
     Failure("values_do_not_fit", lambda x, y: x[1:].set(y), (_array(4), _array(2)), ValueError, "SetSubtensor"),
     Failure(
-        "a_condition_is_false", lambda x: tt.Assert("positive")(x, x.min() > 1), (_array(3),), AssertionError, "positive"
+        "a_condition_is_false",
+        lambda x: tt.Assert("positive")(x, x.min() > 1),
+        (_array(3),),
+        AssertionError,
+        "positive",
     ),
     Failure("range_never_ends", tt.arange, (_number(0), _number(3), _number(0)), ValueError, "ARange"),
 )

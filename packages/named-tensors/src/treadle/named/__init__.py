@@ -6,8 +6,9 @@ is no cost at run time, and every backend computes them.
 
 from typing import TYPE_CHECKING
 
-from treadle.config import lazy_module, versioned_names
-from treadle.named.upward import upward
+from treadle.config import lazy_module as _lazy_module
+from treadle.config import versioned_names
+from treadle.named.upward import upward as _upward
 
 if TYPE_CHECKING:
     from treadle.named import indexing, linalg, math, random, reduction, shape, signal, vectorization
@@ -77,9 +78,9 @@ else:
         },
     )
 
-upward.wire(
-    XTensorVariable=lazy_module("treadle.named.variables"),
-    XTensorConstant=lazy_module("treadle.named.variables"),
-    XTensorSharedVariable=lazy_module("treadle.named.variables"),
-    xtensor_from_tensor=lazy_module("treadle.named.types.casts"),
+_upward.wire(
+    XTensorVariable=_lazy_module("treadle.named.variables"),
+    XTensorConstant=_lazy_module("treadle.named.variables"),
+    XTensorSharedVariable=_lazy_module("treadle.named.variables"),
+    xtensor_from_tensor=_lazy_module("treadle.named.types.casts"),
 )
