@@ -14,7 +14,7 @@ from treadle.testing import FAILURES, KINDS, Check, Failure, Sample, contract, r
 # without it, and each family once with it.
 EAGER = {"torch__compile": False}
 # The virtual machine is checked at every dtype and in every way, and C at every kind and size of dtype (every scalar op
-# at every dtype: tests/link_c); CVM is both, so one check of each family says that they are put together rightly.
+# at every dtype: tests/link_c); CVM is both, so composed graphs say that they are put together rightly.
 # Second derivatives and rewritten graphs are graphs of the ops that values and first derivatives check: but for
 # composed ones of double on C, other backends run them with -m slow. With the compilers that take longer, so do dtypes
 # that only differ in width from these, integers and complex numbers where the family is checked in double, and first
@@ -49,7 +49,7 @@ def _dtypes(backend: str, check: Check) -> set[str] | None:
         return {"float64"} if dtypes is None else dtypes & {"float64"}
     if check.dtype in {"int64", "complex128"} and check.family in IN_DOUBLE and backend in TRACING:
         return NONE
-    if backend == "c" and check.kind == "rewritten" and not check.family.startswith("composed."):
+    if (backend, check.kind) in {("c", "rewritten"), ("cvm", "values")} and not check.family.startswith("composed."):
         return NONE
     return dtypes
 
