@@ -122,9 +122,11 @@ def examined(capsys: pytest.CaptureFixture[str], status: int, *backends: str) ->
 def test_doctor_tries_every_backend(acme: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert acme
     with config.change_flags(base_compiledir=str(tmp_path)):
-        findings = examined(capsys, 0, "broken", "c", "vm")
+        findings = examined(capsys, 0, "broken", "c", "VM")
     assert findings["backend broken"] == ("absent", "its engine is missing")
     assert findings["backend vm"] == ("ok", "mode: VM")
+    assert main(["doctor", "nosuch"]) == 2
+    assert "no backend has the name 'nosuch'. The installed ones are acme, " in capsys.readouterr().err
     assert findings["backend c"][0] == "ok"
     assert "compiler: " in findings["backend c"][1]
     state, text = findings["compile directory"]

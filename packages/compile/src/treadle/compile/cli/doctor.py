@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from treadle.cache import default_cache
+from treadle.compile.errors import UnknownNameError
 from treadle.compile.functions.facade import function
 from treadle.compile.mode.backends import BACKENDS
 from treadle.config import EntryPointLoadError, discover, installed_version
@@ -49,8 +50,20 @@ def add_parser(commands: Any) -> None:
 
 
 def run(console: Console, arguments: argparse.Namespace) -> int:
-    """Run the sub-command; return its exit status: 1 if there is a fault."""
-    findings = list(examine(arguments.backends or BACKENDS.names()))
+    """Run the sub-command; return its exit status: 1 if there is a fault.
+
+    Raises
+    ------
+    UnknownNameError
+        If a backend that was asked for is not installed.
+    """
+    known = BACKENDS.names()
+    backends = [name.lower() for name in arguments.backends]
+    for name in backends:
+        if name not in known:
+            msg = f"no backend has the name {name!r}. The installed ones are {', '.join(known)}."
+            raise UnknownNameError(msg)
+    findings = list(examine(backends or known))
     if arguments.json:
         sys.stdout.write(json.dumps([finding._asdict() for finding in findings], indent=2) + "\n")
     else:
