@@ -93,7 +93,7 @@ def useless_reshape(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVaria
 @RULES.rule(
     EARLY_AND_LATE,
     Reshape,
-    tags=(*BOTH, "local_reshape_to_dimshuffle", "local_join_dims", "local_split_dims", "shape_unsafe"),
+    tags=(*BOTH, "local_reshape_to_dimshuffle", "shape_unsafe"),
     needs_graph=True,
     after=["useless_reshape", "reshape_of_reshape"],
 )
