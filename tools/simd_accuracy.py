@@ -19,9 +19,10 @@ import numpy as np
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.core import HEADERS
+from treadle.link.c.runtime.core import CODES
 from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
+from treadle.link.c.text.prelude import HEADERS
 from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.toolchain import find_toolchain
 
@@ -278,7 +279,9 @@ def _library(dtype: str, toolchain: Toolchain) -> Any:
             f"({kind} *)o); return 0; }}"
         )
     body = "\n".join(lines)
-    return BRIDGE.open(toolchain.library(HEADERS + Library(simd_functions(toolchain)).needed(body) + body + "\n"))
+    return BRIDGE.open(
+        toolchain.library(HEADERS + CODES + Library(simd_functions(toolchain)).needed(body) + body + "\n")
+    )
 
 
 def computed(name: str, *operands: Any) -> Any:

@@ -15,7 +15,8 @@ from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.core import HEADERS, TYPES
+from treadle.link.c.runtime.core import CODES, TYPES
+from treadle.link.c.text.prelude import HEADERS
 from treadle.link.c.text.writing import write_unit
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 class _Named(Library):
     """Names the helpers that a text needs, in place of their definitions."""
 
-    def needed(self, text: str) -> str:
-        return f"/* uses {', '.join(self.helpers(text))} */\n"
+    def helpers(self, text: str) -> dict[str, str]:
+        return {"": f"/* uses {', '.join(super().helpers(text))} */\n"}
 
 
 def written(name: str) -> str:
@@ -105,7 +106,7 @@ def written(name: str) -> str:
     with config.change_flags(blas__ldflags=""):
         get_mode("C").optimizer.rewrite(fgraph)
         text = Assembly(write_unit(fgraph)).text(_Named(frozenset()))
-    return text.replace(HEADERS, "").replace(TYPES, "")
+    return text.removeprefix(HEADERS).replace(CODES, "").replace(TYPES, "")
 
 
 def main() -> None:

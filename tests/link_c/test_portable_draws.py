@@ -10,7 +10,8 @@ import pytest
 
 from treadle.compile import function
 from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.core import HEADERS, TYPES
+from treadle.link.c.runtime.core import CODES, TYPES
+from treadle.link.c.text.prelude import HEADERS
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 from treadle.tensor import PortableDraws, as_tensor_variable, scalar, tensor, vector
 from treadle.tensor.random.generators.philox import State
@@ -97,7 +98,8 @@ void treadle_block(int64_t *word, int64_t attempt, uint32_t *out) {
 def test_blocks_are_those_of_the_published_vectors() -> None:
     toolchain = find_toolchain()
     assert isinstance(toolchain, Toolchain)
-    text = f"{HEADERS}#define TR_ND 1\n#define TR_OPS 3\n#define TR_TYPE_AT 8\n#define TR_HEAD 16\n{TYPES}"
+    text = f"{HEADERS}{CODES}#define TR_ND 1\n#define TR_OPS 3\n#define TR_TYPE_AT 8\n#define TR_HEAD 16\n"
+    text += f"#define TR_SPARES 16\n{TYPES}"
     block = ctypes.CDLL(str(toolchain.library(text + Library(frozenset()).needed(BLOCK) + BLOCK))).treadle_block
     for counter, key, expected in VECTORS:
         c, k = ([int(word, 16) for word in words.split()] for words in (counter, key))

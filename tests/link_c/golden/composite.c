@@ -1,8 +1,9 @@
-#define TR_ND 1
-#define TR_OPS 4
+#define TR_ND 2
+#define TR_OPS 16
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block4, tr_v_exp_f32, tr_v_log1p_f32, tr_broadcast, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_iterate, tr_elemwise, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
+#define TR_SPARES 16
+/* uses tr_block4, tr_v_exp_f32, tr_v_log1p_f32, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
 static const int d0[] = {1, 0, 2, 3};
 static const unsigned char d1[] = {4};
 static const int64_t d2[] = {1};
@@ -50,7 +51,7 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
 static int64_t run0(tr_var *v, const uintptr_t *F) {
   int64_t r;
   /* node 0 */
-  if ((r = tr_elemwise(v, d0, 3, 1, 1, d1, 0, k0))) return r | INT64_C(0) << 8;
+  if ((r = tr_vectors(v, d0, 3, 1, d1, 0, k0))) return r | INT64_C(0) << 8;
   /* node 1 */
   (void)r; (void)F;
   return 0;
@@ -73,7 +74,7 @@ int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
   r |= tr_leave(v + 3, 1, info ? info + 0 : 0);
 done:
   for (int i = 0; i < 4; i++) tr_free(v + i);
-  if (info) { info[2] = arena->made; info[3] = arena->reused; info[4] = arena->overwritten; info[5] = arena->peak; }
+  if (info) { info[3] = arena->made; info[4] = arena->reused; info[5] = arena->overwritten; info[6] = arena->peak; }
   tr_drop(arena);
   return r;
 }

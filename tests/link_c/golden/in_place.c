@@ -1,8 +1,9 @@
-#define TR_ND 1
-#define TR_OPS 3
+#define TR_ND 2
+#define TR_OPS 16
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block8, tr_v_exp_f64, tr_broadcast, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_iterate, tr_elemwise, tr_count, tr_is_contiguous, tr_transfer, tr_copy, tr_adopt, tr_move8, tr_span, tr_release, tr_free, tr_enter, tr_expect, tr_leave */
+#define TR_SPARES 16
+/* uses tr_block8, tr_v_exp_f64, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_move8, tr_span, tr_release, tr_free, tr_enter, tr_expect, tr_leave */
 static const int d0[] = {0, 2};
 static const unsigned char d1[] = {8};
 static const tr_given d2[] = {{0, 1, 8, 0}, {1, 0, 8, 0}};
@@ -22,7 +23,7 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
 static int64_t run0(tr_var *v, const uintptr_t *F) {
   int64_t r;
   /* node 0 */
-  if ((r = tr_elemwise(v, d0, 1, 1, 1, d1, 0, k0))) return r | INT64_C(0) << 8;
+  if ((r = tr_vectors(v, d0, 1, 1, d1, 0, k0))) return r | INT64_C(0) << 8;
   /* node 1 */
   if ((r = tr_adopt(v + 3, v + 2, 1, 8, tr_move8))) return r | INT64_C(1) << 8;
   v[4].p = v[3].p;
@@ -52,7 +53,7 @@ int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
   r |= tr_leave(v + 3, 1, info ? info + 0 : 0);
 done:
   for (int i = 0; i < 5; i++) tr_free(v + i);
-  if (info) { info[2] = arena->made; info[3] = arena->reused; info[4] = arena->overwritten; info[5] = arena->peak; }
+  if (info) { info[3] = arena->made; info[4] = arena->reused; info[5] = arena->overwritten; info[6] = arena->peak; }
   tr_drop(arena);
   return r;
 }

@@ -1,7 +1,8 @@
 #define TR_ND 2
-#define TR_OPS 3
+#define TR_OPS 16
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
+#define TR_SPARES 16
 /* uses tr_join_lengths, tr_discard, tr_drop, tr_take, tr_alloc, tr_iterate, tr_transfer, tr_join_part, tr_join, tr_move8, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
 static const int d0[] = {0, 1};
 static const tr_given d1[] = {{0, 2, 8, 0}, {1, 2, 8, 0}};

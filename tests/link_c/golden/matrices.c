@@ -1,7 +1,8 @@
 #define TR_ND 2
-#define TR_OPS 3
+#define TR_OPS 16
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
+#define TR_SPARES 16
 static void *tr_at_dgetrf;
 static void *tr_at_dtrsm;
 static void *tr_at_dtrsv;

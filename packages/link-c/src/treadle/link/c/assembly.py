@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from string import Template
+from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.abi import object_layout
 from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS, MOST_ARGUMENTS
 from treadle.link.c.conventions.dtypes import ctype
-from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.core import HEADERS, TYPES
+from treadle.link.c.objects import Source
+from treadle.link.c.runtime.core import CODES, TYPES
 from treadle.link.c.text.division import MACRO, divided
+from treadle.link.c.text.prelude import HEADERS, prelude
 from treadle.link.c.text.unit import Unit, mark
 from treadle.tensor import tensors
+
+if TYPE_CHECKING:
+    from treadle.link.c.runtime import Library
 
 # Descriptions of arrays that need more than this many bytes are allocated, not put on the stack.
 MOST_ON_STACK = 1 << 16
@@ -23,30 +28,44 @@ class Assembly:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
 
-    def text(self, library: Library, divide: bool = False) -> str:
-        """Return the whole translation unit; if `divide`, for two runs of the compiler at once where that pays."""
+    def text(self, library: Library) -> str:
+        """Return the whole translation unit, helpers included."""
+        return self.source(library, link=False).text
+
+    def source(self, library: Library, *, link: bool, divide: bool = False) -> Source:
+        """Return the translation unit, and which helpers are to be linked to it if `link`, else none.
+
+        If `divide`, it is for two runs of the compiler at once where that pays.
+        """
         unit = self.unit
         needs, init = unit.requirements, unit.requirements.initialisation()
         functions = [*self._kernels(), *unit.functions, *unit.run_functions(len(unit.lines)), self._entry()]
         # State that is kept between calls, of blocks or in a user's C, is defined once: such units are not divided.
         written = None
         if divide and not needs.has_texts and not unit.keeps_blocks:
-            written = divided(functions, library)
+            written = divided(functions, library.linked if link else library.helpers)
             if written is not None and init:
                 init = f"#if !defined {MACRO} || {MACRO} == 0\n{init}#endif\n"
         tables = [Template(text).substitute(name=name) for text, name in unit.tables.items()]
         body = "\n".join([*tables, *(functions if written is None else [written])])
+        helpers = library.linked(body) if link else library.helpers(body)
+        head = self._head()
+        linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
+        blas = "".join(f"extern void {name}_();\n" for name in linked)
+        text = f"{head}{blas}{needs.preamble(written is not None)}{''.join(helpers.values())}{body}\n{init}"
+        if not link:
+            return Source(HEADERS + text)
+        return Source(prelude(text) + text, HEADERS + head, library, tuple(filter(library.is_linked, helpers)))
+
+    def _head(self) -> str:
+        """Return the definitions that helpers need, which differ for some programs."""
+        unit = self.unit
         type_at, head = object_layout()
         definitions = (
             f"#define TR_ND {unit.rank}\n#define TR_OPS {unit.operand_count}\n"
-            f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n"
+            f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n#define TR_SPARES {unit.spares}\n"
         )
-        if unit.loops:
-            definitions += f"#define TR_SPARES {unit.spares}\n"
-        linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
-        blas = "".join(f"extern void {name}_();\n" for name in linked)
-        own = needs.preamble(written is not None)
-        return f"{HEADERS}{definitions}{TYPES}{blas}{own}{library.needed(body)}{body}\n{init}"
+        return f"{CODES}{definitions}{TYPES}"
 
     def _kernels(self) -> list[str]:
         functions = []

@@ -15,6 +15,10 @@ class CompileError(GraphError, RuntimeError):
         self.line = line
 
 
+class HelperError(CompileError):
+    """The C compiler rejects helper functions that were to be linked to a program."""
+
+
 class LibraryGoneError(CompileError):
     """A compiled library was removed before it was loaded."""
 

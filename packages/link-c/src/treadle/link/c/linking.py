@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from treadle.config import new_lock, span
 from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
+from treadle.link.c.building import program_key, program_library
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.abi import SharedLibrary
-from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
+from treadle.link.c.errors import BackendUnavailableError, CompileError, HelperError, LibraryGoneError
 from treadle.link.c.loading import Recipe, assemble, open_library
+from treadle.link.c.objects import Source
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.support.libraries import SUPPORT
@@ -36,6 +39,8 @@ from treadle.tensor import Elemwise, FusedReduction, tensors
 
 # How often to compile and load a library that other processes keep removing.
 TRIES = 3
+# Whether the platform's linker knows a second symbol for a function.
+LINKS_HELPERS = sys.platform == "linux"
 # The messages of gcc and clang about a function that is not declared.
 _UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
 
@@ -76,13 +81,22 @@ def link_graph(
         raise BackendUnavailableError(msg)
     with span("code generation"):
         unit = write_unit(fgraph, keeps_blocks=keeps_blocks)
-        source = Assembly(unit).text(_LIBRARIES.get(toolchain), divide=not toolchain.threads)
-    file, key = compile_unit(toolchain, unit, source)
-    recipe = _recipe(unit, key, source)
+        source = _source(toolchain, unit, link=LINKS_HELPERS and not toolchain.threads)
+    try:
+        file, key = compile_unit(toolchain, unit, source)
+    except HelperError:
+        # As a part of the program, where the error names the node that calls them.
+        source = _source(toolchain, unit, link=False)
+        file, key = compile_unit(toolchain, unit, source)
+    recipe = _recipe(unit, key, source.text)
     library = _opened(file, recipe, lambda: compile_unit(toolchain, unit, source)[0])
     program = assemble(ProgramGraph.of(fgraph, native_outputs), library, recipe)
     SUPPORT.begin(toolchain)
     return program
+
+
+def _source(toolchain: Toolchain, unit: Unit, *, link: bool) -> Source:
+    return Assembly(unit).source(_LIBRARIES.get(toolchain), link=link, divide=not toolchain.threads)
 
 
 def link_stretches(fgraph: FunctionGraph, linker: RuleLinker, whole: RuleLinker) -> Program:
@@ -125,14 +139,16 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
     )
 
 
-def compile_unit(toolchain: Toolchain, unit: Unit, source: str) -> tuple[Path, str]:
+def compile_unit(toolchain: Toolchain, unit: Unit, source: Source) -> tuple[Path, str]:
     """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under."""
     needs, nodes = unit.requirements, unit.nodes
     chosen = toolchain.extended(needs.flags, needs.libraries)
     try:
-        return chosen.library(source), chosen.key(source)
+        return program_library(toolchain, chosen, source), program_key(toolchain, chosen, source)
+    except HelperError:
+        raise
     except CompileError as error:
-        at = marked_node(source, error.line) if error.line else NO_NODE
+        at = marked_node(source.text, error.line) if error.line else NO_NODE
         node = nodes[at] if 0 <= at < len(nodes) else None
         if node is None:
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import os
 import platform
 import re
@@ -11,7 +10,6 @@ import shlex
 import shutil
 import signal
 import sys
-import threading
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,11 +19,10 @@ from treadle.cache import default_cache, digest, processor
 from treadle.config import config, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
-from treadle.link.c.text.division import MACRO, RUNS
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.link.c.conventions.abi import SharedLibrary
 else:
@@ -83,60 +80,41 @@ class Toolchain:
 
     def library(self, text: str) -> Path:
         """Return the shared library of a C text, from the cache or newly compiled."""
+        return self.kept(self.key(text), text, self.compile)
+
+    def kept(self, key: str, text: str, build: Callable[[Path, Path], None]) -> Path:
+        """Return the shared library of a key, from the cache or newly built from a file that has a text."""
 
         def make(path: Path) -> None:
             source = path.with_suffix(".c")
             source.write_text(text, encoding="utf-8")
-            if MACRO in text:
-                self._compile_shares(source, path)
-            else:
-                self.compile(source, path)
+            build(source, path)
             if not path.is_file():
                 msg = f"c: {self.driver} ended without an error and wrote no file. Set the option cxx to a C compiler."
                 raise CompileError(msg)
 
         try:
-            return default_cache().materialise(self.key(text), ".so", make)
+            return default_cache().materialise(key, ".so", make)
         except OSError as error:
             msg = f"c: the C file, or the library made of it, cannot be kept: {error}. Make room where the option "
             msg += "compiledir points to, or for temporary files."
             raise CompileError(msg) from error
 
     def compile(self, source: Path, target: Path, *more: Path) -> None:
-        """Compile one or more files into a library."""
+        """Compile one or more C and object files into a library."""
         with span("compiler"):
-            self._run(self.command(source, target, *more), source, *more)
+            self._run(self.command(source, target, *more), source, *(file for file in more if file.suffix == ".c"))
 
-    def _compile_shares(self, source: Path, target: Path) -> None:
-        """Compile a text that is divided into shares, by parallel runs of the compiler."""
-        objects = [target.with_suffix(f".{share}.o") for share in range(RUNS)]
-        flags = [flag for flag in self.flags if flag != "-shared"]
-        commands = [
-            [self.driver, *flags, "-c", f"-D{MACRO}={share}", str(source), "-o", str(object_file)]
-            for share, object_file in enumerate(objects)
-        ]
-        failures: list[BaseException] = []
+    def compile_object(self, source: Path, target: Path, *flags: str, keep: bool = True) -> None:
+        """Compile a C file into an object file, with more flags; `keep` as option nocleanup says if it is rejected."""
+        own = [flag for flag in self.flags if flag != "-shared"]
+        self._run([self.driver, *own, "-c", *flags, str(source), "-o", str(target)], source, keep=keep)
 
-        def run(command: Sequence[str]) -> None:
-            try:
-                self._run(command, source)
-            except BaseException as error:  # noqa: BLE001 - raised below, in the thread that asked
-                failures.append(error)
+    def link(self, source: Path, target: Path, objects: Sequence[Path]) -> None:
+        """Link object files, made of a C file, into a library."""
+        self._run([self.driver, *self.flags, *map(str, objects), "-o", str(target), *self.libraries], source)
 
-        with span("compiler"):
-            further = [
-                threading.Thread(target=contextvars.copy_context().run, args=(run, command)) for command in commands[1:]
-            ]
-            for thread in further:
-                thread.start()
-            run(commands[0])
-            for thread in further:
-                thread.join()
-            if failures:
-                raise failures[0]
-            self._run([self.driver, *self.flags, *map(str, objects), "-o", str(target), *self.libraries], source)
-
-    def _run(self, command: Sequence[str], *sources: Path) -> None:
+    def _run(self, command: Sequence[str], *sources: Path, keep: bool = True) -> None:
         """Run a command on sources; raise a `CompileError` if it fails."""
         command_line = shlex.join(command)
         if config.compiler_verbose:
@@ -144,7 +122,7 @@ class Toolchain:
         status, said = _run(command, command_line)
         if status:
             number, at_fault = max((_line_of(file, said), file) for file in sources)
-            kept = _keep(at_fault) if config.nocleanup else "Option nocleanup keeps the C file."
+            kept = _keep(at_fault) if keep and config.nocleanup else "Option nocleanup keeps the C file."
             lines = at_fault.read_text(encoding="utf-8").splitlines()
             about = f"\nC line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
             msg = (

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from treadle.link.c.conventions.convention import FIXED, LARGE, Status
 
-_CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
-HEADERS = f"""\
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <math.h>
-{_CODES}#define TR_WATCH {FIXED.index("watch")}
-#define TR_LARGE {LARGE}
-"""
+CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
+CODES += f"#define TR_WATCH {FIXED.index('watch')}\n#define TR_LARGE {LARGE}\n"
 
 # p: first element; own: block to free, of so many bytes (room); dst: memory of the caller for a result of lengths dn;
 # n, s: lengths and strides in bytes (0 where the length is 1); cell: storage of a result of rank 0.
 # An arena belongs to one running call: its spare blocks, and counts of what it did.
 TYPES = """\
-#ifndef TR_SPARES
-#define TR_SPARES 16
-#endif
 typedef struct {
   void *(*take)(int64_t); void (*give)(void *);
   int64_t spares, made, reused, overwritten, live, peak, most, wide, steps;
@@ -283,6 +269,32 @@ static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, cons
     for (d = 0; d < nd; d++) st[d][o] = x->s[d];
   }
   return tr_iterate(ops, nd, n, p, st, k);
+}
+""",
+    # The same for vectors, of which most functions have many.
+    "tr_vectors": """\
+static int tr_vectors(tr_var *v, const int *ix, int nin, int nout, const unsigned char *size, const uint64_t *free,
+                      tr_kernel k) {
+  int64_t n = 1, s[TR_OPS];
+  char *p[TR_OPS];
+  int o, status;
+  for (o = 0; o < nin; o++) {
+    const tr_var *x = v + ix[o];
+    if (x->n[0] != 1) {
+      if (n != 1 && n != x->n[0]) return TR_SHAPE;
+      n = x->n[0];
+    }
+    p[o] = x->p;
+    s[o] = x->s[0];
+  }
+  for (; o < nin + nout; o++) {
+    tr_var *x = v + ix[o];
+    x->n[0] = n;
+    if ((status = tr_result(v, ix, x, 1, size[o - nin], free ? free[o - nin] : 0))) return status;
+    p[o] = x->p;
+    s[o] = x->s[0];
+  }
+  return n ? k(n, p, s) : 0;
 }
 """,
     # Runs a kernel of two operands, target and source; the source is broadcast. A last dimension of a few elements

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from treadle.link.c.conventions.dtypes import CTYPES, CType
@@ -14,6 +14,7 @@ from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS, GAMMA
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
+from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
@@ -28,6 +29,8 @@ from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
 
 _NAME = re.compile(r"\btr_\w+")
+# Variables of programs with addresses that are passed when these are loaded: what reads them is not linked.
+_ADDRESS = "tr_at_"
 _TYPES = {ctype.short: ctype for ctype in CTYPES.values()}
 
 
@@ -55,6 +58,8 @@ class Library:
         if threads:
             texts.update(shared_among_threads(texts, threads))
         self._texts: dict[str, tuple[str, str]] = {}
+        # By a helper's own name: what a program declares that has it linked; None for those that are not linked.
+        self._declarations: dict[str, str | None] = {}
         for names, text in texts.items():
             first, *more = names.split()
             self._texts.update(dict.fromkeys((first, *more), (first, text)))
@@ -106,6 +111,37 @@ class Library:
 
     def helpers(self, text: str) -> dict[str, str]:
         """Return all helpers that a text needs, by name, each after those that it needs itself."""
+        return self._collected(text, lambda _, body: body)
+
+    def linked(self, text: str) -> dict[str, str]:
+        """Return what a text needs that has helpers linked to it, by name.
+
+        Those that are linked are declared. The text of the others, which are short or cannot be linked, is included.
+        """
+        return self._collected(text, lambda name, body: self._declared(name, body) or body)
+
+    def is_linked(self, name: str) -> bool:
+        """Whether a helper that `linked` has returned is one that is linked."""
+        return self._declarations[name] is not None
+
+    def object_text(self, names: Iterable[str]) -> str:
+        """Return the text of an object with some of the helpers that can be linked."""
+        text = self.needed(" ".join(names))
+        return text + "".join(symbols(self._declarations[name] or "") for name in names)
+
+    def _declared(self, name: str, body: str) -> str | None:
+        if name not in self._declarations:
+            names = {known for known, (own, _) in self._texts.items() if own == name}
+            if re.search(rf"\b{name}_run\(", body):
+                names.add(f"{name}_run")
+            text = declarations(body, names)
+            if text is not None and any(_ADDRESS in needed for needed in (body, *self.helpers(body).values())):
+                text = None
+            self._declarations[name] = text
+        return self._declarations[name]
+
+    def _collected(self, text: str, show: Callable[[str, str], str]) -> dict[str, str]:
+        """Return what is shown of the helpers that a text, and what is shown of others, needs."""
         written: dict[str, str] = {}
         stack: list[tuple[str, str, Iterator[str]]] = [("", "", iter(dict.fromkeys(_NAME.findall(text))))]
         open_: set[str] = {""}
@@ -115,7 +151,8 @@ class Library:
                 helper = self.find(use)
                 if helper is not None and helper[0] not in written and helper[0] not in open_:
                     open_.add(helper[0])
-                    stack.append((helper[0], helper[1], iter(dict.fromkeys(_NAME.findall(helper[1])))))
+                    shown = show(*helper)
+                    stack.append((helper[0], shown, iter(dict.fromkeys(_NAME.findall(shown)))))
                     break
             else:
                 stack.pop()

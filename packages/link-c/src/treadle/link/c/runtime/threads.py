@@ -204,11 +204,20 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
 """
 
 
+_VECTORS = """\
+static int tr_vectors(tr_var *v, const int *ix, int nin, int nout, const unsigned char *size, const uint64_t *free,
+                      tr_kernel k) {
+  return tr_elemwise(v, ix, nin, nout, 1, size, free, k);
+}
+"""
+
+
 def shared_among_threads(serial: Mapping[str, str], minsize: int) -> dict[str, str]:
     """Return the texts of loops that use threads for `minsize` elements or more, from those for one thread."""
     texts = {
         "tr_team tr_parts tr_cut tr_piece tr_pieces tr_alone": f"#define TR_MINSIZE INT64_C({minsize})\n{TEAM}",
         "tr_unite tr_store": _STORE,
+        "tr_vectors": _VECTORS,
     }
     for name, text in (("tr_iterate", _ITERATE), ("tr_reduce", _REDUCE), ("tr_fused", _FUSED)):
         texts[name] = text

@@ -7,9 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.link.c.runtime import Library
+    from collections.abc import Callable, Mapping, Sequence
 
 RUNS = 2
 # The macro with the share that a run of the compiler compiles; if it is not defined, everything is compiled.
@@ -26,9 +24,12 @@ _HEAD = f"""\
 _STATIC = re.compile(r"^static ((?:int k|int64_t (?:l\d+_)?(?:run|b\d+_|loop))\d+\([^)]*\)) \{", re.MULTILINE)
 
 
-def divided(functions: Sequence[str], library: Library) -> str | None:
-    """Return the text of functions, divided into shares, or None if that would not be faster."""
-    helpers = [library.helpers(text) for text in functions]
+def divided(functions: Sequence[str], needs: Callable[[str], Mapping[str, str]]) -> str | None:
+    """Return the text of functions, divided into shares, or None if that would not be faster.
+
+    `needs` returns the texts of the helpers that a function needs, by name.
+    """
+    helpers = [needs(text) for text in functions]
     every = {name: body for needed in helpers for name, body in needed.items()}
     if sum(map(len, functions)) + sum(map(len, every.values())) < LEAST or _processors() < RUNS:
         return None
@@ -45,7 +46,7 @@ def divided(functions: Sequence[str], library: Library) -> str | None:
     return "\n".join([_HEAD, *declared, *parts])
 
 
-def _shares(functions: Sequence[str], helpers: Sequence[dict[str, str]]) -> list[list[int]]:
+def _shares(functions: Sequence[str], helpers: Sequence[Mapping[str, str]]) -> list[list[int]]:
     """Return the positions of the functions of each share, so that shares have about the same size."""
     shares: list[list[int]] = [[] for _ in range(RUNS)]
     present: list[set[str]] = [set() for _ in range(RUNS)]

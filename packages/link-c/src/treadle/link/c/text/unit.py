@@ -17,7 +17,17 @@ from treadle.tensor import TensorConstant, TensorVariable
 
 # Instead of a node's position: the text does not belong to a node.
 NO_NODE = -1
+# The number of free blocks that are kept for reuse, at least.
+FEWEST_SPARES = 16
 _MARK = re.compile(r"/\* node (-?\d+) \*/")
+
+
+def power_of(base: int, least: int) -> int:
+    """Return the smallest power of a base that is at least so large, the base itself if not larger."""
+    power = base
+    while power < least:
+        power *= base
+    return power
 
 
 class Unit:
@@ -95,12 +105,12 @@ class Unit:
             self.prefix, self.first = f"l{len(self.loops)}_", len(self.nodes)
             self.nodes += [*order, None]
             self.loops.append((self.first, around.number))
-        # The number of free blocks that are kept for reuse.
-        self.spares = 16
-        # Lengths of ``v``, of each array's lengths, and of the arrays that hold one number for each operand.
+        # The number of free blocks that are kept for reuse; a loop's body may need more.
+        self.spares = FEWEST_SPARES
+        # The length of ``v``, and the highest rank and number of operands of one iteration that were asked for.
         self.count = 0
-        self.rank = 1
-        self.operand_count = 3
+        self._rank = 1
+        self._operand_count = 1
         self._node = NO_NODE
         # The last node that reads each variable.
         self._last = {x: at for at, node in enumerate(order) for x in (*node.outputs, *node.inputs)}
@@ -282,13 +292,23 @@ class Unit:
 
     def ask_operands(self, count: int) -> None:
         """Ask for room for `count` operands of one iteration (``TR_OPS``)."""
-        self.root.operand_count = max(self.root.operand_count, count)
+        self.root._operand_count = max(self.root._operand_count, count)
 
     def ask_rank(self, rank: int) -> None:
         """Ask for room for this many dimensions (``TR_ND``)."""
-        self.root.rank = max(self.root.rank, rank)
+        self.root._rank = max(self.root._rank, rank)
 
-    # For the linker
+    # For the linker: lengths are rounded up, so that programs share helper functions that are compiled for them
+
+    @property
+    def rank(self) -> int:
+        """The length of the arrays that have a number for each dimension (``TR_ND``)."""
+        return power_of(2, self._rank)
+
+    @property
+    def operand_count(self) -> int:
+        """The length of the arrays that have a number for each operand (``TR_OPS``)."""
+        return max(16, power_of(4, self._operand_count))
 
     @property
     def info_length(self) -> int:

@@ -60,7 +60,8 @@ def emit(
         unit.call(f"tr_scalars(v, {places}, {nin}, {len(outs)}, {name})")
         return
     sizes = unit.table("unsigned char", [CTYPES[d].size for d in outs])
-    unit.call(f"tr_elemwise(v, {places}, {nin}, {len(outs)}, {rank}, {sizes}, {free_table(unit, free)}, {name})")
+    begin, end = f"v, {places}, {nin}, {len(outs)}", f"{sizes}, {free_table(unit, free)}, {name}"
+    unit.call(f"tr_vectors({begin}, {end})" if rank == 1 else f"tr_elemwise({begin}, {rank}, {end})")
 
 
 def free_table(unit: Unit, free: Sequence[int]) -> str:

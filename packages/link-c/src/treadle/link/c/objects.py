@@ -1,0 +1,129 @@
+"""Object files of helper functions, kept in the compile cache: a helper is compiled once, with others that are missing.
+
+An object has the helpers that a program needed and that no object had, with all that they need themselves. Which
+object has a helper is kept under the helper's own key, a digest of all that its machine code depends on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treadle.cache import Cache, default_cache
+from treadle.config import new_lock
+from treadle.link.c.errors import CompileError, HelperError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from treadle.link.c.runtime import Library
+    from treadle.link.c.toolchain import Toolchain
+
+_SUFFIX = ".o"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The C text of a program, and the helper functions that are to be linked to it."""
+
+    text: str
+    # The text that helpers have in front of them, those that can be linked, and which of them the program calls.
+    head: str = ""
+    library: Library | None = None
+    helpers: tuple[str, ...] = ()
+
+    def object_text(self, helpers: Sequence[str]) -> str:
+        """Return the text of an object with some of the helpers."""
+        return "" if self.library is None else self.head + self.library.object_text(helpers)
+
+
+class HelperObjects:
+    """Finds the objects that have helpers, and makes them."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._digests: dict[tuple[Toolchain, str], str] = {}
+        self._files: dict[tuple[Path, str], Path] = {}
+
+    def keys(self, toolchain: Toolchain, source: Source) -> list[str]:
+        """Return the keys of the helpers that a program calls, in order."""
+        keys = []
+        for name in source.helpers:
+            text = source.object_text([name])
+            with self._lock:
+                key = self._digests.get((toolchain, text))
+            if key is None:
+                key = toolchain.key(text)
+                with self._lock:
+                    self._digests[toolchain, text] = key
+            keys.append(key)
+        return keys
+
+    def find(self, toolchain: Toolchain, source: Source) -> tuple[list[Path], list[str]]:
+        """Return the objects that have helpers of a program, and the names of the helpers that no object has."""
+        cache = _cache()
+        files: dict[Path, None] = {}
+        missing = []
+        for name, key in zip(source.helpers, self.keys(toolchain, source), strict=True):
+            file = self._file(cache, key)
+            if file is None:
+                missing.append(name)
+            else:
+                files[file] = None
+        return [*files], missing
+
+    def make(self, toolchain: Toolchain, source: Source, missing: Sequence[str]) -> Path:
+        """Return a new object with the helpers that no object has.
+
+        Raises
+        ------
+        HelperError
+            If the compiler does not take them.
+        """
+        cache, text = _cache(), source.object_text(missing)
+
+        def compile_(path: Path) -> None:
+            file = path.with_suffix(".c")
+            file.write_text(text, encoding="utf-8")
+            try:
+                toolchain.compile_object(file, path, keep=False)
+            except CompileError as error:
+                raise HelperError(str(error)) from error
+
+        key = toolchain.key(f"{text}/* object */")
+        file = cache.materialise(key, _SUFFIX, compile_)
+        keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
+        for name in missing:
+            cache.put(keys[name], key.encode(), {"helper": name})
+            with self._lock:
+                self._files[cache.directory, keys[name]] = file
+        return file
+
+    def _file(self, cache: Cache, key: str) -> Path | None:
+        """Return the object that has the helper of a key, if there is one."""
+        place = cache.directory, key
+        with self._lock:
+            file = self._files.get(place)
+        if file is not None and file.exists():
+            return file
+        at = cache.get(key)
+        file = None if at is None else cache.file(at.decode(), _SUFFIX)
+        with self._lock:
+            if file is None:
+                self._files.pop(place, None)
+            else:
+                self._files[place] = file
+        return file
+
+
+def _cache() -> Cache:
+    """Return the cache of support libraries in the compile directory, else the cache of this process."""
+    within = default_cache()
+    if not within.persistent:
+        return within
+    support = Cache(within.directory / "support", quiet=True)
+    return support if support.persistent else within
+
+
+OBJECTS = HelperObjects()

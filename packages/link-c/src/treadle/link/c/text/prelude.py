@@ -1,0 +1,135 @@
+"""The beginning of a program's text: declarations of what it uses of the C library, in place of the headers.
+
+Reading the headers takes longer than compiling a small program. A text that uses anything else of the C library than
+what is listed here gets the headers.
+"""
+
+from __future__ import annotations
+
+import re
+
+HEADERS = """\
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+"""
+# The compiler's own names of the types that <stdint.h> and <stddef.h> define.
+_TYPES = (
+    "".join(
+        f"typedef __{name.upper()}_TYPE__ {name}_t;\n"
+        for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intptr", "uintptr")
+    )
+    + "typedef __SIZE_TYPE__ size_t;\ntypedef __PTRDIFF_TYPE__ ptrdiff_t;\n"
+)
+_ONE = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "floor",
+    "j0",
+    "j1",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "nearbyint",
+    "rint",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tgamma",
+    "trunc",
+    "y0",
+    "y1",
+]
+_TWO = ["atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder"]
+_NUMBERS = (("double", ""), ("float", "f"))
+_FUNCTIONS = {
+    **{f"{f}{suffix}": f"{t} {f}{suffix}({t});" for f in _ONE for t, suffix in _NUMBERS},
+    **{f"{f}{suffix}": f"{t} {f}{suffix}({t}, {t});" for f in _TWO for t, suffix in _NUMBERS},
+    **{f"fma{suffix}": f"{t} fma{suffix}({t}, {t}, {t});" for t, suffix in _NUMBERS},
+    **{f"ldexp{suffix}": f"{t} ldexp{suffix}({t}, int);" for t, suffix in _NUMBERS},
+    **{f"frexp{suffix}": f"{t} frexp{suffix}({t}, int *);" for t, suffix in _NUMBERS},
+    "abs": "int abs(int);",
+    "labs": "long labs(long);",
+    "llabs": "long long llabs(long long);",
+    "memcmp": "int memcmp(const void *, const void *, size_t);",
+    "memcpy": "void *memcpy(void *restrict, const void *restrict, size_t);",
+    "memmove": "void *memmove(void *, const void *, size_t);",
+    "memset": "void *memset(void *, int, size_t);",
+    "aligned_alloc": "void *aligned_alloc(size_t, size_t);",
+    "calloc": "void *calloc(size_t, size_t);",
+    "free": "void free(void *);",
+    "malloc": "void *malloc(size_t);",
+    "realloc": "void *realloc(void *, size_t);",
+}
+_MACROS = {
+    **{f"INT{bits}_MAX": f"__INT{bits}_MAX__" for bits in (8, 16, 32, 64)},
+    **{f"INT{bits}_MIN": f"(-__INT{bits}_MAX__ - 1)" for bits in (8, 16, 32, 64)},
+    **{f"UINT{bits}_MAX": f"__UINT{bits}_MAX__" for bits in (8, 16, 32, 64)},
+    "SIZE_MAX": "__SIZE_MAX__",
+    "NULL": "((void *)0)",
+    "NAN": '__builtin_nanf("")',
+    "INFINITY": "__builtin_inff()",
+    "HUGE_VAL": "__builtin_huge_val()",
+    # On platforms where int64_t is long, the only ones for which programs are written like this.
+    "INT64_C(x)": "x##L",
+    "UINT64_C(x)": "x##UL",
+    "offsetof(type, member)": "__builtin_offsetof(type, member)",
+    **{f"{name}(x)": f"__builtin_{name}(x)" for name in ("isnan", "isinf", "isfinite", "signbit")},
+}
+_DECLARED = {
+    **_FUNCTIONS,
+    **{name.partition("(")[0]: f"#define {name} {text}" for name, text in _MACROS.items()},
+}
+# Words of the language that parentheses follow.
+_WORDS = {
+    "if", "for", "while", "switch", "return", "sizeof", "defined", "else", "do", "vector_size", "aligned", "visibility",
+    "weak", "alias", "unused", "const", "restrict", "int", "char", "double", "float", "void", "simd", "reduction",
+    "unroll", "__attribute__", "__asm__", "__typeof__", "_Pragma", "case",
+}  # fmt: skip
+_OWN = re.compile(r"tr_|TR_|treadle_|__builtin_|__atomic_|_ZGV|__restrict")
+_COMMENT = re.compile(r"/\*.*?\*/|\"[^\"\n]*\"", re.DOTALL)
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_CAPITALS = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
+# Functions, function pointers and macros of the text itself.
+_DEFINED = re.compile(
+    r"^(?:static|extern|TR_LOCAL|int64_t|int|void)\b[^;{(]*?\b(\w+)\("
+    r"|\(\*(?:const )?(\w+)(?:\[\w*\])?\)\(|#define (\w+)",
+    re.MULTILINE,
+)
+
+
+def prelude(text: str) -> str:
+    """Return the declarations of what a text uses of the C library, or the headers if it uses what is not listed."""
+    if "#include" in text:
+        return HEADERS
+    code = _COMMENT.sub(" ", text)
+    used = {*_CALLED.findall(code), *_CAPITALS.findall(code)}
+    own = {name for names in _DEFINED.findall(code) for name in names}
+    if any(not _OWN.match(name) for name in used - own - _WORDS - _DECLARED.keys()):
+        return HEADERS
+    return _TYPES + "".join(f"{line}\n" for name, line in _DECLARED.items() if name in used)

@@ -1,0 +1,128 @@
+"""Helper functions are compiled once, and linked to the programs that call them, which read no headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.cache import default_cache
+from treadle.config import config
+from treadle.link.c import toolchain
+from treadle.link.c.errors import CompileError
+from treadle.link.c.linking import LINKS_HELPERS
+from treadle.link.c.runtime import Library
+from treadle.link.c.runtime.linked import LEAST, declarations
+from treadle.link.c.text.prelude import HEADERS, prelude
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    Link = Callable[[Sequence[Any], Sequence[Any]], Any]
+
+pytestmark = pytest.mark.skipif(not LINKS_HELPERS, reason="this platform's programs have their helpers inside")
+LONG = f"  /* {'so that it is long enough ' * (LEAST // 25)} */\n"
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[list[str]]]:
+    """The commands of the compiler, in a compile directory of the test's own."""
+    commands_run: list[list[str]] = []
+    run = toolchain._run
+
+    def noted(command: Sequence[str], shown: str) -> tuple[int, str]:
+        commands_run.append(list(command))
+        return run(command, shown)
+
+    monkeypatch.setattr(toolchain, "_run", noted)
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        yield commands_run
+
+
+def objects() -> list[Path]:
+    return sorted(default_cache().directory.rglob("support/**/*.o"))
+
+
+def test_program_whose_helpers_are_there_takes_one_run(link: Link, commands: list[list[str]]) -> None:
+    x, m = tt.dvector("x"), tt.dmatrix("m")
+    assert link([x], [x * 2])(np.ones(2))[0].tolist() == [2, 2]
+    made = objects()
+    assert len(made) == 1
+    commands.clear()
+    assert link([x], [x - 1])(np.ones(2))[0].tolist() == [0, 0]
+    # The support libraries may be compiled meanwhile.
+    (command,) = [each for each in commands if "/support/" not in each[each.index("-o") + 1]]
+    assert str(made[0]) in command
+    assert objects() == made
+    # One that needs other helpers too: for these alone an object is made.
+    assert link([m, x], [(m * x).sum(axis=1)])(np.ones((2, 3)), np.ones(3))[0].tolist() == [3, 3]
+    assert len(objects()) == 2
+
+
+@pytest.mark.usefixtures("commands")
+def test_removed_object_is_made_again(link: Link) -> None:
+    x = tt.dvector("x")
+    link([x], [x * 2])
+    (made,) = objects()
+    made.unlink()
+    assert link([x], [x - 5])(np.ones(1))[0].tolist() == [-4]
+    assert len(objects()) == 1
+
+
+def test_rejected_helper_is_told_at_the_node_that_calls_it(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tt.dvector("x")
+    text = f"static int tr_vectors(tr_var *v) {{\n{LONG}  return wrong(v);\n}}\n"
+    find = Library.find
+    monkeypatch.setattr(Library, "find", lambda self, name: (name, text) if name == "tr_vectors" else find(self, name))
+    with pytest.raises(CompileError, match="wrong"):
+        link([x], [x * 6.25])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "static int tr_a(int x) {\n  return x;\n}\n",
+        f"static int tr_state;\nstatic int tr_a(int x) {{\n{LONG}  return tr_state += x;\n}}\n",
+        f"static volatile int tr_state = 1;\nstatic int tr_a(int x) {{\n{LONG}  return tr_state;\n}}\n",
+        f"#define TR_TWICE(x) (2 * (x))\nstatic int tr_a(int x) {{\n{LONG}  return TR_TWICE(x);\n}}\n",
+        f"static double tr_a(double x) {{\n{LONG}  return x;\n}}\n",
+        f"static int tr_a(int x) {{\n{LONG}  return x;\n}}\nint treadle_b(void) {{ return 1; }}\n",
+        f"#include <time.h>\nstatic int tr_a(int x) {{\n{LONG}  return x;\n}}\n",
+    ],
+    ids=["short", "state", "volatile", "macro", "value", "global", "header"],
+)
+def test_what_cannot_be_shared_stays_in_the_program(text: str) -> None:
+    assert declarations(text, {"tr_a"}) is None
+
+
+def test_declarations_have_the_types_that_they_mention() -> None:
+    text = (
+        "typedef struct { int n; } tr_t;\n#define JOIN(a, b) (a + b)\n"
+        f"static double tr_a_run(const double *x) {{\n{LONG}  return JOIN(x[0], 1);\n}}\n#undef JOIN\n"
+        "static inline int tr_own(tr_t *t) { return t->n; }\n"
+        "static int tr_a(tr_t *t) { return tr_own(t); }\nstatic const tr_given tr_table = {0, 0, 0, 0};\n"
+    )
+    hidden = '__attribute__((visibility("hidden")))'
+    assert declarations(text, {"tr_a", "tr_a_run"}) == (
+        "typedef struct { int n; } tr_t;\n"
+        f'extern double tr_a_run(const double *x) __asm__("tr_a_run_linked") {hidden};\n'
+        f'extern int tr_a(tr_t *t) __asm__("tr_a_linked") {hidden};\n'
+    )
+
+
+def test_program_declares_what_it_uses_of_the_c_library() -> None:
+    text = "static double tr_f(double x) { return exp(x) + powf(x, 2) > INT64_MAX; } /* sinh(x) */\n"
+    declared = prelude(text)
+    assert "double exp(double);" in declared
+    assert "float powf(float, float);" in declared
+    assert "#define INT64_MAX __INT64_MAX__" in declared
+    assert "sinh" not in declared
+    assert "#include" not in declared
+
+
+@pytest.mark.parametrize("unknown", ["lround(x)", "M_PI", "RAND_MAX"])
+def test_program_that_uses_anything_else_reads_the_headers(unknown: str) -> None:
+    assert prelude(f"static double tr_f(double x) {{ return {unknown}; }}\n") == HEADERS
