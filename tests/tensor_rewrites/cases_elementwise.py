@@ -295,6 +295,8 @@ CASTS = [
     Case("useless_copy", lambda v: view_op(v.x) + 1, "add(x, [1.0])"),
     Case("cast_of_cast", lambda v: v.short.astype("int64").astype("float64"), "cast_float64(short)"),
     Case("cast_of_cast", lambda v: v.f.astype("float64").astype("float32"), "f"),
+    Case("number_of_other_dtype", lambda v: v.x * tt.constant(3, dtype="int8"), "mul(x, [3.0])"),
+    Case("number_of_other_dtype", lambda v: tt.constant(0.5, dtype="float32") - v.x, "sub([0.5], x)"),
     Case("operand_cast_in_vain", lambda v: v.f.astype("float64") + v.x, "add(f, x)"),
 ]
 

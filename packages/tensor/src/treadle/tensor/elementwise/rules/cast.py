@@ -8,12 +8,15 @@ import numpy as np
 
 from treadle.graph import view_op
 from treadle.rewrite import Phase, RuleSet
+from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
 from treadle.tensor.elementwise.cast import CASTS, cast, identity
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import ScalarOp
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.rewrites.analysis.patterns import BOTH
 from treadle.tensor.rewrites.analysis.predicates import is_cast
+from treadle.tensor.types.conversion import constant
+from treadle.tensor.variables.variable import TensorConstant
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
@@ -94,6 +97,26 @@ def operand_cast_in_vain(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return None
     return op(*inputs)
+
+
+@RULES.rule(Phase.CANONICALIZE, add, sub, mul, true_div, tags=BOTH, depth=1)
+def number_of_other_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """x + a -> x + cast(a), for one number a of another dtype than x and the sum; so for products and quotients.
+
+    The operation converts it anyway. Other rules then take the number, and functions of it, in the wide dtype.
+    """
+    dtype = node.op.loop_dtypes(node)[0]
+    if dtype.kind not in "iuf" or all(x.type.numpy_dtype != dtype for x in node.inputs):
+        return None
+    inputs = [_widened(x, dtype) for x in node.inputs]
+    return None if all(a is b for a, b in zip(inputs, node.inputs, strict=True)) else node.op(*inputs)
+
+
+def _widened(x: TensorVariable, dtype: np.dtype) -> TensorVariable:
+    """Return a constant of one element in a dtype, and other variables as they are."""
+    if not isinstance(x, TensorConstant) or x.data.size != 1 or x.data.dtype == dtype:
+        return x
+    return constant(x.data.astype(dtype))
 
 
 def _cast_source(x: TensorVariable) -> TensorVariable | None:
