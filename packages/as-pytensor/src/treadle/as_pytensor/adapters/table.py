@@ -19,6 +19,7 @@ _TENSORS = "treadle.as_pytensor.adapters.tensors"
 _VECTORS = "treadle.as_pytensor.adapters.vectors"
 _SEARCHES = "treadle.as_pytensor.adapters.searches"
 _VECTORIZATION = "treadle.as_pytensor.adapters.vectorization"
+_GRAPH_OPS = "treadle.as_pytensor.adapters.graph_ops"
 _UTILITIES = "treadle.as_pytensor.adapters.utilities"
 _KEYS = (
     "ALL_KEYS DIAGONAL IMPLIES KEY_REGISTRY LOWER_TRIANGULAR MATRIX_KEYS ORTHOGONAL PERMUTATION POSITIVE_DEFINITE "
@@ -61,6 +62,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.graph": {"vectorize_graph": _VECTORIZATION},
     "pytensor.graph.replace": {"vectorize_graph": _VECTORIZATION},
     "pytensor.graph.utils": {"AssocList": _UTILITIES},
+    "pytensor.compile.builders": {"SymbolicOp": _GRAPH_OPS},
     "pytensor.compile.rewriting": {"rewrite_inner_graph": "treadle.as_pytensor.adapters.inner_graphs"},
     "pytensor.link.jax.dispatch.basic": _at(f"{_BACKENDS}.jax_dispatch", "jax_funcify jax_typify"),
     "pytensor.link.numba.dispatch.basic": _at(
@@ -111,6 +113,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
         **_at(_TENSORS, "full_like infer_static_shape ones_like zeros_like"),
         "vectorize_node": "treadle.graph.replace:vectorize_node",
     },
+    "pytensor.tensor.blockwise": {"Blockwise": _GRAPH_OPS},
     "pytensor.tensor.fft": _at(_TRANSFORMS, "irfft rfft"),
     "pytensor.tensor.linalg.decomposition.qr": {"qr": _MATRICES},
     "pytensor.tensor.linalg.decomposition.schur": {"schur": _MATRICES},
@@ -139,6 +142,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.tensor.shape": {"Shape": "treadle.as_pytensor.adapters.shapes"},
     "pytensor.tensor.sort": _at(_UTILITIES, "KIND KIND_VALUES"),
     "pytensor.tensor.subtensor": {"as_index_constant": _TENSORS},
+    "pytensor.tensor.symbolic": _at(_GRAPH_OPS, "FusibleSymbolicOp SymbolicOp TensorSymbolicOp"),
     "pytensor.tensor.type": _at(
         _DTYPES,
         "ubscalar uiscalar ulscalar uwscalar values_eq_approx values_eq_approx_remove_inf "

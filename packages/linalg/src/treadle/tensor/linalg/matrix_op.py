@@ -15,7 +15,7 @@ from treadle.tensor.arguments.values import as_choice, as_option
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
 from treadle.tensor.gradients.derivatives import pullback
-from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.ops.tensor_op import StackOp
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static
 from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padleft
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph import Apply, Type, Variable
-    from treadle.tensor.arguments.signatures import Cores
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
@@ -43,7 +42,7 @@ ON_ERROR = ("nan", "raise")
 _SMALLER = re.compile(r"min\((\w+),(\w+)\)")
 
 
-class MatrixOp(TensorOp):
+class MatrixOp(StackOp):
     """An op on matrices, applied to each of a stack of them.
 
     The last dimensions of the inputs are those that `signature` names; all inputs have the same number of dimensions
@@ -71,11 +70,6 @@ class MatrixOp(TensorOp):
     on_error = "nan"
     # A base class that errors of its nodes have too, on every backend.
     exc_type = MatrixError
-
-    @property
-    def cores(self) -> tuple[Cores, Cores]:
-        """The names of the core dimensions of inputs and outputs, one by one."""
-        return cores_of(self.signature)
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtypes of the outputs for inputs of a dtype: the same for all of them, unless overridden."""

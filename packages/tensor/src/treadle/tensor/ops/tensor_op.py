@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from treadle.graph import DisconnectedType, NullType, Op, Variable
+from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.ops.fields import fix_dtypes, fix_integers
 from treadle.tensor.types.conversion import as_tensor_variable, is_smooth
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from treadle.graph import Apply
+    from treadle.tensor.arguments.signatures import Cores
     from treadle.tensor.variables.variable import TensorVariable
 
 # What `pullback` and `pushforward` take and return.
@@ -89,6 +93,35 @@ class TensorOp(Op):
                 terms = self.make_node(*inputs[:i], t, *inputs[i + 1 :]).outputs
                 total = [a + b for a, b in zip(total, terms, strict=True)] if total else terms
         return list(total)
+
+
+class StackOp(TensorOp):
+    """An op on vectors or matrices that takes stacks of them, whose dimensions come before those of its signature.
+
+    It has what `Blockwise` says of such ops, and is its own core.
+
+    Attributes
+    ----------
+    signature
+        Core dimensions, such as ``(m,k),(k,n)->(m,n)``.
+    """
+
+    signature: ClassVar[str]
+
+    @property
+    def cores(self) -> tuple[Cores, Cores]:
+        """The names of the core dimensions of inputs and outputs, one by one."""
+        return cores_of(self.signature)
+
+    @property
+    def core_op(self) -> Self:
+        """The op of one vector or matrix."""
+        return self
+
+    def batch_ndim(self, node: Apply) -> int:
+        """Return how many dimensions the stacks of a node have."""
+        out: Any = node.outputs[0].type
+        return int(out.ndim) - len(self.cores[1][0])
 
 
 def _moves(x: Variable, tangent: Variable) -> bool:

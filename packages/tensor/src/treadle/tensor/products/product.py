@@ -15,7 +15,7 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
-from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
+from treadle.tensor.ops.tensor_op import Derivatives, StackOp, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static, sum_to
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle, matrix_transpose, shape_padleft, squeeze
@@ -36,12 +36,13 @@ __all__ = ["Gemm", "MatMul", "dot", "matmul", "outer", "tensordot"]
 
 
 @static_op
-class MatMul(TensorOp):
+class MatMul(StackOp):
     """Product of stacks of matrices: inputs of one rank, 2 or more; all dimensions but the last two broadcast."""
 
     linear = "each"
     linear_count = 2
     gufunc_signature = "(m,k),(k,n)->(m,n)"
+    signature = gufunc_signature
 
     def _props_dict(self) -> dict[str, object]:
         """Return the parameters of the `Blockwise` op that computes the same; classes of such ops take them."""

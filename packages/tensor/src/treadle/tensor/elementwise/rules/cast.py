@@ -101,7 +101,7 @@ def operand_cast_in_vain(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 @RULES.rule(Phase.CANONICALIZE, add, sub, mul, true_div, tags=BOTH, depth=1)
 def number_of_other_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
-    """x + a -> x + cast(a), for one number a of another dtype than x and the sum; so for products and quotients.
+    """(x + a) -> x + cast(a), for one number a of another dtype than x and the sum; so for products and quotients.
 
     The operation converts it anyway. Other rules then take the number, and functions of it, in the wide dtype.
     """
