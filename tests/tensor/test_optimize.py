@@ -327,6 +327,18 @@ def test_methods_without_the_form_of_a_loop_are_refused_by_name() -> None:
         function([x], best, mode="JAX")
 
 
+def test_constants_and_equal_parameters_are_inside_of_a_search() -> None:
+    x, a = tt.dvector("x"), tt.dscalar("a")
+    twice = a + tt.constant(0.0)
+    solution, _ = minimize(((x - a) ** tt.constant(2) + (x - twice) ** 2 + tt.exp(tt.constant(1.0))).sum(), x)
+    f = function([a], [solution, tt.grad(solution.sum(), a)], givens={x: np.zeros(2)}, mode="VM")
+    (search,) = (node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, Optimum))
+    assert len(search.inputs) == 2
+    best, slope = f(3.0)
+    np.testing.assert_allclose(best, [3.0, 3.0], rtol=1e-6)
+    np.testing.assert_allclose(slope, 2.0, rtol=1e-6)
+
+
 def test_parameters_may_be_shared_and_occur_several_times() -> None:
     x, w = tt.dvector("x"), shared(np.array([1.0, 2.0]), name="w")
     best, success = minimize(((x - w) ** 2).sum() + ((x - w[::-1]) ** 2).sum(), x)

@@ -170,6 +170,11 @@ UNROLLING = [
 
 SEARCHES = [
     Case(
+        "constants_into_search",
+        lambda v: tt.optimize.root_scalar(v.s**3 - v.y[0] - tt.constant([8.0])[0], v.s)[0],
+        "optimum{root_scalar, method=secant}(s, subtensor{[0]}(y))",
+    ),
+    Case(
         "fixed_point_as_loop",
         lambda v: tt.optimize.fixed_point(lambda x: tt.cos(x * v.y[0]) / 2, v.s)[0],
         "while{fixed_point}(switch(isfinite(s), 9223372036854775807, 0), s, 0, subtensor{[0]}(y))",

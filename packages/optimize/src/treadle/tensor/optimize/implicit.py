@@ -81,6 +81,30 @@ class ImplicitSolution(Op, HasFrozenGraph):
         new._graph = FrozenFunctionGraph(fgraph.inputs, fgraph.outputs)
         return new
 
+    def with_inputs_inside(self, inputs: Sequence[Variable]) -> tuple[ImplicitSolution, list[Variable]] | None:
+        """Return the op with the constants among its inputs in the graph, one variable for equal ones, and the inputs.
+
+        The first, where the search starts, stays. None if there is nothing to do.
+        """
+        kept: dict[Variable, Variable] = {}
+        pairs: dict[Variable, Variable] = {}
+        for inner, outer in zip(self.written.inputs[1:], inputs[1:], strict=True):
+            if isinstance(outer, Constant):
+                pairs[inner] = outer
+            elif outer in kept:
+                pairs[inner] = kept[outer]
+            else:
+                kept[outer] = inner
+        if not pairs:
+            return None
+        inside = [self.written.inputs[0], *kept.values()]
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__getstate__())
+        new._graph = new.written = FrozenFunctionGraph(
+            inside, graph_replace(list(self.written.outputs), pairs, strict=False)
+        )
+        return new, [inputs[0], *kept]
+
     @abstractmethod
     def residual(self) -> TensorVariable:
         """Return what is zero at the solution, of the shape of x, in variables of the inner graph."""

@@ -1,4 +1,4 @@
-"""Rules for minima, roots and fixed points: the search as a loop."""
+"""Rules for minima, roots and fixed points: constants in the expression, the search as a loop."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ RULE_SETS = (RULES,)
 def fixed_point_as_loop(node: NodeOf[FixedPoint]) -> Sequence[Variable] | None:
     """A fixed point -> the loop that finds it."""
     return node.op.decompose(*node.inputs)
+
+
+@RULES.rule((Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), Optimum, tags=BOTH, depth=1)
+def constants_into_search(node: NodeOf[Optimum]) -> Sequence[Variable] | None:
+    """A minimum or root of an expression of c, c known -> that of the expression with c in it; equal inputs are one."""
+    inside = node.op.with_inputs_inside(node.inputs)
+    return None if inside is None else inside[0].make_node(*inside[1]).outputs
 
 
 @RULES.rule(
