@@ -53,6 +53,7 @@ _DISPATCH = "it registers PyTensor's own ops. In treadle, an op says what a batc
 _FACTS = "it is one of PyTensor's rules about facts. treadle's are in treadle.tensor.rewrites.FACT_RULES."
 _BLAS = "products of matrices are one op, MatMul; backends choose between gemm, gemv and dot when they lower it."
 _TYPE_VARIABLE = "it is a variable of type annotations."
+_BLOCKS = "sparse types are of the formats csr and csc: SciPy's tocsr() converts a matrix of blocks, and bsr values too."
 _OPTION = "options are declared by treadle.config.config.add(treadle.config.Option(...))."
 _C = "it writes C for PyTensor's C backend. Register rules with treadle.link.c.TABLE."
 _INTERNAL = "it belongs to how PyTensor does its work, which treadle does otherwise."
@@ -127,6 +128,9 @@ ABSENT = {
     "pytensor.scan.rewriting": "treadle's rules for loops have other names; `treadle rewrites list` lists them.",
     "pytensor.sparse.rewriting": "treadle's rules have other names; `treadle rewrites list` lists them.",
     "pytensor.xtensor.rewriting": "treadle's rules have other names; `treadle rewrites list` lists them.",
+    **_in("pytensor.sparse", "basic.bsr_matrix basic.bsr_dmatrix basic.bsr_fmatrix", _BLOCKS),
+    **_in("pytensor.sparse", "bsr_matrix bsr_dmatrix bsr_fmatrix", _BLOCKS),
+    "pytensor.sparse.basic.Stack": "HStack and VStack have no base class of their own.",
     "pytensor.sparse": "it needs the distribution of treadle.sparse, which is not installed.",
     "pytensor.xtensor": "it needs the distribution of treadle.named, which is not installed.",
 }

@@ -20,8 +20,9 @@ else:
                 "square_diagonal transpose vstack wcast zcast"
             ),
             "treadle.sparse.op_kinds": (
-                "Cast ColScaleCSC ConstructSparseFromList Diag EnsureSortedIndices GetItem2Lists GetItem2d GetItemList "
-                "GetItemScalar HStack Remove0 RowScaleCSC Transpose VStack"
+                "CSMGrad Cast ColScaleCSC ConstructSparseFromList Diag EnsureSortedIndices GetItem2Lists "
+                "GetItem2ListsGrad GetItem2d GetItemList GetItemListGrad GetItemScalar HStack Remove0 RowScaleCSC "
+                "Transpose VStack csm_grad get_item_2lists_grad get_item_list_grad"
             ),
         },
     )

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import treadle.sparse as ts
+import treadle.tensor as tt
 from treadle.config import text_of
+from treadle.sparse.kernels.patterns import Sampled
 from treadle.sparse.kernels.products import LinesProduct, SampledProduct, TransposedLinesProduct
 
 if TYPE_CHECKING:
@@ -18,16 +20,17 @@ if TYPE_CHECKING:
     from treadle.graph import Op
 
 __all__ = [
-    "AddSparseDense", "AddSparseSparse", "AddSparseSparseData", "Cast", "ColScaleCSC",
-    "ConstructSparseFromList", "Diag", "EnsureSortedIndices", "EqualSparseDense", "EqualSparseSparse", "GetItem2Lists",
-    "GetItem2d", "GetItemList", "GetItemScalar", "GreaterEqualSparseDense", "GreaterEqualSparseSparse",
-    "GreaterThanSparseDense", "GreaterThanSparseSparse", "HStack", "LessEqualSparseDense", "LessEqualSparseSparse",
-    "LessThanSparseDense", "LessThanSparseSparse", "MultiplySparseDense", "MultiplySparseDenseVector",
-    "MultiplySparseSparse", "NotEqualSparseDense", "NotEqualSparseSparse", "Remove0", "RowScaleCSC", "SamplingDot",
-    "SparseBlockDiagonal", "SparseKind", "StructuredAddSparseDenseVector", "StructuredDot", "StructuredDotGradCSC",
-    "StructuredDotGradCSR", "Transpose", "Usmm", "VStack", "equal_s_d", "equal_s_s", "greater_equal_s_d",
-    "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "less_equal_s_d", "less_equal_s_s", "less_than_s_d",
-    "less_than_s_s", "not_equal_s_d", "not_equal_s_s", "sdg_csc", "sdg_csr",
+    "AddSparseDense", "AddSparseSparse", "AddSparseSparseData", "CSMGrad", "Cast", "ColScaleCSC",
+    "ConstructSparseFromList", "Diag", "EnsureSortedIndices", "EqualSparseDense", "EqualSparseSparse",
+    "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList", "GetItemListGrad", "GetItemScalar",
+    "GreaterEqualSparseDense", "GreaterEqualSparseSparse", "GreaterThanSparseDense", "GreaterThanSparseSparse",
+    "HStack", "LessEqualSparseDense", "LessEqualSparseSparse", "LessThanSparseDense", "LessThanSparseSparse",
+    "MultiplySparseDense", "MultiplySparseDenseVector", "MultiplySparseSparse", "NotEqualSparseDense",
+    "NotEqualSparseSparse", "Remove0", "RowScaleCSC", "SamplingDot", "SparseBlockDiagonal", "SparseKind",
+    "StructuredAddSparseDenseVector", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR", "Transpose",
+    "Usmm", "VStack", "csm_grad", "equal_s_d", "equal_s_s", "get_item_2lists_grad", "get_item_list_grad",
+    "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "less_equal_s_d",
+    "less_equal_s_s", "less_than_s_d", "less_than_s_s", "not_equal_s_d", "not_equal_s_s", "sdg_csc", "sdg_csr",
 ]  # fmt: skip
 
 
@@ -102,6 +105,43 @@ def _gradient_of_csr(indices: object, indptr: object, dense: object, slope: obje
     return SampledProduct()(indices, indptr, slope, dense)
 
 
+def _gradient_of_csm(*operands: object) -> Any:
+    """Return the elements of a gradient at the positions of a matrix of the same shape and format.
+
+    The operands are data, indices, indptr and shape of the matrix, and then those of the gradient.
+    """
+    _, x_indices, x_indptr, _, g_data, g_indices, g_indptr, g_shape = operands
+    lengths = tt.as_tensor_variable(g_shape)
+    pointers = tt.as_tensor_variable(g_indptr)
+    across = tt.switch(tt.eq(lengths[0] + 1, pointers.shape[0]), lengths[1], lengths[0])
+    # Where both lengths are the same, either is right.
+    return Sampled()(g_data, g_indices, pointers, x_indices, x_indptr, across)
+
+
+def _placed(index: object, length: Any, values: Any) -> Any:
+    """Return the CSC matrix with a column for each position in a list, with a value in that row."""
+    at = tt.as_tensor_variable(index)
+    rows = tt.switch(at < 0, at + length, at)
+    count = at.shape[0]
+    return ts.CSC(values, rows, tt.arange(count + 1), tt.stack([length, count]))
+
+
+def _gradient_of_list(x: object, index: object, gz: object) -> Any:
+    """Return the gradient by a matrix of which rows were selected: their gradients, added in the rows selected."""
+    matrix, slopes = ts.as_sparse_variable(x), ts.as_sparse_variable(gz)
+    at = tt.as_tensor_variable(index)
+    placed = _placed(at, matrix.shape[0], tt.ones(at.shape, dtype=matrix.dtype))
+    return ts.asformat(ts.true_dot(placed, slopes), matrix.format)
+
+
+def _gradient_of_two_lists(x: object, ind1: object, ind2: object, gz: object) -> Any:
+    """Return the gradient by a matrix of which elements were selected: their gradients, added at their positions."""
+    matrix, slopes, columns = ts.as_sparse_variable(x), tt.as_tensor_variable(gz), tt.as_tensor_variable(ind2)
+    rows = _placed(ind1, matrix.shape[0], slopes.astype(matrix.dtype))
+    placed = _placed(columns, matrix.shape[1], tt.ones(columns.shape, dtype=matrix.dtype))
+    return ts.asformat(ts.true_dot(rows, ts.transpose(placed)), matrix.format)
+
+
 AddSparseDense = _kind("AddSparseDense", ts.add_s_d)
 AddSparseSparse = _kind("AddSparseSparse", ts.add_s_s)
 AddSparseSparseData = _kind("AddSparseSparseData", ts.add_s_s_data)
@@ -115,6 +155,7 @@ ColScaleCSC = _kind("ColScaleCSC", ts.col_scale)
 StructuredDot = _kind("StructuredDot", ts.structured_dot, LinesProduct, TransposedLinesProduct)
 StructuredDotGradCSC = _kind("StructuredDotGradCSC", _gradient_of_csc, SampledProduct)
 StructuredDotGradCSR = _kind("StructuredDotGradCSR", _gradient_of_csr, SampledProduct)
+CSMGrad = _kind("CSMGrad", _gradient_of_csm, Sampled, parameters={"kmap": ""})
 SamplingDot = _kind("SamplingDot", ts.sampling_dot, SampledProduct)
 Usmm = _kind("Usmm", ts.usmm)
 
@@ -138,6 +179,8 @@ GetItem2Lists = _kind("GetItem2Lists", ts.get_item_2lists)
 GetItem2d = _kind("GetItem2d", ts.get_item_2d)
 GetItemList = _kind("GetItemList", ts.get_item_list)
 GetItemScalar = _kind("GetItemScalar", ts.get_item_scalar)
+GetItem2ListsGrad = _kind("GetItem2ListsGrad", _gradient_of_two_lists)
+GetItemListGrad = _kind("GetItemListGrad", _gradient_of_list)
 HStack = _kind("HStack", ts.hstack, parameters={"format": "format", "dtype": "dtype"}, takes_list=True)
 VStack = _kind("VStack", ts.vstack, parameters={"format": "format", "dtype": "dtype"}, takes_list=True)
 Remove0 = _kind("Remove0", ts.remove0, parameters={"inplace": ""})
@@ -151,3 +194,6 @@ less_equal_s_d, less_equal_s_s = LessEqualSparseDense(), LessEqualSparseSparse()
 greater_than_s_d, greater_than_s_s = GreaterThanSparseDense(), GreaterThanSparseSparse()
 greater_equal_s_d, greater_equal_s_s = GreaterEqualSparseDense(), GreaterEqualSparseSparse()
 sdg_csc, sdg_csr = StructuredDotGradCSC(), StructuredDotGradCSR()
+# The documented name of the class, not of an instance.
+csm_grad = CSMGrad
+get_item_list_grad, get_item_2lists_grad = GetItemListGrad(), GetItem2ListsGrad()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.rewrite import OpClass, Phase, RuleSet
+from treadle.tensor import specify_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Apply, Variable
+    from treadle.graph import Apply, Type, Variable
 
 # Ops by their paths: a program without sparse matrices does not load them for its rules.
 DenseFromSparse = OpClass("treadle.sparse.forms.dense.DenseFromSparse")
@@ -27,9 +28,23 @@ BOTH = ("fast_run", "fast_compile")
 
 @RULES.rule((Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CSMProperties, tags=BOTH)
 def properties_of_parts(node: Apply) -> Sequence[Variable] | None:
-    """csm_properties(CSM(data, indices, indptr, shape)) -> data, indices, indptr, shape."""
+    """csm_properties(CSM(data, indices, indptr, shape)) -> data, indices, indptr, shape.
+
+    Where the matrix's lengths say how many pointers there are, and the pointers do not, that is checked.
+    """
     made = node.inputs[0].owner
-    return None if made is None or not CSM(made.op) else list(made.inputs)
+    if made is None or not CSM(made.op):
+        return None
+    return [_of_type(x, out.type) for x, out in zip(made.inputs, node.outputs, strict=True)]
+
+
+def _of_type(x: Variable, wanted: Type) -> Variable:
+    """Return a vector with the length that a type knows."""
+    length = getattr(wanted, "shape", (None,))[0]
+    if length is None or getattr(x.type, "shape", None) == (length,):
+        return x
+    vector: Any = x
+    return specify_shape(vector, (length,))
 
 
 @RULES.rule((Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), CSM, tags=BOTH)
