@@ -95,6 +95,11 @@ graph.replace(known, unknown)
 values["replaced"] = [type(graph.outputs[0].owner.inputs[0].owner.op).__name__, len(graph._features)]
 values["size"] = pt.random.normal([0.0, 1.0], size=(3,)).type.shape
 values["drawn"] = CategoricalRV.rng_fn(np.random.default_rng(0), np.array([0.2, 0.3, 0.5]), (5,)).tolist()
+from pytensor.tensor.random.basic import CauchyRV, GumbelRV
+from pytensor.xtensor import random as named
+from pytensor.xtensor.random.basic import gumbel
+drawn = (named.cauchy(0.0, 1.0), gumbel(0.0, 1.0))
+values["named draws"] = [isinstance(x.owner.op.core_op, kind) for x, kind in zip(drawn, (CauchyRV, GumbelRV))]
 like = [f(s) for f in (pt.zeros_like, pt.ones_like)] + [pt.full_like(s, 3), pt.basic.zeros_like(v, dtype="int64")]
 values["like"] = [[out.dtype, len(list(pytensor.graph.traversal.explicit_graph_inputs([out])))] for out in like]
 values["like values"] = [out.eval({s: 1.0, v: [1.0, 2.0]}, on_unused_input="ignore").tolist() for out in like]
@@ -106,6 +111,7 @@ values["excluded"] = pytensor.function([v], v * 2, mode=get_mode("FAST_RUN").exc
 
 # As PyTensor 3.3.8 gives them.
 EXPECTED: dict[str, Any] = {
+    "named draws": [True, True],
     "sum": [1.0, 0.3333333432674408, "float32", "float32"],
     "prod": 1.0000000150474662e30,
     "half": ["float16", 5000.0],

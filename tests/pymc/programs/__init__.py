@@ -15,6 +15,7 @@ from tests.pymc.programs import (
     hierarchical,
     inference,
     labelled,
+    labelled_models,
     mixtures,
     multivariate,
     operations,
@@ -42,6 +43,7 @@ for _module in (
     custom,
     operations,
     labelled,
+    labelled_models,
     inference,
 ):
     PROGRAMS.update(registered(_module.__name__))

@@ -10,6 +10,7 @@ _BACKENDS = "treadle.as_pytensor.adapters.backends"
 _SHAPES = "treadle.as_pytensor.adapters.shape_features"
 _CONVERSION = "treadle.as_pytensor.adapters.conversion"
 _DRAWS = "treadle.as_pytensor.adapters.draws"
+_NAMED_DRAWS = "treadle.as_pytensor.adapters.named_draws"
 _MATRICES = "treadle.as_pytensor.adapters.matrices"
 _TRANSFORMS = "treadle.as_pytensor.adapters.transforms"
 _ASSUMPTIONS = "treadle.as_pytensor.adapters.assumptions"
@@ -163,6 +164,8 @@ ADAPTERS: dict[str, dict[str, str]] = {
         "DenseTensorVariable": "treadle.tensor:TensorVariable",
         "get_unique_constant_value": _TENSORS,
     },
+    "pytensor.xtensor.random": _at(_NAMED_DRAWS, "cauchy gumbel"),
+    "pytensor.xtensor.random.basic": _at(_NAMED_DRAWS, "cauchy gumbel"),
     "pytensor.utils": _at(
         _UTILITIES,
         "Singleton apply_across_args call_subprocess_Popen difference flatten from_return_values get_unbound_function "
