@@ -106,6 +106,9 @@ values["like values"] = [out.eval({s: 1.0, v: [1.0, 2.0]}, on_unused_input="igno
 values["unread"] = pt.zeros_like(s, opt=True).owner is None
 kept = pytensor.function([s], s, mode=pytensor.compile.Mode(linker=get_mode("FAST_RUN").linker))
 values["copied"] = [type(node.op).__name__ for node in kept.maker.fgraph.apply_nodes]
+by_third = [s / pt.reciprocal(pt.as_tensor(3)), s * pt.reciprocal(pt.as_tensor(3.0))]
+values["by a third"] = [round(float(out.eval({s: 0.7})), 14) for out in by_third]
+values["power"] = [pt.power(5, 2.5), pt.math.power(2, 3), pt.power(s, 2).type.dtype, pt.power(np.arange(3), 2).tolist()]
 values["excluded"] = pytensor.function([v], v * 2, mode=get_mode("FAST_RUN").excluding("no_such_rule"))([1.0]).tolist()
 """
 
@@ -126,6 +129,8 @@ EXPECTED: dict[str, Any] = {
     "equal": 1.0,
     "condition": [0.0, 1.0],
     "disconnected": [True, True, True],
+    "by a third": [2.1, 0.23333333333333],
+    "power": [5**2.5, 8, "float64", [0, 1, 4]],
     "L_op": ["TensorType", "DisconnectedType"],
     "arange": ["float32", "float32", "float32", "int64", "int64", "float64", "float64", "float64"],
     "rfft": [

@@ -106,7 +106,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.tensor": {
         **_at(_CONVERSION, "as_tensor as_tensor_variable constant"),
         **_at(_VECTORS, "stack stacklists"),
-        **_at(_TENSORS, "full_like ones_like zeros_like"),
+        **_at(_TENSORS, "full_like ones_like power zeros_like"),
     },
     "pytensor.tensor.basic": {
         **_at(_CONVERSION, "as_tensor as_tensor_variable constant"),
@@ -126,6 +126,7 @@ ADAPTERS: dict[str, dict[str, str]] = {
     "pytensor.tensor.math": {
         # The op of products of stacks of matrices, for rewriters that track it.
         "_matmul": "treadle.tensor:MatMul",
+        "power": _TENSORS,
         "min": "treadle.as_pytensor.adapters.extrema",
         "isinf_": "treadle.tensor:isinf",
         "isnan_": "treadle.tensor:isnan",

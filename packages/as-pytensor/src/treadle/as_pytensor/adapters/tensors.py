@@ -43,6 +43,12 @@ def ones_like(model: TensorLike, dtype: DTypeLike | None = None, opt: bool = Fal
     return _all_like(model, 1, dtype, opt)
 
 
+def power(x: TensorLike, y: TensorLike) -> Any:
+    """Return ``x**y``: of two numbers or arrays a number or an array, not a tensor."""
+    base: Any = x
+    return base**y
+
+
 def _all_like(model: TensorLike, number: int, dtype: DTypeLike | None, opt: bool) -> TensorVariable:
     x = as_tensor_variable(model)
     value = constant(number, dtype=x.dtype if dtype is None else dtype)

@@ -22,16 +22,17 @@ from treadle.tensor.rewrites.analysis.patterns import (
     keeps_dtype,
     keeps_real_dtype,
 )
-from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, kind_of
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, is_cast, kind_of
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.dimshuffle import DimShuffle, shape_padleft
 from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import Apply, FunctionGraph
     from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
@@ -102,6 +103,42 @@ def zero_times_anything(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
     if kind_of(node.outputs[0]) not in "fc" or not any(constant_value(factor) == 0 for factor in factors):
         return None
     return alloc_like(fgraph, node, constant(np.zeros((), node.outputs[0].dtype)))
+
+
+@RULES.rule(
+    (Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE), mul, true_div, tags=("wide_reciprocals",), depth=3,
+    differs="in the last digits of the reciprocal's dtype, to which it is not rounded", is_opt_in=True,
+)  # fmt: skip
+def reciprocal_of_number(node: NodeOf[Elemwise]) -> TensorVariable | None:
+    """(x * (1 / c)) -> x / c, and (x / (1 / c)) -> x * c, for numbers c; only where ``wide_reciprocals`` is asked for.
+
+    Where the reciprocal's dtype is shorter than the result's.
+    """
+    out = node.outputs[0]
+    if kind_of(out) != "f":
+        return None
+    places = (1,) if node.op == true_div else (1, 0)
+    for at in places:
+        inverse, x_ = node.inputs[at], node.inputs[1 - at]
+        below: Any = inverse
+        while below.owner is not None and (is_cast(below.owner) or isinstance(below.owner.op, DimShuffle)):
+            below = below.owner.inputs[0]
+        if kind_of(below) != "f" or below.dtype == out.dtype or x_.dtype != out.dtype:
+            continue
+        number = _number_below(below.owner)
+        if number is not None:
+            other = mul if node.op == true_div else true_div
+            return cast_like(out, other(x_, shape_padleft(constant(number, dtype=out.dtype), inverse.type.ndim)))
+    return None
+
+
+def _number_below(node: Apply | None) -> Any:
+    """Return c where a node computes 1 / c, or None."""
+    if applies(node, reciprocal):
+        return constant_value(node.inputs[0])
+    if applies(node, true_div) and constant_value(node.inputs[0]) == 1:
+        return constant_value(node.inputs[1])
+    return None
 
 
 @RULES.rule(Phase.SPECIALIZE, true_div, tags=BOTH, depth=1)
