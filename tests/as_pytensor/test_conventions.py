@@ -108,6 +108,12 @@ kept = pytensor.function([s], s, mode=pytensor.compile.Mode(linker=get_mode("FAS
 values["copied"] = [type(node.op).__name__ for node in kept.maker.fgraph.apply_nodes]
 by_third = [s / pt.reciprocal(pt.as_tensor(3)), s * pt.reciprocal(pt.as_tensor(3.0))]
 values["by a third"] = [round(float(out.eval({s: 0.7})), 14) for out in by_third]
+width = pt.floor(pt.as_tensor(100)) - pt.floor(pt.as_tensor(-100)) + 1
+values["rounded"] = [f(i).dtype for f in (pt.floor, pt.ceil, pt.trunc)]
+values["width"] = [width.dtype, float(pt.exp(pt.log(width)).eval())]
+narrow = pt.as_tensor(3) * pt.as_tensor(10) ** 2
+narrow = [s / narrow, s + (pt.as_tensor(100) + pt.as_tensor(100))]
+values["narrow"] = [round(float(out.eval({s: 0.7})), 12) for out in narrow]
 values["power"] = [pt.power(5, 2.5), pt.math.power(2, 3), pt.power(s, 2).type.dtype, pt.power(np.arange(3), 2).tolist()]
 values["excluded"] = pytensor.function([v], v * 2, mode=get_mode("FAST_RUN").excluding("no_such_rule"))([1.0]).tolist()
 """
@@ -130,6 +136,9 @@ EXPECTED: dict[str, Any] = {
     "condition": [0.0, 1.0],
     "disconnected": [True, True, True],
     "by a third": [2.1, 0.23333333333333],
+    "rounded": ["float64", "float64", "float64"],
+    "width": ["float32", pytest.approx(201, rel=1e-6)],
+    "narrow": [0.002333333333, 200.7],
     "power": [5**2.5, 8, "float64", [0, 1, 4]],
     "L_op": ["TensorType", "DisconnectedType"],
     "arange": ["float32", "float32", "float32", "int64", "int64", "float64", "float64", "float64"],

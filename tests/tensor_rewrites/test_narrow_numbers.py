@@ -33,7 +33,7 @@ def test_the_reciprocal_of_a_number_is_rounded_unless_it_is_asked_for_in_the_res
     x = tt.dvector("x")
     outs, rounded, wide = zip(*reciprocals(x), strict=True)
     at = np.full(2, 0.7)
-    chosen = get_mode(mode).including("wide_reciprocals")
+    chosen = get_mode(mode).including("wide_numbers")
     np.testing.assert_allclose(np.array(function([x], list(outs), mode=chosen)(at))[:, 0], wide, rtol=1e-15)
     np.testing.assert_allclose(function([x], outs[0], mode=mode)(at)[0], rounded[0], rtol=1e-15)
 
@@ -42,9 +42,21 @@ def test_other_reciprocals_are_rounded_all_the_same() -> None:
     x, y, z = tt.dvector("x"), tt.fscalar("y"), tt.zscalar("z")
     outs = [x * tt.reciprocal(y), z * tt.reciprocal(tt.constant(THREE)), tt.reciprocal(tt.constant(THREE)) + x]
     values = ([0.7, 0.1], THREE, 0.7 + 0.1j)
-    asked = function([x, y, z], outs, mode=get_mode("FAST_RUN").including("wide_reciprocals"))(*values)
+    asked = function([x, y, z], outs, mode=get_mode("FAST_RUN").including("wide_numbers"))(*values)
     for one, other in zip(asked, function([x, y, z], outs)(*values), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_integers_wrap_around_unless_they_are_asked_for_in_the_result_dtype(mode: str) -> None:
+    x, i = tt.dvector("x"), tt.lscalar("i")
+    a, b = tt.constant(100, dtype="int8"), tt.constant(3, dtype="int8")
+    outs = [x / (a * b), x * (a * b), x + (a + a), (a - -a) - x, i * (a * b), x[:, None] * (b * a)]
+    wrapped = [0.7 / 44, 0.7 * 44, 0.7 - 56, -56 - 0.7, 132, 0.7 * 44]
+    wide = [0.7 / 300, 0.7 * 300, 200.7, 199.3, 900, 0.7 * 300]
+    for expected, tags in ((wrapped, ()), (wide, ("wide_numbers",))):
+        results = function([x, i], outs, mode=get_mode(mode).including(*tags))([0.7], 3)
+        np.testing.assert_allclose([np.asarray(value).item() for value in results], expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -33,9 +33,9 @@ _CONVENTIONS = {
     "toposort_from": "last",
     # A size that the parameters do not fit is no error before the draw.
     "random__check_size": "draw",
-    # A product with a constant zero is zero, whatever the other factor is; a quotient by the reciprocal of a narrow
-    # number is a product with the number.
-    "optimizer_including": "zero_products:wide_reciprocals",
+    # A product with a constant zero is zero, whatever the other factor is; narrow numbers in a product or a sum
+    # are computed with in its dtype.
+    "optimizer_including": "zero_products:wide_numbers",
 }
 
 

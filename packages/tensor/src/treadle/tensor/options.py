@@ -27,7 +27,8 @@ OPTIONS: tuple[Option[object], ...] = (
         "How dtypes are decided where Python numbers and tensors meet in expressions of yours. numpy: as NumPy 2 "
         "does, where Python numbers take the dtype of the tensors. custom: Python integers are of the shortest dtype "
         "that holds them, Python floats are float32 where that holds them exactly and else of floatX, and both count "
-        "like any tensor; functions of integers of 16 bits or fewer are float32. numpy+floatX: Python "
+        "like any tensor; functions of integers of 16 bits or fewer are float32, and floor, ceil and trunc of integers "
+        "are floats. numpy+floatX: Python "
         "integers are int64 and Python floats of floatX, and an elementwise result is wider than floatX only where an "
         "operand is.",
         choice("numpy", "custom", "numpy+floatX"),

@@ -54,15 +54,18 @@ def operands_follow_policy() -> bool:
 
 
 def narrowed(
-    variables: Sequence[TensorVariable], result: np.dtype, *, is_quotient: bool = False
+    variables: Sequence[TensorVariable], result: np.dtype, *, is_quotient: bool = False, is_rounding: bool = False
 ) -> list[TensorVariable]:
     """Return the operands of a result's dtype (by NumPy's rules) with integers made floats as the option has them.
 
     numpy+floatX: they are floatX where they would make a result wider than floatX. custom: functions of integers of 16
     bits or fewer are float32, since only the option has made the user's numbers so short; a quotient stays float64.
+    What is rounded (floor, ceil and trunc) is a float as well, so that arithmetic with it does not wrap around.
     """
     if config.cast_policy == "custom":
         is_short = all(v.type.numpy_dtype.kind in "biu" and v.type.numpy_dtype.itemsize <= 2 for v in variables)
+        if is_rounding and result.kind in "biu":
+            return [v.astype("float32" if is_short else "float64") for v in variables]
         is_cast = is_short and (result == np.float16 or (result == np.float64 and not is_quotient))
         return [v.astype("float32") for v in variables] if is_cast else list(variables)
     floatx = np.dtype(str(config.floatX))

@@ -297,6 +297,91 @@ static int tr_vectors(tr_var *v, const int *ix, int nin, int nout, const unsigne
   return n ? k(n, p, s) : 0;
 }
 """,
+    # As tr_iterate, for contiguous results. Where runs are short, as in x[:, 1:] or x[:, None] - y, elements of
+    # the operands that cut them are gathered from many, so that the kernel gets a block at a time.
+    "tr_iterate_runs": """\
+static int tr_iterate_runs(int nin, int ops, int nd, const int64_t *n, char *const *p, int64_t (*st)[TR_OPS],
+                           const unsigned char *size, tr_kernel k) {
+  uint64_t buffer[8][512];
+  const char *from[8];
+  char *q[TR_OPS];
+  int64_t i[TR_ND], s[TR_OPS], step[TR_OPS], total = 1, run = 1;
+  int which[8], few = 0, d, e, o, g, last, status;
+  for (d = 0; d < nd; d++) total *= n[d];
+  if (total < 16 || total > 32768) return tr_iterate(ops, nd, n, p, st, k);
+  for (d = nd - 1; d >= 0; d--) {
+    if (n[d] == 1) continue;
+    for (o = 0; o < ops && (run == 1 || st[d][o] == step[o] * run); o++) if (run == 1) step[o] = st[d][o];
+    if (o < ops) break;
+    run *= n[d];
+  }
+  if (d < 0 || run >= 16) return tr_iterate(ops, nd, n, p, st, k);
+  last = d;
+  for (o = 0; o < ops; o++) {
+    int64_t next = size[o];
+    int even = 1, single = 1;
+    for (e = nd - 1; e >= 0; e--) {
+      if (n[e] == 1) continue;
+      even &= st[e][o] == next;
+      single &= st[e][o] == 0;
+      next *= n[e];
+    }
+    s[o] = single ? 0 : size[o];
+    if (even || single) continue;
+    if (o >= nin || size[o] > 8 || few == 8) return tr_iterate(ops, nd, n, p, st, k);
+    from[few] = p[o];
+    which[few++] = o;
+  }
+  for (d = 0; d < nd; d++) i[d] = 0;
+  const int64_t rows = total / run, most = 512 / run;
+  for (int64_t r = 0; r < rows; r += most) {
+    const int64_t m = rows - r < most ? rows - r : most;
+    for (int64_t j = 0; j < m; j++) {
+      for (g = 0; g < few; g++) {
+        const int64_t z = size[which[g]], t = step[which[g]];
+        const char *x = from[g];
+        if (z == 8) {
+          uint64_t *to = buffer[g] + j * run;
+          for (int64_t l = 0; l < run; l++, x += t) to[l] = *(const uint64_t *)x;
+        } else {
+          char *to = (char *)buffer[g] + j * run * z;
+          for (int64_t l = 0; l < run; l++, x += t, to += z) memcpy(to, x, (size_t)z);
+        }
+      }
+      for (d = last; d >= 0; d--) {
+        if (++i[d] < n[d]) { for (g = 0; g < few; g++) from[g] += st[d][which[g]]; break; }
+        for (g = 0; g < few; g++) from[g] -= st[d][which[g]] * (n[d] - 1);
+        i[d] = 0;
+      }
+    }
+    for (o = 0; o < ops; o++) q[o] = p[o] + r * run * s[o];
+    for (g = 0; g < few; g++) q[which[g]] = (char *)buffer[g];
+    if ((status = k(m * run, q, s))) return status;
+  }
+  return 0;
+}
+""",
+    # With sizes of all operands, for arrays whose last dimension may be short.
+    "tr_elemwise_runs": """\
+static int tr_elemwise_runs(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
+                            const uint64_t *free, tr_kernel k) {
+  int64_t n[TR_ND], st[TR_ND][TR_OPS];
+  char *p[TR_OPS];
+  int o, d, status;
+  const int ops = nin + nout;
+  if ((status = tr_broadcast(v, ix, nin, nd, n))) return status;
+  for (o = 0; o < ops; o++) {
+    tr_var *x = v + ix[o];
+    if (o >= nin) {
+      for (d = 0; d < nd; d++) x->n[d] = n[d];
+      if ((status = tr_result(v, ix, x, nd, size[o], free ? free[o - nin] : 0))) return status;
+    }
+    p[o] = x->p;
+    for (d = 0; d < nd; d++) st[d][o] = x->s[d];
+  }
+  return tr_iterate_runs(nin, ops, nd, n, p, st, size, k);
+}
+""",
     # Runs a kernel of two operands, target and source; the source is broadcast. A last dimension of a few elements
     # changes places with the one before it, of which a block at a time stays in the cache.
     "tr_transfer": """\

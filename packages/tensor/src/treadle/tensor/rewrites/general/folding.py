@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
-from treadle.tensor.elementwise.arithmetic import add, sub
+from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, is_cast, kind_of
 from treadle.tensor.shapes.broadcasting import Alloc
@@ -28,7 +28,7 @@ def exact_constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Varia
     """f(constants) -> its value, for functions that cannot overflow or cancel.
 
     Elementwise functions of floats wait until stable forms are found, but for a sum or a difference of two numbers that
-    is exact; an alloc stays, so that rules see its value.
+    is exact, and so do sums and products of integers that wrap around; an alloc stays, so that rules see its value.
     """
     for x in node.inputs:
         if not isinstance(x, Constant):
@@ -36,18 +36,29 @@ def exact_constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Varia
     if isinstance(node.op, Alloc):
         return None
     may_round = isinstance(node.op, Elemwise) and kind_of(tensors(node.outputs)[0]) not in "biu"
-    if not may_round or is_cast(node):
-        return fold(fgraph, node)
-    return _exact(fold(fgraph, node), node) if applies(node, add, sub) and len(node.inputs) == 2 else None
+    if may_round and not is_cast(node):
+        return _exact(fold(fgraph, node), node) if applies(node, add, sub) else None
+    folded = fold(fgraph, node)
+    return _exact(folded, node, otherwise=folded) if applies(node, add, sub, mul) else folded
 
 
-def _exact(folded: Sequence[Variable] | None, node: NodeOf[Elemwise]) -> Sequence[Variable] | None:
-    """Return a folded sum or difference of two numbers, or None if it was rounded."""
+def _exact(
+    folded: Sequence[Variable] | None, node: NodeOf[Elemwise], otherwise: Sequence[Variable] | None = None
+) -> Sequence[Variable] | None:
+    """Return a folded sum, difference or product of numbers, or None if it was rounded or wrapped around.
+
+    `otherwise` is for arrays, whose elements are not looked at.
+    """
     if folded is None:
         return None
-    total = constant_value(folded[0])
-    numbers = [constant_value(x) for x in node.inputs]
-    if kind_of(node.outputs[0]) != "f" or None in {total, *numbers} or not all(map(math.isfinite, [total, *numbers])):
+    numbers = [constant_value(x) for x in (*node.inputs, *folded)]
+    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
+        return otherwise
+    if not all(map(math.isfinite, numbers)):
         return None
-    first, second = map(Fraction, numbers)
-    return folded if (first + second if applies(node, add) else first - second) == Fraction(total) else None
+    *operands, result = map(Fraction, numbers)
+    if applies(node, sub):
+        expected = operands[0] - operands[1]
+    else:
+        expected = sum(operands, Fraction(0)) if applies(node, add) else math.prod(operands, start=Fraction(1))
+    return folded if expected == result else None

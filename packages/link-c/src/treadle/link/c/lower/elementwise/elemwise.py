@@ -11,6 +11,8 @@ from treadle.link.c.text.kernel import Kernel
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import Elemwise, TensorNode, TensorVariable
 
+# From this length on, the last dimension is run through by itself.
+LONG = 16
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
@@ -26,7 +28,11 @@ def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:
     slots += [unit.owns(x) for x in node.outputs]
     rank = node.outputs[0].type.ndim
     body = kernel.text() if rank else kernel.scalar_text()
-    emit(unit, body, slots, len(node.inputs), rank, [x.type.dtype for x in node.outputs], free)
+    lengths = node.outputs[0].type.shape
+    if rank > 1 and (lengths[-1] is None or lengths[-1] < LONG):
+        _emit_runs(unit, body, slots, node, free)
+    else:
+        emit(unit, body, slots, len(node.inputs), rank, [x.type.dtype for x in node.outputs], free)
 
 
 def single_numbers(node: TensorNode) -> frozenset[int]:
@@ -62,6 +68,15 @@ def emit(
     sizes = unit.table("unsigned char", [CTYPES[d].size for d in outs])
     begin, end = f"v, {places}, {nin}, {len(outs)}", f"{sizes}, {free_table(unit, free)}, {name}"
     unit.call(f"tr_vectors({begin}, {end})" if rank == 1 else f"tr_elemwise({begin}, {rank}, {end})")
+
+
+def _emit_runs(unit: Unit, body: str, slots: list[int], node: TensorNode, free: Sequence[int]) -> None:
+    """Write the call of a kernel for arrays whose last dimension may be short."""
+    unit.ask_operands(len(slots))
+    name, places = unit.kernel(body), unit.table("int", slots)
+    nin, nout, rank = len(node.inputs), len(node.outputs), node.outputs[0].type.ndim
+    sizes = unit.table("unsigned char", [ctype(x).size for x in (*node.inputs, *node.outputs)])
+    unit.call(f"tr_elemwise_runs(v, {places}, {nin}, {nout}, {rank}, {sizes}, {free_table(unit, free)}, {name})")
 
 
 def free_table(unit: Unit, free: Sequence[int]) -> str:
