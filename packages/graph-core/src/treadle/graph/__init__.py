@@ -112,6 +112,15 @@ if TYPE_CHECKING:
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.fgraph.structure import Output
     from treadle.graph.html import GraphPage, d3viz, html_comparison, html_fragment, html_page, write_html
+    from treadle.graph.ir.trees import (
+        TreeForm,
+        is_tree,
+        register_tree_node,
+        tree_flatten,
+        tree_leaves,
+        tree_map,
+        tree_unflatten,
+    )
     from treadle.graph.lowering import LoweringTable, Unsupported, expand
     from treadle.graph.ops.branches import Block, Branching
     from treadle.graph.ops.ifelse import IfElse
@@ -142,22 +151,23 @@ __all__ = [
     "NodeTypeError", "NodeValueError", "NominalVariable", "NullType", "Op", "Operand", "Output", "PluginLoader",
     "Precedence", "Prefix", "PreserveNames", "PreserveVariableAttributes", "Print", "ReplaceValidate",
     "ReplacementDidNotRemoveError", "Roots", "ScratchPad", "ShapeFeature", "ShapeInferenceError", "SharedVariable",
-    "Supervisor", "SymbolicShape", "TestValueError", "ThunkType", "Type", "Unsupported", "UserLine", "Validator",
-    "Value", "Variable", "VectorizeError", "Vectorizer", "VectorizerTable", "ViewOp", "ancestors", "apply_ancestors",
-    "apply_depends_on", "applys_between", "as_count", "as_flag", "as_index", "as_list", "as_string",
+    "Supervisor", "SymbolicShape", "TestValueError", "ThunkType", "TreeForm", "Type", "Unsupported", "UserLine",
+    "Validator", "Value", "Variable", "VectorizeError", "Vectorizer", "VectorizerTable", "ViewOp", "ancestors",
+    "apply_ancestors", "apply_depends_on", "applys_between", "as_count", "as_flag", "as_index", "as_list", "as_string",
     "call_infer_shape", "carried", "check_name", "clone", "clone_get_equiv", "clone_node_and_cache", "clone_replace",
     "compile_inner", "composed", "composing", "compute_test_value", "connections", "current_scope", "d3viz",
     "debugprint", "deep_copy_op", "default_node_formatter", "digest", "dot_text", "dprint", "early_nodes", "encode",
     "encode_dataclass", "equal_computations", "expand", "explicit_graph_inputs", "foreign_code", "general_toposort",
     "get_test_value", "get_test_values", "get_var_by_name", "graph_inputs", "graph_key", "graph_replace",
     "html_comparison", "html_fragment", "html_page", "inplace_candidates", "io_connection_pattern", "io_toposort",
-    "is_composing", "is_in_ancestors", "is_thunk_type", "let_go", "made_thunk", "memory_roots", "missing_test_message",
-    "name_scope", "new_serial", "node_error", "note_op", "op_as_string", "order_nodes", "origins", "orphans_between",
-    "perform_early", "pp", "pprint", "prepare", "printing", "pydotprint", "raise_node_error", "reading_order",
-    "reduce_by_place", "retell", "roots_of", "serialization", "settle", "shared", "shared_constructor", "static_op",
-    "tagged", "toposort", "toposort_with_orderings", "truncated_graph_inputs", "user_line", "variable_ancestors",
-    "variable_depends_on", "vars_between", "vectorize_graph", "vectorize_node", "view_op", "walk", "walk_toposort",
-    "write_html",
+    "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "let_go", "made_thunk", "memory_roots",
+    "missing_test_message", "name_scope", "new_serial", "node_error", "note_op", "op_as_string", "order_nodes",
+    "origins", "orphans_between", "perform_early", "pp", "pprint", "prepare", "printing", "pydotprint",
+    "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
+    "serialization", "settle", "shared", "shared_constructor", "static_op", "tagged", "toposort",
+    "toposort_with_orderings", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten", "truncated_graph_inputs",
+    "user_line", "variable_ancestors", "variable_depends_on", "vars_between", "vectorize_graph", "vectorize_node",
+    "view_op", "walk", "walk_toposort", "write_html",
 ]  # fmt: skip
 
 _upward.wire(debugprint=_lazy_module("treadle.graph.printing"), GraphPage=_lazy_module("treadle.graph.html"))
@@ -188,6 +198,9 @@ else:
             "treadle.graph.fgraph.function_graph": "FunctionGraph",
             "treadle.graph.fgraph.structure": "Output",
             "treadle.graph.html": "GraphPage d3viz html_comparison html_fragment html_page write_html",
+            "treadle.graph.ir.trees": (
+                "TreeForm is_tree register_tree_node tree_flatten tree_leaves tree_map tree_unflatten"
+            ),
             "treadle.graph.lowering": "LoweringTable Unsupported expand",
             "treadle.graph.ops.print_op": "Print",
             "treadle.graph.printing": (

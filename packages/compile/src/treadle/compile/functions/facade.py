@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.functions.specification import specify
+from treadle.compile.io import In, Out
 from treadle.compile.mode.mode import get_mode
-from treadle.config import frozen, text_of
+from treadle.config import frozen, lazy_module, text_of
+from treadle.graph import Variable
 
 if TYPE_CHECKING:
+    from treadle.compile.functions import nested
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.mode.mode import Mode
+else:
+    nested = lazy_module("treadle.compile.functions.nested")
 
 
 def _check_name(name: object) -> None:
@@ -41,10 +46,13 @@ def function(
     Parameters
     ----------
     inputs
-        List of variables, or of `In` with defaults and more.
+        List of variables, or of `In` with defaults and more. An item may be a tree of them: variables in dictionaries,
+        tuples, lists, named tuples and dataclasses, nested as you like (see `treadle.graph.tree_flatten`). A call takes
+        a tree of values of the same form there.
     outputs
         A variable or `Out` (the call returns its value), a list of them (it returns a list), a dict (a dict), or
-        None (an empty list).
+        None (an empty list). An item of a list or dict may be a tree, and so may be the whole, such as a dataclass:
+        the call returns values in the same form.
     mode
         A mode or its name: ``FAST_RUN``, ``FAST_COMPILE``, or that of an installed backend such as ``VM``, ``C``,
         ``NUMBA``, ``JAX``, ``PYTORCH``. The default mode if None.
@@ -73,7 +81,7 @@ def function(
 
     Returns
     -------
-    The compiled function.
+    The compiled function; a `NestedFunction` where inputs or outputs are nested.
 
     Raises
     ------
@@ -94,8 +102,15 @@ def function(
     >>> x = tt.dscalar("x")
     >>> float(function([x], 2 * x, mode="VM")(4))
     8.0
+    >>> params = {"w": tt.dvector("w"), "b": tt.dscalar("b")}
+    >>> cost = (params["w"] ** 2).sum() * params["b"]
+    >>> function([params], tt.grad(cost, params), mode="VM")({"w": [1.0, 2.0], "b": 3.0})
+    {'w': array([ 6., 12.]), 'b': array(5.)}
     """
     _check_name(name)
+    nesting = None
+    if not (_is_flat(inputs) and (isinstance(outputs, Variable) or outputs is None or _is_flat(outputs))):
+        inputs, outputs, nesting = nested.read_nesting(inputs, outputs)
     with frozen():
         chosen = get_mode(mode)
         specification = specify(
@@ -109,4 +124,10 @@ def function(
             name=name,
             trust_input=trust_input,
         )
-        return maker.create()
+        made = maker.create()
+    return made if nesting is None else nested.NestedFunction(made, nesting)
+
+
+def _is_flat(items: object) -> bool:
+    """Whether inputs or outputs are plainly not nested."""
+    return isinstance(items, list | tuple) and all(isinstance(item, Variable | In | Out) for item in items)

@@ -19,10 +19,12 @@ from treadle.graph import (
     composed,
     graph_inputs,
     graph_replace,
+    tree_flatten,
+    tree_leaves,
 )
 from treadle.tensor.embedding.from_graph import OpFromGraph
 from treadle.tensor.gradients.reverse_mode import gradients_of_parts
-from treadle.tensor.loops.plain import filled, leaves_of
+from treadle.tensor.loops.plain import filled
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.types.conversion import as_tensor_variable, is_smooth
 
@@ -65,20 +67,15 @@ class _Call:
 
     def terms(self, form: Tree, tree: Tree, what: str) -> Terms:
         """Return the variables of what a rule returned, in the form of arguments or result; None for nothing."""
-        if tree is None:
-            return [None for _ in leaves_of(form)]
-        fits = isinstance(tree, type(form)) or (isinstance(form, tuple | list) and isinstance(tree, tuple | list))
-        if isinstance(form, dict) and fits and form.keys() == tree.keys():
-            return [term for key, item in form.items() for term in self.terms(item, tree[key], what)]
-        if isinstance(form, tuple | list) and fits and len(form) == len(tree):
-            return [term for item, part in zip(form, tree, strict=True) for term in self.terms(item, part, what)]
-        if isinstance(form, tuple | list | dict) or isinstance(tree, tuple | list | dict):
+        try:
+            terms = tree_flatten(form)[1].leaves(tree, what, optional=True)
+        except GraphTypeError:
             msg = (
                 f"{self.name}: the {what} must have the form {form}, a number for each tensor, got {text_of(tree)}. "
                 "Return one term for each, or None where there is none."
             )
-            raise GraphTypeError(msg)
-        return [tree if isinstance(tree, Variable) else as_tensor_variable(tree)]
+            raise GraphTypeError(msg) from None
+        return [x if x is None or isinstance(x, Variable) else as_tensor_variable(x) for x in terms]
 
 
 @dataclass(frozen=True)
@@ -186,11 +183,11 @@ class _WithRule(Generic[R]):
         places = sorted(at % len(arguments) for at in self.nondiff_argnums)
         fixed = tuple((at, arguments[at]) for at in places)
         trees = tuple(x for at, x in enumerate(arguments) if at not in places)
-        leaves = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(trees)]
+        leaves = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in tree_leaves(trees)]
         inner = [x.type.make_variable(x.name) for x in leaves]
         form = filled(trees, range(len(leaves)))
         returned = self.fun(*_Call(self.__name__, form, None, fixed).arguments(inner))
-        outs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in leaves_of(returned)]
+        outs = [x if isinstance(x, Variable) else as_tensor_variable(x) for x in tree_leaves(returned)]
         self._check(outs, inner)
         call = _Call(self.__name__, form, filled(returned, range(len(outs))), fixed)
         op = OpFromGraph(inner, outs, name=self.__name__, **self.rules(call))

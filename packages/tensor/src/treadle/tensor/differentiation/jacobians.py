@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import DisconnectedType, Variable, VectorizeError, as_flag, composed, graph_replace, vectorize_graph
+from treadle.graph import (
+    DisconnectedType,
+    Variable,
+    VectorizeError,
+    as_flag,
+    composed,
+    graph_replace,
+    is_tree,
+    tree_map,
+    vectorize_graph,
+)
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.gradients.derivatives import like, listed, matched, pullback, pushforward, variables
 from treadle.tensor.gradients.forward_mode import defined, jvp
+from treadle.tensor.gradients.nested import aligned
 from treadle.tensor.gradients.reverse_mode import (
     as_constants,
     check_options,
@@ -56,9 +67,9 @@ def jacobian(
     Parameters
     ----------
     expression
-        A float tensor of any rank.
+        A float tensor of any rank; or a dictionary or dataclass of such, nested as you like, for a tree of matrices.
     wrt
-        A variable, or a list of them, of any rank.
+        A variable, a list of them, or a tree of them (as for `grad`), of any rank.
     consider_constant, disconnected_inputs
         As for `grad`.
     vectorize
@@ -71,7 +82,7 @@ def jacobian(
     Returns
     -------
     For each variable a tensor of the shape of the expression followed by that of the variable; one, a list or a tuple,
-    as `wrt` is.
+    as `wrt` is, or a tree.
 
     Raises
     ------
@@ -83,13 +94,15 @@ def jacobian(
         If an op of the gradient cannot be applied to a batch, and `vectorize` is True.
     """
     refuse_function("jacobian", expression)
+    options: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
+    if is_tree(expression) and not isinstance(expression, list | tuple):
+        return tree_map(lambda part: jacobian(part, wrt, **options, vectorize=vectorize, forward=forward), expression)
     out = _real("jacobian", expression)
     targets = variables("jacobian", wrt)
     if as_flag("jacobian: forward", forward):
         constants = as_constants(consider_constant)
         columns = [_columns(out, target, constants, disconnected_inputs, vectorize) for target in targets]
         return like(wrt, [remembered(column, (out, *targets)) for column in columns])
-    options: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
     if out.ndim == 0:
         return like(wrt, list(grad(out, targets, **options, add_names=False)))
     cotangent: TensorVariable = out.type.make_variable("cotangent")
@@ -164,13 +177,13 @@ def hessian(
     cost
         A float scalar.
     wrt
-        A variable, or a list of them, of any rank.
+        A variable, a list of them, or a tree of them (as for `grad`), of any rank.
     consider_constant, disconnected_inputs
         As for `grad`.
 
     Returns
     -------
-    For each variable a tensor of its shape twice; one, a list or a tuple, as `wrt` is.
+    For each variable a tensor of its shape twice; one, a list, a tuple or a tree, as `wrt` is.
     """
     refuse_function("hessian", cost)
     targets = variables("hessian", wrt)
@@ -192,7 +205,7 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     cost
         A float scalar.
     wrt
-        A variable, or a list of them, of any rank.
+        A variable, a list of them, or a tree of them (as for `grad`), of any rank.
     p
         For each variable a tensor of its shape.
     **grad_kwargs
@@ -200,7 +213,7 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
 
     Returns
     -------
-    For each variable a tensor of its shape; one, a list or a tuple, as `wrt` is.
+    For each variable a tensor of its shape; one, a list, a tuple or a tree, as `wrt` is.
 
     Notes
     -----
@@ -211,7 +224,7 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     check_options("hessian_vector_product", grad_kwargs)
     targets = variables("hessian_vector_product", wrt)
     slopes = grad(cost, targets, **{"add_names": False, **grad_kwargs})
-    vectors = matched("hessian_vector_product: p", targets, p)
+    vectors = matched("hessian_vector_product: p", targets, aligned("hessian_vector_product: p", wrt, p))
     moved = jvp(slopes, targets, vectors, constants=as_constants(grad_kwargs.get("consider_constant")))
     products = [
         zeros_like(s) if isinstance(m.type, DisconnectedType) else defined("hessian_vector_product", s, m)
@@ -234,13 +247,13 @@ def gauss_newton_vector_product(cost: TensorLike, outputs: Any, wrt: Any, v: Any
     outputs
         What the cost is computed from, a variable or a list of them, computed from `wrt`.
     wrt
-        A variable, or a list of them, of any rank.
+        A variable, a list of them, or a tree of them (as for `grad`), of any rank.
     v
         For each variable of `wrt` a tensor of its shape.
 
     Returns
     -------
-    For each variable a tensor of its shape; one, a list or a tuple, as `wrt` is.
+    For each variable a tensor of its shape; one, a list, a tuple or a tree, as `wrt` is.
 
     Notes
     -----
@@ -249,8 +262,8 @@ def gauss_newton_vector_product(cost: TensorLike, outputs: Any, wrt: Any, v: Any
     """
     results = [as_tensor_variable(out) for out in listed("gauss_newton_vector_product: outputs", outputs)]
     targets = variables("gauss_newton_vector_product", wrt)
-    vectors = matched("gauss_newton_vector_product: v", targets, v)
+    vectors = matched("gauss_newton_vector_product: v", targets, aligned("gauss_newton_vector_product: v", wrt, v))
     moved = pushforward(results, targets, vectors, disconnected_outputs="ignore")
     slopes = grad(cost, results, consider_constant=results, add_names=False)
     curved = pushforward(slopes, results, moved, disconnected_outputs="ignore")
-    return like(wrt, pullback(results, targets, curved, disconnected_inputs="ignore"))
+    return like(wrt, list(pullback(results, targets, curved, disconnected_inputs="ignore")))

@@ -11,6 +11,7 @@ from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.gradients.adding import zeros_of
 from treadle.tensor.gradients.forward_mode import defined, jvp
+from treadle.tensor.gradients.nested import aligned, nested_form, nested_variables
 from treadle.tensor.gradients.reverse_mode import (
     choice,
     grad,
@@ -31,12 +32,18 @@ __all__ = ["Lop", "Rop", "as_list_or_tuple", "pullback", "pushforward", "pushfor
 
 
 def listed(what: str, argument: Any) -> list[Any]:
-    """Return one, or several in a list or tuple, as a list."""
+    """Return one, several in a list or tuple, or the leaves of a tree, as a list."""
+    form = nested_form(argument)
+    if form is not None:
+        return form.leaves(argument, what)
     return [argument] if not isinstance(argument, list | tuple) else as_items(what, argument)
 
 
 def like(argument: Any, results: list[Any]) -> Any:
-    """Return results in the form of an argument: one, a list or a tuple."""
+    """Return results in the form of an argument: one, a list, a tuple or a tree."""
+    form = nested_form(argument)
+    if form is not None:
+        return form.fill(results)
     if not isinstance(argument, list | tuple):
         return results[0]
     return tuple(results) if isinstance(argument, tuple) else results
@@ -108,17 +115,17 @@ def pullback(
     Parameters
     ----------
     f
-        An expression, or a list of them.
+        An expression, a list of them, or a tree.
     wrt
-        A variable, or a list of them.
+        A variable, a list of them, or a tree.
     cotangents
-        For each expression a tensor of its shape.
+        For each expression a tensor of its shape, nested as `f` is.
     consider_constant, disconnected_inputs, return_disconnected
         As for `grad`.
 
     Returns
     -------
-    For each variable a tensor of its shape; one, a list or a tuple, as `wrt` is.
+    For each variable a tensor of its shape; one, a list, a tuple or a tree, as `wrt` is.
 
     Raises
     ------
@@ -129,7 +136,7 @@ def pullback(
     """
     refuse_function("pullback", f)
     outputs = [as_differentiable(out) for out in listed("pullback: f", f)]
-    vectors = matched("pullback: the cotangents", outputs, cotangents)
+    vectors = matched("pullback: the cotangents", outputs, aligned("pullback: the cotangents", f, cotangents))
     known: dict[Variable, Any] = {}
     for out, vector in zip(outputs, vectors, strict=True):
         if vector is not None:
@@ -159,12 +166,13 @@ def pushforward(
     Parameters
     ----------
     f
-        An expression, or a list of them.
+        An expression, a list of them, or a tree.
     wrt
-        A variable, or a list of them. One that is computed from another one moves with it as well, as a gradient by
-        the one flows through the other.
+        A variable, a list of them, or a tree. One that is computed from another one moves with it as well, as a
+        gradient by the one flows through the other.
     tangents
-        For each variable a tensor of its shape, the direction in which it moves; None where it does not.
+        For each variable a tensor of its shape, the direction in which it moves, nested as `wrt` is; None where it does
+        not.
     disconnected_outputs
         What to do where an expression depends on no variable: ``raise``, ``warn`` or ``ignore``.
     return_disconnected
@@ -176,7 +184,7 @@ def pushforward(
 
     Returns
     -------
-    For each expression a tensor of its shape; one, a list or a tuple, as `f` is.
+    For each expression a tensor of its shape; one, a list, a tuple or a tree, as `f` is.
 
     Raises
     ------
@@ -192,7 +200,7 @@ def pushforward(
     returned = choice("pushforward: return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     outputs = [as_differentiable(out) for out in listed("pushforward: f", f)]
     targets = variables("pushforward", wrt)
-    vectors = matched("pushforward: the tangents", targets, tangents)
+    vectors = matched("pushforward: the tangents", targets, aligned("pushforward: the tangents", wrt, tangents))
     sources = (*outputs, *targets, *vectors)
     derivatives: list[Any] = []
     for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
@@ -260,6 +268,9 @@ def Rop(
 
 def variables(function: str, wrt: Any) -> list[Variable]:
     """Return the variables that derivatives are taken by."""
+    form = nested_form(wrt)
+    if form is not None:
+        return nested_variables(f"{function}: wrt", wrt, form)
     targets = listed(f"{function}: wrt", wrt)
     for target in targets:
         if not isinstance(target, Variable):

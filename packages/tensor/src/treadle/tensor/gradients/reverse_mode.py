@@ -37,6 +37,7 @@ from treadle.tensor.errors import DisconnectedInputError, DtypeError, NullTypeGr
 from treadle.tensor.gradients.adding import summed, zeros_of
 from treadle.tensor.gradients.demand import ALWAYS, Demands
 from treadle.tensor.gradients.elementwise_demand import Masks, is_switch
+from treadle.tensor.gradients.nested import nested_form, nested_variables
 from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -80,7 +81,8 @@ def grad(
     cost
         A float scalar; None if `known_grads` is given.
     wrt
-        A variable, or a sequence of them, to differentiate with respect to.
+        A variable, a sequence of them, or a tree of them (variables in dictionaries, tuples, dataclasses, nested as
+        you like; see `treadle.graph.tree_flatten`), to differentiate with respect to.
     consider_constant
         Variables that nothing flows back through: what they are computed from gets nothing by way of them. The
         gradient by one of them is what reaches it.
@@ -98,7 +100,7 @@ def grad(
 
     Returns
     -------
-    A variable of the shape and dtype of `wrt`, or a list or tuple of them as `wrt` is.
+    A variable of the shape and dtype of `wrt`, or a list, a tuple or a tree of them as `wrt` is.
 
     Raises
     ------
@@ -161,7 +163,11 @@ def _gradients(
     on_null = choice("grad: null_gradients", null_gradients, ("raise", "return"))
     constants = as_constants(consider_constant)
     single = isinstance(wrt, Variable)
-    targets = [wrt] if single else as_items("grad: wrt", wrt)
+    form = nested_form(wrt)
+    if form is not None:
+        targets = nested_variables("grad: wrt", wrt, form)
+    else:
+        targets = [wrt] if single else as_items("grad: wrt", wrt)
     for target in targets:
         if not isinstance(target, Variable):
             msg = (
@@ -191,6 +197,8 @@ def _gradients(
         if add_names and gradient.name is None and target.name is not None and gradient.owner is not None:
             gradient.name = f"(d{getattr(cost, 'name', None) or 'cost'}/d{target.name})"
         result.append(gradient)
+    if form is not None:
+        return form.fill(result)
     return result[0] if single else type(wrt)(result) if isinstance(wrt, tuple) else result
 
 
@@ -215,7 +223,7 @@ def value_and_grad(cost: TensorLike, wrt: Any = None, **grad_kwargs: Any) -> tup
     cost
         A float scalar.
     wrt
-        A variable, or a sequence of them.
+        A variable, a sequence of them, or a tree of them, as for `grad`.
     **grad_kwargs
         Passed to `grad`.
 

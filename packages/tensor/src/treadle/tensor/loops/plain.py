@@ -15,6 +15,8 @@ from treadle.graph import (
     as_flag,
     check_name,
     composed,
+    tree_flatten,
+    tree_leaves,
     truncated_graph_inputs,
 )
 from treadle.tensor.arguments.values import as_callable, known_integer
@@ -31,62 +33,30 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from treadle.graph import TreeForm
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = ["fori_loop", "scan_with_carry", "while_loop"]
 
-# A variable or value, or a tuple, list or dictionary of such trees; None holds nothing.
+# A variable or value, or a container of such trees (see `treadle.graph.tree_flatten`); None holds nothing.
 Tree = Any
-# Deeper than anyone nests trees by hand.
-_DEEPEST = 100
 
 
-def leaves_of(tree: Tree, depth: int = 0) -> list[Any]:
-    """Return the variables and values of a tree, in order; refuse one that may be nested without end."""
-    if tree is None:
-        return []
-    if depth > _DEEPEST:
-        msg = f"tree: {text_of(tree)} is nested more than {_DEEPEST} deep. Pass variables and values."
-        raise GraphValueError(msg)
-    if isinstance(tree, tuple | list | dict):
-        items = tree.values() if isinstance(tree, dict) else tree
-        return [leaf for item in items for leaf in leaves_of(item, depth + 1)]
-    return [tree]
-
-
-def _ordered(tree: Tree, like: Tree) -> Tree:
-    """Return a tree with the entries of its dictionaries in the order of those of another tree of its form."""
-    if isinstance(tree, dict):
-        return {key: _ordered(tree[key], x) for key, x in like.items()}
-    if isinstance(tree, tuple | list):
-        return [_ordered(item, x) for item, x in zip(tree, like, strict=True)]
-    return tree
-
-
-def filled(tree: Tree, leaves: Sequence[Any]) -> Tree:
+def filled(tree: Tree, leaves: Iterable[Any]) -> Tree:
     """Return a tree of the same form with other leaves."""
-    remaining = iter(leaves)
-
-    def rebuilt(item: Tree) -> Tree:
-        if item is None:
-            return None
-        if isinstance(item, tuple | list):
-            items = [rebuilt(x) for x in item]
-            return type(item)(*items) if hasattr(item, "_fields") else type(item)(items)
-        if isinstance(item, dict):
-            return {key: rebuilt(x) for key, x in item.items()}
-        return next(remaining)
-
-    return rebuilt(tree)
+    return tree_flatten(tree)[1].fill(leaves)
 
 
-def _form_of(tree: Tree) -> Tree:
-    """Return the form of a tree, to compare with that of another."""
-    if isinstance(tree, tuple | list):
-        return [_form_of(x) for x in tree]
-    if isinstance(tree, dict):
-        return {key: _form_of(x) for key, x in tree.items()}
-    return None if tree is None else "leaf"
+def _shown_form(form: TreeForm) -> Any:
+    """Return the form of a tree as messages show it."""
+    if form.cls is None:
+        return "leaf"
+    if form.cls is type(None):
+        return None
+    parts = [_shown_form(part) for part in form.parts]
+    if issubclass(form.cls, list | tuple):
+        return parts
+    return dict(zip(form.static if issubclass(form.cls, dict) else form.entries, parts, strict=True))
 
 
 def as_carry(value: Any, beside: Sequence[Variable] = ()) -> Variable:
@@ -143,13 +113,17 @@ def _adapt_carries(parts: LoopParts, values: Sequence[Any], subject: str) -> boo
 
 def _fitting(subject: str, before: Tree, after: Tree) -> list[Any]:
     """Return the new carries, of the form of the old ones."""
-    if _form_of(before) != _form_of(after):
+    form = tree_flatten(before)[1]
+    given = tree_leaves(after)  # refuses one that is nested without end
+    try:
+        given = form.leaves(after, subject)
+    except GraphTypeError:
         msg = (
-            f"{subject}: the function must return the carry in the form in which it takes it, {_form_of(before)}, got "
+            f"{subject}: the function must return the carry in the form in which it takes it, {_shown_form(form)}, got "
             f"{text_of(after)}. Return as many values, nested in the same way."
         )
-        raise GraphTypeError(msg)
-    return [as_carry(x) for x in leaves_of(_ordered(after, before))]
+        raise GraphTypeError(msg) from None
+    return [as_carry(x) for x in given]
 
 
 @composed
@@ -165,7 +139,7 @@ def while_loop(
     body
         Takes the carry, returns the next one, of the same form, ranks and dtypes.
     init
-        The first carry: a variable or value, or a tuple, list or dictionary of such, nested as you like.
+        The first carry: a variable or value, or a tree of them (see `treadle.graph.tree_flatten`), nested as you like.
     name
         Shown when printed and in errors.
 
@@ -191,7 +165,7 @@ def while_loop(
     as_callable("while_loop: cond", cond)
     as_callable("while_loop: body", body)
     check_name("while_loop", name)
-    values = leaves_of(init)
+    values = tree_leaves(init)
     starts = _starts(values)
 
     def tested(carry: Tree) -> TensorVariable:
@@ -294,7 +268,7 @@ def scan_with_carry(
         Takes the carry and a row of each sequence, returns the next carry, of the same form, ranks and dtypes, and
         what to stack: a tree of tensors, or None.
     init
-        The first carry: a variable or value, or a tuple, list or dictionary of such, nested as you like.
+        The first carry: a variable or value, or a tree of them (see `treadle.graph.tree_flatten`), nested as you like.
     xs
         Tensors in the same way; the first dimension is that of the steps. None for no sequences.
     length
@@ -329,7 +303,7 @@ def scan_with_carry(
     [1.0, 3.0, 6.0]
     """
     as_callable("scan_with_carry: fn", fn)
-    sequences = [as_tensor_variable(x) for x in leaves_of(xs)]
+    sequences = [as_tensor_variable(x) for x in tree_leaves(xs)]
     for x in sequences:
         if x.ndim == 0:
             msg = f"scan_with_carry: a sequence needs a first dimension, got {x} of type {x.type}. Pass a vector."
@@ -352,7 +326,7 @@ def scan_with_carry(
     if backwards:
         sequences = [x[::-1] for x in sequences]
     last, stacked = _built("scan_with_carry", fn, init, filled(xs, sequences), steps, name, recomputes)
-    return last, filled(stacked, [x[::-1] for x in leaves_of(stacked)]) if backwards else stacked
+    return last, filled(stacked, [x[::-1] for x in tree_leaves(stacked)]) if backwards else stacked
 
 
 def _built(
@@ -362,11 +336,11 @@ def _built(
     """Return the last carry and the stacked results of a loop."""
     check_name(subject, name)
     as_flag(f"{subject}: recomputes", recomputes)
-    values = leaves_of(init)
-    starts = _starts(values, leaves_of(xs))
+    values = tree_leaves(init)
+    starts = _starts(values, tree_leaves(xs))
     while True:
         parts = LoopParts(steps, name=name, recomputes=recomputes)
-        for x in leaves_of(xs):
+        for x in tree_leaves(xs):
             parts.add_sequence(x, TensorType(x.dtype, x.type.shape[1:]).make_variable(x.name))
         carries = [x.type.make_variable(getattr(x, "name", None)) for x in starts]
         returned = fn(filled(init, carries), filled(xs, parts.rows_in))
@@ -380,7 +354,7 @@ def _built(
             break
         starts = parts.starts
     # Each row is a result of its own, even where two are the same variable.
-    parts.rows_out = [as_tensor_variable(y) for y in leaves_of(returned[1])]
+    parts.rows_out = [as_tensor_variable(y) for y in tree_leaves(returned[1])]
     close(parts)
     parts.widen()
     loop = parts.apply()
