@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from treadle.compile.functions.facade import function
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.functions.nested import NestedFunction
     from treadle.compile.functions.rebuilding import rebuild_collect_shared
     from treadle.compile.functions.specification import Specification
+    from treadle.compile.functions.tracing import CompiledFunction, compiled
     from treadle.compile.functions.values import DUPLICATE
     from treadle.compile.io import In, Out, SymbolicInput, SymbolicOutput
     from treadle.compile.mode import (
@@ -84,12 +86,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS", "DUPLICATE", "FAST_COMPILE", "FAST_RUN", "OPT_FAST_COMPILE", "OPT_FAST_RUN", "OPT_FAST_RUN_STABLE",
     "OPT_MERGE", "OPT_MINIMUM", "OPT_NONE", "OPT_O2", "OPT_O3", "OPT_STABILIZE", "OPT_UNSAFE", "AddDestroyHandler",
-    "AddFeatureOptimizer", "AliasedMemoryError", "BackendWarning", "CallError", "CompileError", "Container",
-    "DeepCopyOp", "Function", "FunctionMaker", "FunctionTypeError", "FunctionValueError", "FunctionWarning", "In",
-    "MissingBackendError", "Mode", "MonitorMode", "Out", "PrintCurrentFunctionGraph", "ProfileStats",
+    "AddFeatureOptimizer", "AliasedMemoryError", "BackendWarning", "CallError", "CompileError", "CompiledFunction",
+    "Container", "DeepCopyOp", "Function", "FunctionMaker", "FunctionTypeError", "FunctionValueError", "FunctionWarning",
+    "In", "MissingBackendError", "Mode", "MonitorMode", "NestedFunction", "Out", "PrintCurrentFunctionGraph", "ProfileStats",
     "ReadOnlyModeError", "SharedVariable", "Specification", "StripPickler", "Supervisor", "SymbolicInput",
     "SymbolicOutput", "UnknownInputError", "UnknownModeError", "UnknownNameError", "UnusedInputError", "ViewOp",
-    "add_supervisor_to_fgraph", "alias_root", "deep_copy_op", "evaluate", "function", "function_dump",
+    "add_supervisor_to_fgraph", "alias_root", "compiled", "deep_copy_op", "evaluate", "function", "function_dump",
     "get_default_mode", "get_mode", "infer_reuse_pattern", "insert_deepcopy", "optdb", "predefined_linkers",
     "predefined_modes", "predefined_optimizers", "rebuild_collect_shared", "register_linker", "register_mode",
     "register_optimizer", "shared", "shared_constructor", "view_op", "view_tree_set",
@@ -122,8 +124,10 @@ __getattr__ = brought_names(
         "treadle.compile.functions.facade": "function",
         "treadle.compile.functions.function": "Function",
         "treadle.compile.functions.maker": "FunctionMaker",
+        "treadle.compile.functions.nested": "NestedFunction",
         "treadle.compile.functions.rebuilding": "rebuild_collect_shared",
         "treadle.compile.functions.specification": "Specification",
+        "treadle.compile.functions.tracing": "CompiledFunction compiled",
         "treadle.compile.functions.values": "DUPLICATE",
         "treadle.compile.io": "In Out SymbolicInput SymbolicOutput",
         "treadle.compile.mode": (

@@ -7,7 +7,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from treadle.config.discovery import discover, installed_version
-from treadle.config.owners import ROOMS, install_advice
+from treadle.config.owners import BROUGHT, ROOMS, install_advice
 
 VERSION = "__version__"
 # The entry-point group of names that other distributions add to packages.
@@ -125,11 +125,12 @@ def _lacking(package: str, name: str) -> str:
     """Return what would bring a name of `treadle.tensor`, where a distribution that brings names is not installed."""
     if package != "treadle.tensor" or name.startswith("_"):
         return ""
-    owners = (ROOMS[name],) if name in ROOMS else dict.fromkeys(ROOMS.values())
+    known = ROOMS.get(name) or BROUGHT.get(name)
+    owners = (known,) if known is not None else dict.fromkeys(ROOMS.values())
     lacking = [owner for owner in owners if installed_version(owner) is None]
     if not lacking:
         return ""
-    what = "the distribution that brings it" if name in ROOMS else "what brings further names"
+    what = "the distribution that brings it" if known is not None else "what brings further names"
     return f": {what} is not installed, {' and '.join(map(repr, lacking))}. Run {install_advice(*lacking)}"
 
 

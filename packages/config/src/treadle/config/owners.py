@@ -22,6 +22,17 @@ DISTRIBUTIONS = (
 # The modules that distributions beside tensor bring to `treadle.tensor`, with names of it besides.
 _ROOMS = (("linalg", "linalg"), ("optimize", "optimize"), ("random", "random"), ("signal", "fft signal"))
 
+# What else `treadle.tensor` has from a distribution that it does not need, so that programs start with one import.
+_BROUGHT = (
+    (
+        "compile",
+        (
+            "DebugMode FAST_COMPILE FAST_RUN Function In Mode MonitorMode NanGuardMode Out compiled function "
+            "get_default_mode"
+        ),
+    ),
+)
+
 # Extras of the distribution compile: with the backends that each brings, and the further names of their linkers.
 _BY_EXTRA = (
     ("c", ("c", "cvm"), ("c|py", "c|py_nogc", "cvm_nogc")),
@@ -98,6 +109,8 @@ _BY_OWNER = (
 PACKAGES = frozenset(_PACKAGES)
 # The distribution that brings a module of `treadle.tensor`.
 ROOMS: Mapping[str, str] = MappingProxyType({room: owner for owner, rooms in _ROOMS for room in rooms.split()})
+# The distribution that brings another name of `treadle.tensor`.
+BROUGHT: Mapping[str, str] = MappingProxyType({name: owner for owner, names in _BROUGHT for name in names.split()})
 OWNERS: Mapping[str, str] = MappingProxyType({name: owner for owner, names in _BY_OWNER for name in names.split()})
 # What pip is to install for a backend, and for a linker, by its name.
 BACKEND_REQUIREMENTS: Mapping[str, str] = MappingProxyType(

@@ -75,7 +75,14 @@ from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.ir.null_type import DisconnectedType, NullType
 from treadle.graph.ir.op import Op, static_op
 from treadle.graph.ir.plugins import PluginLoader
-from treadle.graph.ir.shared_variable import CONVERTERS, Container, SharedVariable, shared, shared_constructor
+from treadle.graph.ir.shared_variable import (
+    CONVERTERS,
+    Container,
+    SharedVariable,
+    shared,
+    shared_constructor,
+    tracing,
+)
 from treadle.graph.ir.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
@@ -165,7 +172,8 @@ __all__ = [
     "origins", "orphans_between", "perform_early", "pp", "pprint", "prepare", "printing", "pydotprint",
     "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
     "serialization", "settle", "shared", "shared_constructor", "static_op", "tagged", "toposort",
-    "toposort_with_orderings", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten", "truncated_graph_inputs",
+    "toposort_with_orderings", "tracing", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten",
+    "truncated_graph_inputs",
     "user_line", "variable_ancestors", "variable_depends_on", "vars_between", "vectorize_graph", "vectorize_node",
     "view_op", "walk", "walk_toposort", "write_html",
 ]  # fmt: skip

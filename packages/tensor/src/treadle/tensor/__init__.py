@@ -100,6 +100,28 @@ from treadle.tensor.types.constructors import *  # noqa: F403 - one name for eac
 _wire()
 
 if TYPE_CHECKING:
+    # What programs need besides tensors, some of it from distributions that need not be installed.
+    from treadle.compile import FAST_COMPILE as FAST_COMPILE
+    from treadle.compile import FAST_RUN as FAST_RUN
+    from treadle.compile import Function as Function
+    from treadle.compile import In as In
+    from treadle.compile import Mode as Mode
+    from treadle.compile import MonitorMode as MonitorMode
+    from treadle.compile import Out as Out
+    from treadle.compile import compiled as compiled
+    from treadle.compile import function as function
+    from treadle.compile import get_default_mode as get_default_mode
+    from treadle.config import config as config
+    from treadle.graph import debugprint as debugprint
+    from treadle.graph import dprint as dprint
+    from treadle.graph import pprint as pprint
+    from treadle.graph import register_tree_node as register_tree_node
+    from treadle.graph import tree_flatten as tree_flatten
+    from treadle.graph import tree_leaves as tree_leaves
+    from treadle.graph import tree_map as tree_map
+    from treadle.graph import tree_unflatten as tree_unflatten
+    from treadle.graph import write_html as write_html
+
     # Modules that are public themselves.
     from treadle.tensor import fft as fft
     from treadle.tensor import linalg as linalg

@@ -13,8 +13,15 @@ NAMES = [*(name for names in LAZY.values() for name in names.split()), *SUBMODUL
 # Documented modules of further names, found as attributes too, as in ``treadle.tensor.math.exp``: no public names.
 PATHS = ("basic", "extra_ops", "math", "sharedvar", "subtensor", "type", "utils", "variable")
 _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
+# What programs need besides tensors, found here too so that they start with one import.
+FRONT = {
+    "treadle.config": "config",
+    "treadle.graph": (
+        "debugprint dprint pprint register_tree_node tree_flatten tree_leaves tree_map tree_unflatten write_html"
+    ),
+}
 # What `treadle.tensor` finds names in, by full names of modules.
-MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()}
+MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()} | FRONT
 
 
 def lazy_scipy_module(name: str) -> ModuleType:

@@ -5,23 +5,48 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.config import discover, new_lock, text_of
-from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError
+from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError
 from treadle.graph.ir.arguments import as_flag
 from treadle.graph.ir.holding import let_go
 from treadle.graph.ir.plugins import PluginLoader
 from treadle.graph.ir.variable import Constant, T_co, Variable, check_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from treadle.graph.ir.type import Type
     from treadle.graph.ir.values import Value
 
 _ORDER = itertools.count()
+
+
+class _Tracing(NamedTuple):
+    """A function of the user's that is called to make a graph of it, and where the cells made since begin."""
+
+    title: str
+    start: int
+
+
+_TRACING: ContextVar[_Tracing | None] = ContextVar("treadle.tracing", default=None)
+
+
+@contextmanager
+def tracing(title: str) -> Iterator[None]:
+    """Return a context in which a function of this title is called once, to make a graph of it.
+
+    What it does to shared variables there were before happens once only, and is refused.
+    """
+    token = _TRACING.set(_Tracing(title, next(_ORDER)))
+    try:
+        yield
+    finally:
+        _TRACING.reset(token)
 
 
 class Container:
@@ -283,7 +308,16 @@ class SharedVariable(Variable[T_co]):
         ------
         TypeError
             If the type does not accept it. The old value stays.
+        GraphValueError
+            Inside a function that is being compiled by `compiled`: it would be set once, not at each call.
         """
+        tracer = _TRACING.get()
+        if tracer is not None and self.container.order < tracer.start:
+            msg = (
+                f"set_value: {self} is set inside {tracer.title}, which is called once, to make its graph. Let "
+                f"{tracer.title} return {{variable: new value}} last in a tuple: that is an update, made at each call."
+            )
+            raise GraphValueError(msg)
         filtered = self.type.accept(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
         if not as_flag("set_value: borrow", borrow) and self.type.may_share_memory(filtered, new_value):
             filtered = self.type.copy_value(filtered)
