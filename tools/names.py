@@ -25,6 +25,7 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
         "linalg": "linalg",
         "linalg.norms": "",
     },
+    Path("packages/neural/src/treadle/tensor/nn/names.py"): {"nn": "nn"},
     Path("packages/optimize/src/treadle/tensor/optimize/names.py"): {"optimize": "optimize"},
     Path("packages/random/src/treadle/tensor/random/names.py"): {
         "random": "random",

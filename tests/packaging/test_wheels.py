@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS = {
-    *("config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "optimize"),
+    *("config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "neural", "optimize"),
     *("random", "signal", "sparse-tensors", "link-numba", "pytensor-surface"),
 }
 # numpy, scipy, opt_einsum, numba, filelock and rich, and what these require.

@@ -17,7 +17,7 @@ ALL = distributions()
 # Requirements that the code must not import: installing compile alone gives a working system.
 NOT_TO_IMPORT = {
     "compile": {
-        *("tensor", "linalg", "optimize", "random", "signal", "sparse-tensors", "pytensor-surface"),
+        *("tensor", "linalg", "neural", "optimize", "random", "signal", "sparse-tensors", "pytensor-surface"),
         *("link-c", "link-jax", "link-numba", "link-torch"),
     },
 }

@@ -10,14 +10,14 @@ from tests.repo.tree import ROOT
 # Distributions to hide together, and names of `treadle.tensor` that they bring.
 HIDDEN = (
     (
-        ("as-pytensor", "pytensor-surface", "named-tensors", "linalg", "optimize", "random", "signal"),
-        ("linalg", "norm", "Cholesky", "fft", "signal", "convolve", "random", "PortableDraws", "optimize"),
+        ("as-pytensor", "pytensor-surface", "named-tensors", "neural", "linalg", "optimize", "random", "signal"),
+        ("linalg", "norm", "Cholesky", "fft", "signal", "convolve", "random", "PortableDraws", "optimize", "nn"),
     ),
     (
-        ("as-pytensor", "pytensor-surface", "named-tensors", "signal", "optimize"),
+        ("as-pytensor", "pytensor-surface", "named-tensors", "neural", "signal", "optimize"),
         ("fft", "conv2d", "optimize", "polyfit"),
     ),
-    (("as-pytensor", "pytensor-surface", "named-tensors", "random"), ("random", "GeneratorDraws")),
+    (("as-pytensor", "pytensor-surface", "named-tensors", "neural", "random"), ("random", "GeneratorDraws")),
 )
 
 PROGRAM = """

@@ -87,14 +87,15 @@ __all__ = [
     "BACKENDS", "DUPLICATE", "FAST_COMPILE", "FAST_RUN", "OPT_FAST_COMPILE", "OPT_FAST_RUN", "OPT_FAST_RUN_STABLE",
     "OPT_MERGE", "OPT_MINIMUM", "OPT_NONE", "OPT_O2", "OPT_O3", "OPT_STABILIZE", "OPT_UNSAFE", "AddDestroyHandler",
     "AddFeatureOptimizer", "AliasedMemoryError", "BackendWarning", "CallError", "CompileError", "CompiledFunction",
-    "Container", "DeepCopyOp", "Function", "FunctionMaker", "FunctionTypeError", "FunctionValueError", "FunctionWarning",
-    "In", "MissingBackendError", "Mode", "MonitorMode", "NestedFunction", "Out", "PrintCurrentFunctionGraph", "ProfileStats",
-    "ReadOnlyModeError", "SharedVariable", "Specification", "StripPickler", "Supervisor", "SymbolicInput",
-    "SymbolicOutput", "UnknownInputError", "UnknownModeError", "UnknownNameError", "UnusedInputError", "ViewOp",
-    "add_supervisor_to_fgraph", "alias_root", "compiled", "deep_copy_op", "evaluate", "function", "function_dump",
-    "get_default_mode", "get_mode", "infer_reuse_pattern", "insert_deepcopy", "optdb", "predefined_linkers",
-    "predefined_modes", "predefined_optimizers", "rebuild_collect_shared", "register_linker", "register_mode",
-    "register_optimizer", "shared", "shared_constructor", "view_op", "view_tree_set",
+    "Container", "DeepCopyOp", "Function", "FunctionMaker", "FunctionTypeError", "FunctionValueError",
+    "FunctionWarning", "In", "MissingBackendError", "Mode", "MonitorMode", "NestedFunction", "Out",
+    "PrintCurrentFunctionGraph", "ProfileStats", "ReadOnlyModeError", "SharedVariable", "Specification",
+    "StripPickler", "Supervisor", "SymbolicInput", "SymbolicOutput", "UnknownInputError", "UnknownModeError",
+    "UnknownNameError", "UnusedInputError", "ViewOp", "add_supervisor_to_fgraph", "alias_root", "compiled",
+    "deep_copy_op", "evaluate", "function", "function_dump", "get_default_mode", "get_mode", "infer_reuse_pattern",
+    "insert_deepcopy", "optdb", "predefined_linkers", "predefined_modes", "predefined_optimizers",
+    "rebuild_collect_shared", "register_linker", "register_mode", "register_optimizer", "shared", "shared_constructor",
+    "view_op", "view_tree_set",
 ]  # fmt: skip
 
 _upward.wire(

@@ -15,12 +15,15 @@ _PACKAGES = (
 # The distributions.
 DISTRIBUTIONS = (
     *("compile", "config", "compile-cache", "graph-core", "rewrite", "pytensor-surface", "as-pytensor"),
-    *("tensor", "linalg", "named-tensors", "optimize", "random", "signal", "sparse-tensors"),
+    *("tensor", "linalg", "named-tensors", "neural", "optimize", "random", "signal", "sparse-tensors"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )
 
 # The modules that distributions beside tensor bring to `treadle.tensor`, with names of it besides.
-_ROOMS = (("linalg", "linalg"), ("optimize", "optimize"), ("random", "random"), ("signal", "fft signal"))
+_ROOMS = (
+    *(("linalg", "linalg"), ("neural", "nn"), ("optimize", "optimize"), ("random", "random")),
+    ("signal", "fft signal"),
+)
 
 # What else `treadle.tensor` has from a distribution that it does not need, so that programs start with one import.
 _BROUGHT = (

@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     # Modules that are public themselves.
     from treadle.tensor import fft as fft
     from treadle.tensor import linalg as linalg
+    from treadle.tensor import nn as nn
     from treadle.tensor import optimize as optimize
     from treadle.tensor import random as random
     from treadle.tensor import signal as signal
