@@ -10,6 +10,8 @@ from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import isinf
 from treadle.tensor.elementwise.exponential import exp, expm1, log, log1p
 from treadle.tensor.lazy import lazy_scipy_module
+from treadle.tensor.random.densities.attributes import with_functions
+from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.distributions.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, vonmises_by_kappa
 from treadle.tensor.random.methods.conditions import in_double, positive, require
@@ -353,3 +355,6 @@ def truncated_normal(
     loc, scale = as_tensor_variable(loc), as_tensor_variable(scale)
     a, b = ((in_double(as_tensor_variable(bound)) - loc) / scale for bound in (lower, upper))
     return truncnorm(a, b, loc, scale, **options)
+
+
+with_functions(truncated_normal, CONTINUOUS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from treadle.tensor.random.densities.attributes import with_functions
+from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.implicit import t_by_df
 from treadle.tensor.random.methods.conditions import nonnegative
 from treadle.tensor.random.op import REQUIRED, RandomVariable
@@ -171,3 +173,7 @@ def standard_cauchy(size: Size = None, **options: Operand) -> Operand:
 def standard_t(df: Operand, size: Size = None, **options: Operand) -> Operand:
     """Return a draw of Student's t distribution; size and options are those of `standard_normal`."""
     return t(df, 0.0, 1.0, size=size, **options)
+
+
+for _draws in (standard_cauchy, standard_normal, standard_t):
+    with_functions(_draws, CONTINUOUS)

@@ -9,6 +9,8 @@ import numpy as np
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.exponential import log
 from treadle.tensor.errors import ArgumentError
+from treadle.tensor.random.densities.attributes import with_functions
+from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.distributions.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, log_gamma_by_shape
 from treadle.tensor.random.methods.conditions import in_double, nonnegative, positive
@@ -270,3 +272,7 @@ def chisquare(df: Operand, size: Size = None, **options: Operand) -> Operand:
 def standard_gamma(shape: Operand, size: Size = None, **options: Operand) -> Operand:
     """Return a draw of the gamma distribution of scale 1; size and options are those of `gamma`."""
     return _gamma(shape, 1.0, size=size, **options)
+
+
+for _draws in (gamma, chisquare, standard_gamma):
+    with_functions(_draws, CONTINUOUS)

@@ -1,0 +1,715 @@
+"""Laws of continuous distributions, in their standard forms.
+
+Formulas are those of N. L. Johnson, S. Kotz and N. Balakrishnan, "Continuous Univariate Distributions", 1994, written
+so that tails keep their digits; where SciPy has the distribution, its parameters are given by `place`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from treadle.tensor.elementwise.arithmetic import maximum, minimum
+from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import ge, gt, isinf, le, lt
+from treadle.tensor.elementwise.exponential import exp, expm1, log, log1mexp, log1p, logaddexp, sigmoid, softplus, sqrt
+from treadle.tensor.elementwise.logic import and_
+from treadle.tensor.elementwise.trigonometric import arcsin, arcsinh, arctan2, cos, cosh, sin, sinh, tan
+from treadle.tensor.errors import ArgumentError
+from treadle.tensor.random.densities.law import REQUIRED, Law, either, floats, positive
+from treadle.tensor.random.distributions.bounded import log_normal_mass
+from treadle.tensor.special_functions.bessel_functions import i0e, ive
+from treadle.tensor.special_functions.entropy import xlog1py, xlogy
+from treadle.tensor.special_functions.error_functions import (
+    erf,
+    erfc,
+    erfcinv,
+    erfinv,
+    log_ndtr,
+    ndtr,
+    ndtri,
+    ndtri_exp,
+    owens_t,
+)
+from treadle.tensor.special_functions.gamma_functions import betaln, gammaln
+from treadle.tensor.special_functions.incomplete_beta import betainc, betaincinv
+from treadle.tensor.special_functions.incomplete_gamma import gammainc, gammaincc, gammainccinv, gammaincinv
+from treadle.tensor.special_functions.stable_quotients import log_expit, logit
+
+PI, EULER = math.pi, 0.5772156649015329
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+LOC_SCALE = {"loc": 0.0, "scale": 1.0}
+
+
+def _from_zero(*shapes: Any) -> Any:
+    del shapes
+    return 0.0, math.inf
+
+
+def _unit(*shapes: Any) -> Any:
+    del shapes
+    return 0.0, 1.0
+
+
+def _only_scale(*parameters: Any) -> Any:
+    """Take the last parameter as the scale."""
+    return parameters[:-1], None, parameters[-1]
+
+
+def _plain(*parameters: Any) -> Any:
+    """Take all parameters as shapes."""
+    return parameters, None, None
+
+
+def _gaussian(z: Any) -> Any:
+    return -(z**2) / 2 - HALF_LOG_2PI
+
+
+# On the whole line
+
+normal = Law(
+    "normal distribution", LOC_SCALE, scipy="norm",
+    formulas={
+        "logpdf": _gaussian, "cdf": ndtr, "sf": lambda z: ndtr(-z), "logcdf": log_ndtr, "logsf": lambda z: log_ndtr(-z),
+        "icdf": ndtri, "mean": lambda: 0.0, "variance": lambda: 1.0,
+    },
+)  # fmt: skip
+
+
+def _laplace_tail(z: Any) -> Any:
+    return 0.5 * exp(-abs(z))
+
+
+laplace = Law(
+    "Laplace distribution", LOC_SCALE, scipy="laplace",
+    formulas={
+        "logpdf": lambda z: -abs(z) - math.log(2),
+        "cdf": lambda z: either(lt(z, 0), _laplace_tail(z), 1 - _laplace_tail(z)),
+        "sf": lambda z: either(lt(z, 0), 1 - _laplace_tail(z), _laplace_tail(z)),
+        "logcdf": lambda z: either(lt(z, 0), -abs(z) - math.log(2), log1p(-_laplace_tail(z))),
+        "logsf": lambda z: either(lt(z, 0), log1p(-_laplace_tail(z)), -abs(z) - math.log(2)),
+        "icdf": lambda q: either(lt(q, 0.5), log(2 * q), -log(2 * (1 - q))),
+        "mean": lambda: 0.0, "variance": lambda: 2.0,
+    },
+)  # fmt: skip
+logistic = Law(
+    "logistic distribution", LOC_SCALE, scipy="logistic",
+    formulas={
+        "logpdf": lambda z: -abs(z) - 2 * softplus(-abs(z)), "cdf": sigmoid, "sf": lambda z: sigmoid(-z),
+        "logcdf": log_expit, "logsf": lambda z: log_expit(-z), "icdf": logit, "mean": lambda: 0.0,
+        "variance": lambda: PI**2 / 3,
+    },
+)  # fmt: skip
+cauchy = Law(
+    "Cauchy distribution", LOC_SCALE, scipy="cauchy",
+    formulas={
+        "logpdf": lambda z: -math.log(PI) - log1p(z**2), "cdf": lambda z: arctan2(1, -z) / PI,
+        "sf": lambda z: arctan2(1, z) / PI,
+        "icdf": lambda q: either(lt(q, 0.5), -1 / tan(PI * minimum(q, 0.5)), 1 / tan(PI * minimum(1 - q, 0.5))),
+        "mean": lambda: math.nan, "variance": lambda: math.nan,
+    },
+)  # fmt: skip
+gumbel = Law(
+    "Gumbel distribution", {"loc": REQUIRED, "scale": 1.0}, scipy="gumbel_r",
+    formulas={
+        "logpdf": lambda z: -z - exp(-z), "logcdf": lambda z: -exp(-z), "cdf": lambda z: exp(-exp(-z)),
+        "sf": lambda z: -expm1(-exp(-z)), "icdf": lambda q: -log(-log(q)), "mean": lambda: EULER,
+        "variance": lambda: PI**2 / 6,
+    },
+)  # fmt: skip
+
+
+def _t_logpdf(z: Any, df: Any) -> Any:
+    return -betaln(0.5, df / 2) - 0.5 * log(df) - (df + 1) / 2 * log1p(z**2 / df)
+
+
+def _t_tail(z: Any, df: Any) -> Any:
+    """Return the probability of numbers further from 0 than z, on either side."""
+    return betainc(df / 2, 0.5, df / (df + z**2))
+
+
+def _t_quantile(tail: Any, df: Any) -> Any:
+    """Return how far from 0 numbers are, on either side, with a probability."""
+    is_far = lt(tail, 0.5)
+    far, near = (
+        betaincinv(df / 2, 0.5, switch(is_far, tail, 0.25)),
+        betaincinv(0.5, df / 2, switch(is_far, 0.5, 1 - tail)),
+    )
+    return sqrt(df * either(is_far, (1 - far) / far, near / (1 - near)))
+
+
+t = Law(
+    "Student's t distribution", {"df": REQUIRED, **LOC_SCALE}, scipy="t", valid=positive,
+    formulas={
+        "logpdf": _t_logpdf,
+        "cdf": lambda z, df: either(lt(z, 0), 0.5 * _t_tail(z, df), 1 - 0.5 * _t_tail(z, df)),
+        "sf": lambda z, df: either(lt(z, 0), 1 - 0.5 * _t_tail(z, df), 0.5 * _t_tail(z, df)),
+        "icdf": lambda q, df: either(lt(q, 0.5), -1, 1) * _t_quantile(2 * minimum(q, 1 - q), df),
+        "mean": lambda df: either(gt(df, 1), 0.0, math.nan),
+        "variance": lambda df: either(gt(df, 2), df / (df - 2), either(gt(df, 1), math.inf, math.nan)),
+    },
+)  # fmt: skip
+
+
+def _asymmetric_weight(kappa: Any) -> Any:
+    return 1 / (1 + kappa**2)
+
+
+def _asymmetric_quantile(q: Any, kappa: Any) -> Any:
+    low = kappa**2 * _asymmetric_weight(kappa)
+    is_low = lt(q, low)
+    below = kappa * log(switch(is_low, q, low) / low)
+    above = -log((1 - switch(is_low, low, q)) * (1 + kappa**2)) / kappa
+    return either(is_low, below, above)
+
+
+laplace_asymmetric = Law(
+    "asymmetric Laplace distribution", {"kappa": REQUIRED, **LOC_SCALE}, scipy="laplace_asymmetric",
+    valid=positive,
+    formulas={
+        "logpdf": lambda z, k: log(k) - log1p(k**2) + either(ge(z, 0), -z * k, z / k),
+        "cdf": lambda z, k: either(
+            ge(z, 0), 1 - _asymmetric_weight(k) * exp(-maximum(z, 0) * k),
+            k**2 * _asymmetric_weight(k) * exp(minimum(z, 0) / k),
+        ),
+        "sf": lambda z, k: either(
+            ge(z, 0), _asymmetric_weight(k) * exp(-maximum(z, 0) * k),
+            1 - k**2 * _asymmetric_weight(k) * exp(minimum(z, 0) / k),
+        ),
+        "icdf": _asymmetric_quantile, "mean": lambda k: 1 / k - k, "variance": lambda k: 1 / k**2 + k**2,
+    },
+)  # fmt: skip
+
+
+def _exponnorm_part(z: Any, k: Any) -> Any:
+    return 1 / (2 * k**2) - z / k + log_ndtr(z - 1 / k)
+
+
+exponnorm = Law(
+    "exponentially modified normal distribution", {"K": REQUIRED, **LOC_SCALE}, scipy="exponnorm",
+    valid=positive,
+    formulas={
+        "logpdf": lambda z, k: _exponnorm_part(z, k) - log(k),
+        "logcdf": lambda z, k: log_ndtr(z) + log1mexp(minimum(_exponnorm_part(z, k) - log_ndtr(z), 0)),
+        "logsf": lambda z, k: logaddexp(log_ndtr(-z), _exponnorm_part(z, k)),
+        "mean": lambda k: k, "variance": lambda k: 1 + k**2,
+    },
+)  # fmt: skip
+johnsonsu = Law(
+    "Johnson SU distribution", {"a": REQUIRED, "b": REQUIRED, **LOC_SCALE}, scipy="johnsonsu",
+    valid=lambda a, b: positive(b),
+    formulas={
+        "logpdf": lambda z, a, b: log(b) - 0.5 * log1p(z**2) + _gaussian(a + b * arcsinh(z)),
+        "cdf": lambda z, a, b: ndtr(a + b * arcsinh(z)), "sf": lambda z, a, b: ndtr(-a - b * arcsinh(z)),
+        "logcdf": lambda z, a, b: log_ndtr(a + b * arcsinh(z)), "logsf": lambda z, a, b: log_ndtr(-a - b * arcsinh(z)),
+        "icdf": lambda q, a, b: sinh((ndtri(q) - a) / b), "mean": lambda a, b: -exp(0.5 / b**2) * sinh(a / b),
+        "variance": lambda a, b: 0.5 * expm1(1 / b**2) * (exp(1 / b**2) * cosh(2 * a / b) + 1),
+    },
+)  # fmt: skip
+moyal = Law(
+    "Moyal distribution", LOC_SCALE, scipy="moyal",
+    formulas={
+        "logpdf": lambda z: -(z + exp(-z)) / 2 - HALF_LOG_2PI, "cdf": lambda z: erfc(exp(-z / 2) / math.sqrt(2)),
+        "sf": lambda z: erf(exp(-z / 2) / math.sqrt(2)),
+        "logcdf": lambda z: math.log(2) + log_ndtr(-exp(-z / 2)), "icdf": lambda q: -log(2 * erfcinv(q) ** 2),
+        "mean": lambda: EULER + math.log(2), "variance": lambda: PI**2 / 2,
+    },
+)  # fmt: skip
+
+
+def _skew(a: Any) -> Any:
+    return a / sqrt(1 + a**2) * math.sqrt(2 / PI)
+
+
+skewnorm = Law(
+    "skew normal distribution", {"a": REQUIRED, **LOC_SCALE}, scipy="skewnorm",
+    formulas={
+        "logpdf": lambda z, a: math.log(2) + _gaussian(z) + log_ndtr(a * z),
+        # The difference of two small numbers far in the thin tail, where nothing is left of it.
+        "cdf": lambda z, a: maximum(ndtr(z) - 2 * owens_t(z, a), 0),
+        "sf": lambda z, a: maximum(ndtr(-z) + 2 * owens_t(z, a), 0),
+        "mean": _skew, "variance": lambda a: 1 - _skew(a) ** 2,
+    },
+)  # fmt: skip
+vonmises = Law(
+    "von Mises distribution", {"mu": REQUIRED, "kappa": REQUIRED}, place=_plain, scipy="vonmises",
+    valid=lambda mu, kappa: ge(kappa, 0),
+    formulas={"logpdf": lambda x, mu, kappa: kappa * (cos(x - mu) - 1) - log(2 * PI * i0e(kappa))},
+)  # fmt: skip
+
+# Positive numbers
+
+exponential = Law(
+    "exponential distribution", {"scale": 1.0}, place=_only_scale, bounds=_from_zero, scipy="expon",
+    formulas={
+        "logpdf": lambda z: -z, "cdf": lambda z: -expm1(-z), "sf": lambda z: exp(-z), "logsf": lambda z: -z,
+        "logcdf": lambda z: log1mexp(-z), "icdf": lambda q: -log1p(-q), "mean": lambda: 1.0, "variance": lambda: 1.0,
+    },
+)  # fmt: skip
+halfcauchy = Law(
+    "half-Cauchy distribution", LOC_SCALE, bounds=_from_zero, scipy="halfcauchy",
+    formulas={
+        "logpdf": lambda z: math.log(2 / PI) - log1p(z**2), "cdf": lambda z: 2 / PI * arctan2(z, 1),
+        "sf": lambda z: 2 / PI * arctan2(1, z), "icdf": lambda q: tan(PI / 2 * q), "mean": lambda: math.inf,
+        "variance": lambda: math.inf,
+    },
+)  # fmt: skip
+halfnormal = Law(
+    "half-normal distribution", LOC_SCALE, bounds=_from_zero, scipy="halfnorm",
+    formulas={
+        "logpdf": lambda z: _gaussian(z) + math.log(2), "cdf": lambda z: erf(z / math.sqrt(2)),
+        "sf": lambda z: erfc(z / math.sqrt(2)), "logsf": lambda z: math.log(2) + log_ndtr(-z),
+        "icdf": lambda q: math.sqrt(2) * erfinv(q), "mean": lambda: math.sqrt(2 / PI), "variance": lambda: 1 - 2 / PI,
+    },
+)  # fmt: skip
+
+
+def _half_t_mean(df: Any) -> Any:
+    # 2 sqrt(df) / ((df - 1) B(df / 2, 1 / 2))
+    return 2 * sqrt(df) * exp(-betaln(df / 2, 0.5)) / (df - 1)
+
+
+half_student_t = Law(
+    "half Student's t distribution", {"df": REQUIRED, **LOC_SCALE}, bounds=_from_zero, valid=positive,
+    formulas={
+        "logpdf": lambda z, df: math.log(2) + _t_logpdf(z, df),
+        "cdf": lambda z, df: betainc(0.5, df / 2, z**2 / (df + z**2)), "sf": _t_tail,
+        "icdf": lambda q, df: _t_quantile(1 - q, df),
+        "mean": lambda df: either(gt(df, 1), _half_t_mean(df), math.inf),
+        "variance": lambda df: either(
+            gt(df, 2), df / (df - 2) - _half_t_mean(df) ** 2, either(gt(df, 1), math.inf, math.nan)
+        ),
+    },
+)  # fmt: skip
+
+
+def _log_normal(x: Any, mean: Any, sigma: Any) -> Any:
+    return (log(x) - mean) / sigma
+
+
+lognormal = Law(
+    "lognormal distribution", {"mean": 0.0, "sigma": 1.0}, place=_plain, bounds=_from_zero, is_open=True,
+    valid=lambda mean, sigma: positive(sigma), scipy="lognorm",
+    formulas={
+        "logpdf": lambda x, m, s: _gaussian(_log_normal(x, m, s)) - log(s) - log(x),
+        "cdf": lambda x, m, s: ndtr(_log_normal(x, m, s)), "sf": lambda x, m, s: ndtr(-_log_normal(x, m, s)),
+        "logcdf": lambda x, m, s: log_ndtr(_log_normal(x, m, s)),
+        "logsf": lambda x, m, s: log_ndtr(-_log_normal(x, m, s)), "icdf": lambda q, m, s: exp(m + s * ndtri(q)),
+        "mean": lambda m, s: exp(m + s**2 / 2), "variance": lambda m, s: expm1(s**2) * exp(2 * m + s**2),
+    },
+)  # fmt: skip
+pareto = Law(
+    "Pareto distribution", {"b": REQUIRED, "scale": 1.0}, place=_only_scale, bounds=lambda b: (1.0, math.inf),
+    valid=positive, scipy="pareto",
+    formulas={
+        "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "cdf": lambda z, b: -expm1(-b * log(z)),
+        "logsf": lambda z, b: -b * log(z), "logcdf": lambda z, b: log1mexp(-b * log(z)),
+        "icdf": lambda q, b: exp(-log1p(-q) / b), "mean": lambda b: either(gt(b, 1), b / (b - 1), math.inf),
+        "variance": lambda b: either(gt(b, 2), b / ((b - 1) ** 2 * (b - 2)), math.inf),
+    },
+)  # fmt: skip
+
+
+def _wald_sides(x: Any, mean: Any, scale: Any) -> Any:
+    """Return the two numbers whose normal probabilities make the distribution function."""
+    root = sqrt(scale / x)
+    return root * (x / mean - 1), -root * (x / mean + 1)
+
+
+def _wald_logcdf(x: Any, mean: Any, scale: Any) -> Any:
+    first, second = _wald_sides(x, mean, scale)
+    return logaddexp(log_ndtr(first), 2 * scale / mean + log_ndtr(second))
+
+
+def _wald_logsf(x: Any, mean: Any, scale: Any) -> Any:
+    first, second = _wald_sides(x, mean, scale)
+    upper = log_ndtr(-first)
+    return upper + log1mexp(minimum(2 * scale / mean + log_ndtr(second) - upper, 0))
+
+
+wald = Law(
+    "inverse Gaussian distribution", {"mean": 1.0, "scale": 1.0}, place=_plain, bounds=_from_zero, is_open=True,
+    valid=positive, scipy="invgauss",
+    formulas={
+        "logpdf": lambda x, m, s: 0.5 * log(s) - HALF_LOG_2PI - 1.5 * log(x) - s * (x - m) ** 2 / (2 * m**2 * x),
+        "logcdf": _wald_logcdf, "logsf": _wald_logsf, "mean": lambda m, s: m, "variance": lambda m, s: m**3 / s,
+    },
+)  # fmt: skip
+
+
+def _weibull_moment(order: int, shape: Any) -> Any:
+    return exp(gammaln(1 + order / shape))
+
+
+weibull = Law(
+    "Weibull distribution", {"shape": REQUIRED}, place=_plain, bounds=_from_zero, valid=positive,
+    scipy="weibull_min",
+    formulas={
+        "logpdf": lambda x, c: log(c) + xlogy(c - 1, x) - x**c, "logsf": lambda x, c: -(x**c),
+        "cdf": lambda x, c: -expm1(-(x**c)), "logcdf": lambda x, c: log1mexp(-(x**c)),
+        "icdf": lambda q, c: (-log1p(-q)) ** (1 / c), "mean": lambda c: _weibull_moment(1, c),
+        "variance": lambda c: _weibull_moment(2, c) - _weibull_moment(1, c) ** 2,
+    },
+)  # fmt: skip
+rayleigh = Law(
+    "Rayleigh distribution", {"scale": 1.0}, place=_only_scale, bounds=_from_zero, scipy="rayleigh",
+    formulas={
+        "logpdf": lambda z: log(z) - z**2 / 2, "logsf": lambda z: -(z**2) / 2, "cdf": lambda z: -expm1(-(z**2) / 2),
+        "logcdf": lambda z: log1mexp(-(z**2) / 2), "icdf": lambda q: sqrt(-2 * log1p(-q)),
+        "mean": lambda: math.sqrt(PI / 2), "variance": lambda: 2 - PI / 2,
+    },
+)  # fmt: skip
+levy = Law(
+    "Levy distribution", LOC_SCALE, bounds=_from_zero, is_open=True, scipy="levy",
+    formulas={
+        "logpdf": lambda z: -HALF_LOG_2PI - 1.5 * log(z) - 1 / (2 * z), "cdf": lambda z: erfc(sqrt(0.5 / z)),
+        "sf": lambda z: erf(sqrt(0.5 / z)), "logcdf": lambda z: math.log(2) + log_ndtr(-sqrt(1 / z)),
+        "icdf": lambda q: 0.5 / erfcinv(q) ** 2, "mean": lambda: math.inf, "variance": lambda: math.inf,
+    },
+)  # fmt: skip
+gompertz = Law(
+    "Gompertz distribution", {"c": REQUIRED, **LOC_SCALE}, bounds=_from_zero, valid=positive,
+    scipy="gompertz",
+    formulas={
+        "logpdf": lambda z, c: log(c) + z - c * expm1(z), "logsf": lambda z, c: -c * expm1(z),
+        "cdf": lambda z, c: -expm1(-c * expm1(z)), "logcdf": lambda z, c: log1mexp(-c * expm1(z)),
+        "icdf": lambda q, c: log1p(-log1p(-q) / c),
+    },
+)  # fmt: skip
+
+
+def _fisk_moment(order: int, c: Any) -> Any:
+    angle = order * PI / maximum(c, order)
+    return angle / sin(angle)
+
+
+fisk = Law(
+    "log-logistic distribution", {"c": REQUIRED, **LOC_SCALE}, bounds=_from_zero, is_open=True,
+    valid=positive, scipy="fisk",
+    formulas={
+        "logpdf": lambda z, c: log(c) + (c - 1) * log(z) - 2 * softplus(c * log(z)),
+        "cdf": lambda z, c: sigmoid(c * log(z)), "sf": lambda z, c: sigmoid(-c * log(z)),
+        "logcdf": lambda z, c: log_expit(c * log(z)), "logsf": lambda z, c: log_expit(-c * log(z)),
+        "icdf": lambda q, c: exp(logit(q) / c),
+        "mean": lambda c: either(gt(c, 1), _fisk_moment(1, c), math.inf),
+        "variance": lambda c: either(gt(c, 2), _fisk_moment(2, c) - _fisk_moment(1, c) ** 2, math.inf),
+    },
+)  # fmt: skip
+
+# What comes from gamma distributions
+
+_GAMMA: dict[str, Any] = {
+    "logpdf": lambda z, a: xlogy(a - 1, z) - z - gammaln(a), "cdf": lambda z, a: gammainc(a, z),
+    "sf": lambda z, a: gammaincc(a, z), "icdf": lambda q, a: gammaincinv(a, q), "mean": lambda a: a,
+    "variance": lambda a: a,
+}  # fmt: skip
+gamma_of_scale = Law(
+    "gamma distribution", {"shape": REQUIRED, "scale": REQUIRED}, place=_only_scale, bounds=_from_zero,
+    valid=positive, formulas=_GAMMA, scipy="gamma",
+)  # fmt: skip
+standard_gamma = Law(
+    "gamma distribution of scale 1", {"shape": REQUIRED}, place=_plain, bounds=_from_zero, valid=positive,
+    formulas=_GAMMA, scipy="gamma",
+)  # fmt: skip
+chisquare = Law(
+    "chi-squared distribution", {"df": REQUIRED}, place=lambda df: ((df / 2,), None, df * 0 + 2), bounds=_from_zero,
+    valid=positive, formulas=_GAMMA, scipy="chi2",
+)  # fmt: skip
+invgamma = Law(
+    "inverse gamma distribution", {"shape": REQUIRED, "scale": REQUIRED}, place=_only_scale, bounds=_from_zero,
+    is_open=True, valid=positive, scipy="invgamma",
+    formulas={
+        "logpdf": lambda z, a: -(a + 1) * log(z) - gammaln(a) - 1 / z, "cdf": lambda z, a: gammaincc(a, 1 / z),
+        "sf": lambda z, a: gammainc(a, 1 / z), "icdf": lambda q, a: 1 / gammainccinv(a, q),
+        "mean": lambda a: either(gt(a, 1), 1 / (a - 1), math.inf),
+        "variance": lambda a: either(gt(a, 2), 1 / ((a - 1) ** 2 * (a - 2)), math.inf),
+    },
+)  # fmt: skip
+
+
+def _gengamma_moment(order: int, alpha: Any, p: Any) -> Any:
+    return exp(gammaln((alpha + order) / p) - gammaln(alpha / p))
+
+
+gengamma = Law(
+    "generalised gamma distribution", {"alpha": 1.0, "p": 1.0, "lambd": 1.0}, place=_only_scale, bounds=_from_zero,
+    valid=positive, scipy="gengamma",
+    formulas={
+        "logpdf": lambda z, a, p: log(p) + xlogy(a - 1, z) - z**p - gammaln(a / p),
+        "cdf": lambda z, a, p: gammainc(a / p, z**p), "sf": lambda z, a, p: gammaincc(a / p, z**p),
+        "icdf": lambda q, a, p: gammaincinv(a / p, q) ** (1 / p), "mean": lambda a, p: _gengamma_moment(1, a, p),
+        "variance": lambda a, p: _gengamma_moment(2, a, p) - _gengamma_moment(1, a, p) ** 2,
+    },
+)  # fmt: skip
+
+
+def _chi_mean(df: Any) -> Any:
+    return math.sqrt(2) * exp(gammaln((df + 1) / 2) - gammaln(df / 2))
+
+
+chi = Law(
+    "chi distribution", {"df": REQUIRED, **LOC_SCALE}, bounds=_from_zero, valid=positive, scipy="chi",
+    formulas={
+        "logpdf": lambda z, df: (1 - df / 2) * math.log(2) - gammaln(df / 2) + xlogy(df - 1, z) - z**2 / 2,
+        "cdf": lambda z, df: gammainc(df / 2, z**2 / 2), "sf": lambda z, df: gammaincc(df / 2, z**2 / 2),
+        "icdf": lambda q, df: sqrt(2 * gammaincinv(df / 2, q)), "mean": _chi_mean,
+        "variance": lambda df: df - _chi_mean(df) ** 2,
+    },
+)  # fmt: skip
+maxwell = Law(
+    "Maxwell distribution", LOC_SCALE, bounds=_from_zero, scipy="maxwell",
+    formulas={
+        "logpdf": lambda z: math.log(2) - HALF_LOG_2PI + 2 * log(z) - z**2 / 2,
+        "cdf": lambda z: gammainc(1.5, z**2 / 2), "sf": lambda z: gammaincc(1.5, z**2 / 2),
+        "icdf": lambda q: sqrt(2 * gammaincinv(1.5, q)), "mean": lambda: 2 * math.sqrt(2 / PI),
+        "variance": lambda: 3 - 8 / PI,
+    },
+)  # fmt: skip
+
+
+def _noncentral_logpdf(x: Any, df: Any, nonc: Any) -> Any:
+    is_central = le(nonc, 0)
+    moved = switch(is_central, 1.0, nonc)
+    bessel = log(ive(df / 2 - 1, sqrt(moved * x)))
+    value = -((sqrt(x) - sqrt(moved)) ** 2) / 2 + (df / 4 - 0.5) * log(x / moved) + bessel - math.log(2)
+    central = xlogy(df / 2 - 1, x / 2) - x / 2 - gammaln(df / 2) - math.log(2)
+    return either(is_central, central, value)
+
+
+noncentral_chisquare = Law(
+    "noncentral chi-squared distribution", {"df": REQUIRED, "nonc": REQUIRED}, place=_plain, bounds=_from_zero,
+    is_open=True, valid=lambda df, nonc: and_(gt(df, 0), ge(nonc, 0)), scipy="ncx2",
+    formulas={
+        "logpdf": _noncentral_logpdf, "mean": lambda df, nonc: df + nonc,
+        "variance": lambda df, nonc: 2 * (df + 2 * nonc),
+    },
+)  # fmt: skip
+
+
+def _f_quantile(q: Any, n: Any, m: Any) -> Any:
+    is_low = lt(q, 0.5)
+    low, high = betaincinv(n / 2, m / 2, switch(is_low, q, 0.25)), betaincinv(m / 2, n / 2, switch(is_low, 0.25, 1 - q))
+    return m / n * either(is_low, low / (1 - low), (1 - high) / high)
+
+
+f = Law(
+    "F distribution", {"dfnum": REQUIRED, "dfden": REQUIRED}, place=_plain, bounds=_from_zero,
+    valid=positive, scipy="f",
+    formulas={
+        "logpdf": lambda x, n, m: (
+            n / 2 * log(n / m) + xlogy(n / 2 - 1, x) - (n + m) / 2 * log1p(n / m * x) - betaln(n / 2, m / 2)
+        ),
+        "cdf": lambda x, n, m: betainc(n / 2, m / 2, n * x / (n * x + m)),
+        "sf": lambda x, n, m: betainc(m / 2, n / 2, m / (n * x + m)), "icdf": _f_quantile,
+        "mean": lambda n, m: either(gt(m, 2), m / (m - 2), math.inf),
+        "variance": lambda n, m: either(
+            gt(m, 4), 2 * m**2 * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)), either(gt(m, 2), math.inf, math.nan)
+        ),
+    },
+)  # fmt: skip
+
+# On an interval
+
+uniform = Law(
+    "uniform distribution", {"low": 0.0, "high": 1.0}, place=lambda low, high: ((), low, high - low), bounds=_unit,
+    scipy="uniform",
+    formulas={
+        "logpdf": lambda z: z * 0, "cdf": lambda z: z, "sf": lambda z: 1 - z, "icdf": lambda q: q, "mean": lambda: 0.5,
+        "variance": lambda: 1 / 12,
+    },
+)  # fmt: skip
+beta = Law(
+    "beta distribution", {"alpha": REQUIRED, "beta": REQUIRED}, place=_plain, bounds=_unit,
+    valid=positive, scipy="beta",
+    formulas={
+        "logpdf": lambda x, a, b: xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b),
+        "cdf": lambda x, a, b: betainc(a, b, x), "sf": lambda x, a, b: betainc(b, a, 1 - x),
+        "icdf": lambda q, a, b: betaincinv(a, b, q), "mean": lambda a, b: a / (a + b),
+        "variance": lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
+    },
+)  # fmt: skip
+
+
+def _kumaraswamy_moment(order: int, a: Any, b: Any) -> Any:
+    return b * exp(betaln(1 + order / a, b))
+
+
+kumaraswamy = Law(
+    "Kumaraswamy distribution", {"a": REQUIRED, "b": REQUIRED}, place=_plain, bounds=_unit,
+    valid=positive,
+    formulas={
+        "logpdf": lambda x, a, b: log(a) + log(b) + xlogy(a - 1, x) + xlog1py(b - 1, -(x**a)),
+        "cdf": lambda x, a, b: -expm1(xlog1py(b, -(x**a))), "logsf": lambda x, a, b: xlog1py(b, -(x**a)),
+        "icdf": lambda q, a, b: (-expm1(log1p(-q) / b)) ** (1 / a), "mean": lambda a, b: _kumaraswamy_moment(1, a, b),
+        "variance": lambda a, b: _kumaraswamy_moment(2, a, b) - _kumaraswamy_moment(1, a, b) ** 2,
+    },
+)  # fmt: skip
+
+
+def _of_logit(x: Any, mu: Any, sigma: Any) -> Any:
+    return (logit(x) - mu) / sigma
+
+
+logit_normal = Law(
+    "logit-normal distribution", {"mu": 0.0, "sigma": 1.0}, place=_plain, is_open=True, bounds=_unit,
+    valid=lambda mu, sigma: positive(sigma),
+    formulas={
+        "logpdf": lambda x, m, s: _gaussian(_of_logit(x, m, s)) - log(s) - log(x) - log1p(-x),
+        "cdf": lambda x, m, s: ndtr(_of_logit(x, m, s)), "sf": lambda x, m, s: ndtr(-_of_logit(x, m, s)),
+        "logcdf": lambda x, m, s: log_ndtr(_of_logit(x, m, s)), "logsf": lambda x, m, s: log_ndtr(-_of_logit(x, m, s)),
+        "icdf": lambda q, m, s: sigmoid(m + s * ndtri(q)),
+    },
+)  # fmt: skip
+loguniform = Law(
+    "loguniform distribution", {"a": REQUIRED, "b": REQUIRED, **LOC_SCALE}, bounds=lambda a, b: (a, b),
+    valid=lambda a, b: and_(gt(a, 0), gt(b, a)), scipy="loguniform",
+    formulas={
+        "logpdf": lambda z, a, b: -log(z) - log(log(b / a)), "cdf": lambda z, a, b: log(z / a) / log(b / a),
+        "sf": lambda z, a, b: log(b / z) / log(b / a), "icdf": lambda q, a, b: a * exp(q * log(b / a)),
+        "mean": lambda a, b: (b - a) / log(b / a),
+        "variance": lambda a, b: (b - a) * (b + a) / (2 * log(b / a)) - ((b - a) / log(b / a)) ** 2,
+    },
+)  # fmt: skip
+power = Law(
+    "power distribution", {"a": REQUIRED}, place=_plain, bounds=_unit, valid=positive, scipy="powerlaw",
+    formulas={
+        "logpdf": lambda x, a: log(a) + xlogy(a - 1, x), "cdf": lambda x, a: x**a,
+        "sf": lambda x, a: -expm1(xlogy(a, x)),
+        "logcdf": lambda x, a: xlogy(a, x), "icdf": lambda q, a: q ** (1 / a), "mean": lambda a: a / (a + 1),
+        "variance": lambda a: a / ((a + 2) * (a + 1) ** 2),
+    },
+)  # fmt: skip
+
+
+def _triangular_place(left: Any, mode: Any, right: Any) -> Any:
+    return ((mode - left) / (right - left),), left, right - left
+
+
+def _triangular_logpdf(z: Any, c: Any) -> Any:
+    is_left = lt(z, c)
+    left, right = (
+        switch(is_left, z, 1.0) / switch(is_left, c, 1.0),
+        switch(is_left, 0.0, 1 - z) / switch(lt(c, 1), 1 - c, 1.0),
+    )
+    return math.log(2) + log(either(is_left, left, either(lt(c, 1), right, 1.0)))
+
+
+def _triangular_cdf(z: Any, c: Any) -> Any:
+    is_left = lt(z, c)
+    return either(is_left, z**2 / switch(gt(c, 0), c, 1.0), 1 - (1 - z) ** 2 / switch(lt(c, 1), 1 - c, 1.0))
+
+
+triangular = Law(
+    "triangular distribution", {"left": REQUIRED, "mode": REQUIRED, "right": REQUIRED}, place=_triangular_place,
+    bounds=_unit, valid=lambda c: and_(ge(c, 0), le(c, 1)), scipy="triang",
+    formulas={
+        "logpdf": _triangular_logpdf, "cdf": _triangular_cdf,
+        "sf": lambda z, c: either(
+            lt(z, c), 1 - z**2 / switch(gt(c, 0), c, 1.0), (1 - z) ** 2 / switch(lt(c, 1), 1 - c, 1.0)
+        ),
+        "icdf": lambda q, c: either(lt(q, c), sqrt(c * q), 1 - sqrt((1 - c) * (1 - q))),
+        "mean": lambda c: (c + 1) / 3, "variance": lambda c: (1 - c + c**2) / 18,
+    },
+)  # fmt: skip
+truncexpon = Law(
+    "truncated exponential distribution", {"b": REQUIRED, **LOC_SCALE}, bounds=lambda b: (0.0, b),
+    inner=lambda b: b / 2, valid=positive, scipy="truncexpon",
+    formulas={
+        "logpdf": lambda z, b: -z - log1mexp(-b), "cdf": lambda z, b: expm1(-z) / expm1(-b),
+        "sf": lambda z, b: exp(-z) * expm1(z - b) / expm1(-b), "icdf": lambda q, b: -log1p(q * expm1(-b)),
+        "mean": lambda b: 1 - b / expm1(b), "variance": lambda b: 1 - (b / (2 * sinh(b / 2))) ** 2,
+    },
+)  # fmt: skip
+
+
+def _inside(a: Any, b: Any) -> Any:
+    """Return a number between two, each of which may be infinite."""
+    low, high = switch(isinf(a), switch(isinf(b), -1.0, b - 1), a), switch(isinf(b), switch(isinf(a), 1.0, a + 1), b)
+    return (low + high) / 2
+
+
+def _truncnorm_quantile(q: Any, a: Any, b: Any) -> Any:
+    whole = log_normal_mass(a, b)
+    left = ndtri_exp(minimum(logaddexp(log_ndtr(a), log(q) + whole), 0))
+    right = -ndtri_exp(minimum(logaddexp(log_ndtr(-b), log1p(-q) + whole), 0))
+    return either(lt(a, 0), left, right)
+
+
+def _edge(z: Any, whole: Any, power: int) -> Any:
+    """Return z**power times the density of the truncated distribution at a bound, 0 at an infinite one."""
+    finite = switch(isinf(z), 0.0, z)
+    return either(isinf(z), 0.0, finite**power * exp(_gaussian(finite) - whole))
+
+
+def _truncnorm_mean(a: Any, b: Any) -> Any:
+    whole = log_normal_mass(a, b)
+    return _edge(a, whole, 0) - _edge(b, whole, 0)
+
+
+def _truncnorm_variance(a: Any, b: Any) -> Any:
+    whole = log_normal_mass(a, b)
+    return 1 + _edge(a, whole, 1) - _edge(b, whole, 1) - _truncnorm_mean(a, b) ** 2
+
+
+_TRUNCATED: dict[str, Any] = {
+    "logpdf": lambda z, a, b: _gaussian(z) - log_normal_mass(a, b),
+    "logcdf": lambda z, a, b: log_normal_mass(a, z) - log_normal_mass(a, b),
+    "logsf": lambda z, a, b: log_normal_mass(z, b) - log_normal_mass(a, b), "icdf": _truncnorm_quantile,
+    "mean": _truncnorm_mean, "variance": _truncnorm_variance,
+}  # fmt: skip
+truncnorm = Law(
+    "truncated normal distribution", {"a": REQUIRED, "b": REQUIRED, **LOC_SCALE}, bounds=lambda a, b: (a, b),
+    inner=_inside, valid=lt, formulas=_TRUNCATED, scipy="truncnorm",
+)  # fmt: skip
+
+
+def _standard_bound(bound: Any, loc: Any, scale: Any) -> Any:
+    """Return a bound in standard form; an infinite one moves with nothing, which slopes must not make NaN of."""
+    return switch(isinf(bound), bound, (switch(isinf(bound), 0.0, bound) - loc) / scale)
+
+
+def _truncated_place(loc: Any, scale: Any, lower: Any, upper: Any) -> Any:
+    return (_standard_bound(lower, loc, scale), _standard_bound(upper, loc, scale)), loc, scale
+
+
+truncated_normal = Law(
+    "normal distribution cut off at two bounds", {**LOC_SCALE, "lower": -np.inf, "upper": np.inf},
+    place=_truncated_place,
+    bounds=lambda a, b: (a, b), inner=_inside, valid=lt, formulas=_TRUNCATED,
+)  # fmt: skip
+arcsine = Law(
+    "arcsine distribution", LOC_SCALE, bounds=_unit, scipy="arcsine",
+    formulas={
+        "logpdf": lambda z: -math.log(PI) - 0.5 * log(z) - 0.5 * log1p(-z), "cdf": lambda z: 2 / PI * arcsin(sqrt(z)),
+        "sf": lambda z: 2 / PI * arcsin(sqrt(1 - z)), "icdf": lambda q: sin(PI / 2 * q) ** 2, "mean": lambda: 0.5,
+        "variance": lambda: 1 / 8,
+    },
+)  # fmt: skip
+
+# Without parameters, or with fewer of them
+
+standard_normal = Law("standard normal distribution", {}, place=_plain, formulas=normal.formulas, scipy="norm")
+standard_cauchy = Law("standard Cauchy distribution", {}, place=_plain, formulas=cauchy.formulas, scipy="cauchy")
+standard_exponential = Law(
+    "standard exponential distribution", {}, place=_plain, bounds=_from_zero, formulas=exponential.formulas,
+    scipy="expon",
+)  # fmt: skip
+standard_t = Law(
+    "standard Student's t distribution", {"df": REQUIRED}, place=_plain, valid=positive,
+    formulas=t.formulas, scipy="t",
+)  # fmt: skip
+
+
+def _shape_and_scale(shape: Any, rate: Any, scale: Any) -> Any:
+    if (rate is None) == (scale is None):
+        msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
+        raise ArgumentError(msg)
+    return shape, scale if rate is None else 1.0 / floats(rate)
+
+
+gamma = Law(
+    "gamma distribution", {"shape": REQUIRED, "rate": None, "scale": None}, place=_only_scale, bounds=_from_zero,
+    valid=positive, formulas=_GAMMA, scipy="gamma", given=_shape_and_scale,
+)  # fmt: skip
