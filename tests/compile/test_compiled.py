@@ -37,6 +37,7 @@ def counted(fun: Any, **options: Any) -> tuple[Any, list[None]]:
     return compiled(inner, mode="VM", **options), traces
 
 
+@pytest.mark.documents("compiled", "CompiledFunction")
 def test_there_is_one_program_for_each_dtype_and_rank() -> None:
     f, traces = counted(lambda x: x + 1)
     for value in (A, A[:1], A.astype("float32"), A.astype("float32"), A.reshape(2, 1), np.arange(2)):

@@ -37,6 +37,7 @@ def network(**options: Any) -> Function:
     return function(inputs, [COST, tt.grad(COST, PARAMS), Pair(X, (Out(OUTPUT),))], mode="VM", name="f", **options)
 
 
+@pytest.mark.documents("NestedFunction", "function.inputs", "function.outputs")
 def test_calls_take_and_return_what_was_declared() -> None:
     cost, gradients, pair = network()(VALUES, [1.0, 2.0])
     assert cost == 100.0  # 2 * (3^2 + 4^2 + 5^2)

@@ -43,6 +43,7 @@ class Box:
 
 register_tree_node(Box, lambda box: ((box.content,), box.label), lambda label, parts: Box(parts[0], label))
 
+CONTAINERS: tuple[Any, ...] = ([], (), {}, Pair(1, 2), Layer(1, 2), Box(1, ""))
 TREE = {"layer": Layer(1, [2, (3,)]), "pair": Pair(4, None), "rest": OrderedDict(z=5, a=6), "none": None, "empty": ()}
 PATHS = ['t["layer"].w', 't["layer"].b[0]', 't["layer"].b[1][0]', 't["pair"].one', 't["rest"]["z"]', 't["rest"]["a"]']
 
@@ -72,6 +73,7 @@ def test_registered_classes_and_their_other_parts_belong_to_the_form() -> None:
 
 
 def test_entries_of_dictionaries_may_come_in_any_order_and_lists_stand_for_tuples() -> None:
+    form: Any
     _, form = tree_flatten({"a": 1, "b": (2, Pair(3, 4))})
     assert form.leaves({"b": [20, [30, 40]], "a": 10}, "x") == [10, 20, 30, 40]
     assert form.leaves(defaultdict(int, b=(20, (30, 40)), a=10), "x") == [10, 20, 30, 40]
@@ -104,9 +106,8 @@ def test_maps_over_several_trees_and_counts_leaves() -> None:
 
 
 def test_what_is_no_container_is_a_leaf() -> None:
-    assert [is_tree(x) for x in ([], (), {}, Pair(1, 2), Layer(1, 2), Box(1, ""), 1, "ab", None, Layer, {1, 2})] == [
-        *([True] * 6), *([False] * 5),
-    ]  # fmt: skip
+    assert [is_tree(x) for x in CONTAINERS] == [True] * 6
+    assert [is_tree(x) for x in (1, "ab", None, Layer, {1, 2})] == [False] * 5
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(GraphValueError, match="nested more than 100 deep"):

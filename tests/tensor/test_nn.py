@@ -16,10 +16,12 @@ from treadle.tensor import nn
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 RNG = np.random.default_rng(7)
+# Without rewriting: what is checked are the formulas as they are written.
+PLAIN = tt.Mode("vm", None)
 
 
 def evaluate(outputs: Any) -> Any:
-    return function([], outputs, mode="VM")()
+    return function([], outputs, mode=PLAIN)()
 
 
 def check(ours: Any, theirs: Any, *arrays: np.ndarray, rtol: float = 1e-10, atol: float = 1e-12) -> None:
@@ -74,7 +76,7 @@ def test_activations_with_parameters() -> None:
     assert one_hot.sum(axis=1).tolist() == [[1.0, 1.0], [0.0, 0.0]]
     for wrong in (
         lambda: nn.gelu(X, "exact"), lambda: nn.glu(X[:3]), lambda: nn.one_hot(X, 3), lambda: nn.hard_tanh(X, 1, 0),
-        lambda: nn.relu6(tt.zmatrix()) if False else nn.silu(tt.zmatrix()),
+        lambda: nn.silu(tt.zmatrix()),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=r"gelu: |glu: |one_hot: x|hard_tanh: |silu: "):
             wrong()
@@ -149,9 +151,9 @@ def test_losses_at_extremes_and_with_wrong_arguments() -> None:
     x = tt.dvector("x")
     far = np.array([-1e4, 1e4])
     cost = nn.binary_cross_entropy_with_logits(x, [1.0, 0.0], reduction="sum")
-    assert [v.tolist() for v in function([x], [cost, tt.grad(cost, x)], mode="VM")(far)] == [2e4, [-1.0, 1.0]]
+    assert [v.tolist() for v in function([x], [cost, tt.grad(cost, x)], mode=PLAIN)(far)] == [2e4, [-1.0, 1.0]]
     cost = nn.cross_entropy(x, 0)
-    assert [v.tolist() for v in function([x], [cost, tt.grad(cost, x)], mode="VM")(far)] == [2e4, [-1.0, 1.0]]
+    assert [v.tolist() for v in function([x], [cost, tt.grad(cost, x)], mode=PLAIN)(far)] == [2e4, [-1.0, 1.0]]
     assert evaluate(nn.hinge([0.5, 3.0], [1.0, -1.0], reduction="none")).tolist() == [0.5, 4.0]
     zeros = tt.dvector("z")
     slope = tt.grad(nn.cosine_similarity(zeros, [1.0, 2.0]), zeros)
@@ -199,7 +201,7 @@ def test_batch_norm_in_training_moves_the_running_values() -> None:
     mean, variance = shared(np.zeros(4)), shared(np.ones(4))
     theirs = torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64)
     y, updates = nn.batch_norm(IMAGE, mean, variance, SCALE, SHIFT, training=True)
-    train = function([], y, updates=updates, mode="VM")
+    train = function([], y, updates=updates, mode=PLAIN)
     for _ in range(2):
         wanted = F.batch_norm(torch.tensor(IMAGE), *theirs, torch.tensor(SCALE), torch.tensor(SHIFT), training=True)
         np.testing.assert_allclose(train(), wanted.numpy())
@@ -211,14 +213,14 @@ def test_batch_norm_in_training_moves_the_running_values() -> None:
 
 def test_dropout_keeps_the_mean_and_draws_anew() -> None:
     stream = tt.random.RandomStream(1)
-    f = function([], nn.dropout(tt.ones((100, 100)), 0.25, stream), mode="VM")
+    f = function([], nn.dropout(tt.ones((100, 100)), 0.25, stream), mode=PLAIN)
     first, second = f(), f()
     assert abs(first.mean() - 1) < 0.03
     assert set(np.unique(first).round(6)) == {0.0, 1.333333}
     assert not np.array_equal(first, second)
     generator = tt.random.shared_rng(seed=2)
     after, kept = nn.dropout(A, 0.5, generator)
-    g = function([], kept, updates={generator: after}, mode="VM")
+    g = function([], kept, updates={generator: after}, mode=PLAIN)
     assert not np.array_equal(g(), g())
     assert np.array_equal(evaluate(nn.dropout(A, 0.5, None, training=False)), A)
     assert not evaluate(nn.dropout(A, 1.0, stream)).any()
@@ -332,7 +334,7 @@ def test_optimizers_step_as_those_of_torch(name: str) -> None:
     ours, theirs = OPTIMIZERS[name]
     params = {"w": shared(A, name="w"), "b": [shared(SCALE, name="b")]}
     w, b = (torch.tensor(x, requires_grad=True) for x in (A, SCALE))
-    step = function([], updates=ours(((params["w"] ** 2 + params["b"][0]) ** 2).sum(), params), mode="VM")
+    step = function([], updates=ours(((params["w"] ** 2 + params["b"][0]) ** 2).sum(), params), mode=PLAIN)
     optimizer = theirs([w, b])
     for _ in range(4):
         step()
@@ -345,7 +347,7 @@ def test_optimizers_step_as_those_of_torch(name: str) -> None:
 
 def test_lion_steps_as_the_paper_says() -> None:
     w = shared(SCALE)
-    step = function([], updates=nn.lion((w**2).sum(), w, 0.1, weight_decay=0.3), mode="VM")
+    step = function([], updates=nn.lion((w**2).sum(), w, 0.1, weight_decay=0.3), mode=PLAIN)
     x, m = SCALE.copy(), np.zeros(4)
     for _ in range(3):
         step()
@@ -361,7 +363,7 @@ def test_optimizers_keep_dtypes_and_take_schedules_and_clipped_gradients() -> No
     for make in (nn.sgd, nn.adam, nn.nadam, nn.lion, nn.rmsprop):
         updates = make(gradients, params, learning_rate=nn.linear_warmup(nn.cosine_decay(0.1, 10), 2))
         assert all(old.dtype == new.dtype for old, new in updates.items())
-        function([], updates=updates, mode="VM")()
+        function([], updates=updates, mode=PLAIN)()
     norm = evaluate(nn.global_norm(gradients))
     assert norm == pytest.approx(1.0, rel=1e-5)
     assert [float(x) for x in evaluate(nn.clip_by_norm([0.3, 0.4], 1.0))] == [0.3, 0.4]
@@ -369,7 +371,7 @@ def test_optimizers_keep_dtypes_and_take_schedules_and_clipped_gradients() -> No
     assert evaluate(nn.clip_by_value([np.array([3.0, -3.0, 0.1])], 1.0))[0].tolist() == [1.0, -1.0, 0.1]
     rate = shared(0.1)
     w = shared(1.0)
-    step = function([], w, updates=nn.sgd(w, w, rate), mode="VM")
+    step = function([], w, updates=nn.sgd(w, w, rate), mode=PLAIN)
     step()
     rate.set_value(0.5)
     assert [float(step()) for _ in range(2)] == [0.9, 0.4]
@@ -398,7 +400,7 @@ def test_schedules_are_those_of_torch() -> None:
         (nn.linear_warmup(0.1, 4, 0.05), lambda o: S.LinearLR(o, 0.5, 1.0, 4), 6),
     ]
     step = tt.lscalar("step")
-    ours = function([step], [schedule(step) for schedule, _, _ in pairs], mode="VM")
+    ours = function([step], [schedule(step) for schedule, _, _ in pairs], mode=PLAIN)
     for i, (_, make, count) in enumerate(pairs):
         np.testing.assert_allclose([ours(k)[i] for k in range(count)], theirs(make, count), rtol=1e-12)
 
@@ -410,11 +412,11 @@ def test_lbfgs_finds_minima() -> None:
     start = np.linspace(-1.2, 1.0, 6)
     params = {"a": shared(start[:2]), "b": [shared(start[2:])]}
     cost = rosen(tt.concatenate([params["a"], *params["b"]]))
-    step = function([], cost, updates=nn.lbfgs(cost, params), mode="VM")
+    step = function([], cost, updates=nn.lbfgs(cost, params), mode=PLAIN)
     costs = [float(step()) for _ in range(60)]
     assert all(b <= a for a, b in itertools.pairwise(costs))
     wanted = scipy.optimize.minimize(rosen, start, method="L-BFGS-B", tol=1e-14).x
     np.testing.assert_allclose([*params["a"].get_value(), *params["b"][0].get_value()], wanted, atol=1e-4)
     w = shared(3.0)
-    flat = function([], w, updates=nn.lbfgs(w * 0, w), mode="VM")
+    flat = function([], w, updates=nn.lbfgs(w * 0, w), mode=PLAIN)
     assert [float(flat()) for _ in range(2)] == [3.0, 3.0]

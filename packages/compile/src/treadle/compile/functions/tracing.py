@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from treadle.compile.errors import CallError, FunctionTypeError
 from treadle.compile.functions.facade import function
@@ -200,7 +200,8 @@ class CompiledFunction:
         """Return what is quickly told of an argument and decides its type, among arguments of the same kinds."""
         dtype, shape = getattr(leaf, "dtype", None), getattr(leaf, "shape", None)
         if dtype is None or shape is None:
-            return type(leaf)
+            kind: Hashable = type(leaf)
+            return kind
         return type(leaf), dtype, tuple(shape) if self.shapes else len(shape)
 
     def _refuse_static(self, call: _Call) -> None:
@@ -229,7 +230,7 @@ class CompiledFunction:
                     f"declare the parameter static: compiled(..., static={name!r})."
                 )
                 raise CallError(msg) from None
-            types.append(type_.clone(shape=tuple(leaf.shape)) if self.shapes and hasattr(leaf, "shape") else type_)  # type: ignore[attr-defined]  # types with shapes
+            types.append(type_.clone(shape=tuple(leaf.shape)) if self.shapes and hasattr(leaf, "shape") else type_)
         is_number = [type(leaf) in {float, complex} for leaf in call.leaves]
         widths = [
             _WIDTHS[dtype]
@@ -241,7 +242,7 @@ class CompiledFunction:
         width = max(widths)
         wanted = {float: _FLOATS[width], complex: _COMPLEX[width]}
         return [
-            type_.clone(dtype=wanted[type(leaf)]) if number else type_  # type: ignore[attr-defined]  # a tensor's
+            type_.clone(dtype=wanted[type(leaf)]) if number else type_
             for type_, number, leaf in zip(types, is_number, call.leaves, strict=True)
         ]
 
@@ -372,7 +373,7 @@ class _Method:
     def __init__(self, owner: CompiledFunction, instance: Any) -> None:
         self.__func__ = owner
         self.__self__ = instance
-        update_wrapper(self, owner.__wrapped__)  # type: ignore[attr-defined]  # set by update_wrapper
+        update_wrapper(self, owner.__wrapped__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)
@@ -399,6 +400,24 @@ def _are_updates(item: Any) -> bool:
     return isinstance(item, Mapping) and bool(item) and all(isinstance(key, SharedVariable) for key in item)
 
 
+@overload
+def compiled(
+    fun: Callable[..., Any],
+    *,
+    mode: Mode | str | None = None,
+    static: str | Iterable[str] = (),
+    shapes: bool = False,
+    **options: Any,
+) -> CompiledFunction: ...
+@overload
+def compiled(
+    fun: None = None,
+    *,
+    mode: Mode | str | None = None,
+    static: str | Iterable[str] = (),
+    shapes: bool = False,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
 def compiled(
     fun: Callable[..., Any] | None = None,
     *,
@@ -470,12 +489,13 @@ def compiled(
     CacheInfo(hits=0, misses=2, currsize=2)
     """
     names = (static,) if isinstance(static, str) else tuple(static)
+    given: Any = fun
     has_shapes = as_flag("compiled: shapes", shapes)
     if fun is None:
         return partial(compiled, mode=mode, static=names, shapes=has_shapes, **options)
-    if not callable(fun) or isinstance(fun, Variable):
-        what = "compile an expression with function([...], it)" if isinstance(fun, Variable) else "Pass a function"
-        msg = f"compiled: a function over tensors is needed, got {text_of(fun)}. {what[0].upper()}{what[1:]}."
+    if not callable(given) or isinstance(given, Variable):
+        what = "Compile an expression with function([...], it)" if isinstance(given, Variable) else "Pass a function"
+        msg = f"compiled: a function over tensors is needed, got {text_of(given)}. {what}."
         raise FunctionTypeError(msg)
     parameters = inspect.signature(fun).parameters
     unknown = [name for name in names if name not in parameters]

@@ -139,11 +139,7 @@ def is_tree(item: object) -> bool:
     return _kind(item) is not None
 
 
-def register_tree_node(
-    cls: type,
-    flatten: Callable[[Any], tuple[Iterable[Tree], Any]],
-    unflatten: Callable[[Any, Sequence[Tree]], Any],
-) -> None:
+def register_tree_node(cls: type[Any], flatten: Any, unflatten: Any) -> None:
     """Let objects of a class be containers of trees, as tuples and dictionaries are (as in jax.tree_util).
 
     Parameters
@@ -172,7 +168,8 @@ def register_tree_node(
     >>> tree_leaves({"line": Line(1, 2), "noise": 3})
     [1, 2, 3]
     """
-    if not isinstance(cls, type):
+    given: Any = cls
+    if not isinstance(given, type):
         msg = f"register_tree_node: cls must be a class, got {text_of(cls)}. Pass the class of the containers."
         raise GraphTypeError(msg)
     for what, function in (("flatten", flatten), ("unflatten", unflatten)):

@@ -49,12 +49,13 @@ def word(what: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
-def reduced(function: str, losses: TensorVariable, reduction: object, weight: TensorLike | None = None) -> Any:
+def reduced(function: str, losses: Any, reduction: object, weight: TensorLike | None = None) -> TensorVariable:
     """Return losses, weighted, or their sum or mean over all elements."""
     how = word(f"{function}: reduction", reduction, ("mean", "sum", "none"))
     if weight is not None:
         losses = losses * as_tensor_variable(weight)
-    return losses if how == "none" else sum_(losses) if how == "sum" else mean(losses)
+    result: TensorVariable = losses if how == "none" else sum_(losses) if how == "sum" else mean(losses)
+    return result
 
 
 def drawn(what: str, name: str, rng: Any, *parameters: Any, **options: Any) -> tuple[Any, TensorVariable]:

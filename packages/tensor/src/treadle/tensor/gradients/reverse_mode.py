@@ -164,6 +164,7 @@ def _gradients(
     constants = as_constants(consider_constant)
     single = isinstance(wrt, Variable)
     form = nested_form(wrt)
+    targets: list[Any]
     if form is not None:
         targets = nested_variables("grad: wrt", wrt, form)
     else:

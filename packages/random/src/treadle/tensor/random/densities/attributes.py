@@ -54,7 +54,7 @@ class LateFunction:
         return function_of(*self._places)
 
     @property
-    def __doc__(self) -> str | None:  # type: ignore[override]  # of each
+    def __doc__(self) -> str | None:
         return self.__wrapped__.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

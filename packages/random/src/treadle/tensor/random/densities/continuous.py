@@ -19,7 +19,7 @@ from treadle.tensor.elementwise.logic import and_
 from treadle.tensor.elementwise.trigonometric import arcsin, arcsinh, arctan2, cos, cosh, sin, sinh, tan
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.densities.law import REQUIRED, Law, either, floats, positive
-from treadle.tensor.random.distributions.bounded import log_normal_mass
+from treadle.tensor.random.normal_mass import log_normal_mass
 from treadle.tensor.special_functions.bessel_functions import i0e, ive
 from treadle.tensor.special_functions.entropy import xlog1py, xlogy
 from treadle.tensor.special_functions.error_functions import (

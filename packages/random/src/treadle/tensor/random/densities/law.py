@@ -20,7 +20,7 @@ from treadle.tensor.types.conversion import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+    from treadle.tensor.variables.variable import TensorLike
 
 Formula = Any
 REQUIRED = inspect.Parameter.empty
@@ -145,7 +145,7 @@ class Law:
             return 0 if is_above else high - 1
         return low + 1 if is_above else low if self.discrete else (low + high) / 2
 
-    def at(self, function: str, x: TensorLike, parameters: Any) -> TensorVariable:
+    def at(self, function: str, x: TensorLike, parameters: Any) -> Any:
         """Return a function of a number."""
         shapes, loc, scale, valid = self._placed(parameters)
         z = floats(x)
@@ -167,7 +167,7 @@ class Law:
             value = self._density(point, shapes, scale)
             if function in {"pdf", "pmf"}:
                 value = exp(value)
-            outside = -math.inf if function.startswith("log") else 0.0
+            outside: Any = -math.inf if function.startswith("log") else 0.0
         else:
             value = self._probability(function, point, shapes)
             ends = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-math.inf, 0.0), "logsf": (0.0, -math.inf)}
@@ -194,7 +194,7 @@ class Law:
             return exp(logarithm(z, *shapes))
         return 1 - self._probability("sf" if function == "cdf" else "cdf", z, shapes)
 
-    def quantile(self, q: TensorLike, parameters: Any) -> TensorVariable:
+    def quantile(self, q: TensorLike, parameters: Any) -> Any:
         """Return the number up to which the probability is q."""
         shapes, loc, scale, valid = self._placed(parameters)
         share = floats(q)
@@ -218,7 +218,7 @@ class Law:
         misses = lt(self._probability("cdf", down, shapes), share)
         return switch(and_(misses, lt(down, high)), down + 1, down)
 
-    def moment(self, function: str, parameters: Any) -> TensorVariable:
+    def moment(self, function: str, parameters: Any) -> Any:
         """Return the mean or the variance."""
         shapes, loc, scale, valid = self._placed(parameters)
         value = self.formulas[function](*shapes)

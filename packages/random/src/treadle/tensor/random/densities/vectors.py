@@ -19,7 +19,7 @@ from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.linalg import cholesky, solve_triangular
 from treadle.tensor.random.densities.law import REQUIRED, documented, floats
-from treadle.tensor.random.distributions.bounded import log_normal_mass
+from treadle.tensor.random.normal_mass import log_normal_mass
 from treadle.tensor.reductions.reduction import all_, sum_
 from treadle.tensor.shapes.broadcasting import full_like
 from treadle.tensor.shapes.dimshuffle import expand_dims, squeeze, swapaxes

@@ -15,6 +15,7 @@ from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.distributions.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, vonmises_by_kappa
 from treadle.tensor.random.methods.conditions import in_double, positive, require
+from treadle.tensor.random.normal_mass import log_normal_mass
 from treadle.tensor.random.op import REQUIRED, RandomVariable
 from treadle.tensor.types.conversion import as_tensor_variable
 
@@ -308,17 +309,6 @@ class TruncNormalRV(LocationScaleRV):
         below, above = log_normal_mass(a, z) - whole, log_normal_mass(z, b) - whole
         by_a, by_b = (exp(part + (z - end) * (z + end) / 2) for part, end in ((above, a), (below, b)))
         return [switch(isinf(a), 0.0, by_a), switch(isinf(b), 0.0, by_b)]
-
-
-def log_normal_mass(low: Operand, high: Operand) -> Operand:
-    """Return the logarithm of the probability that a standard normal number is between two numbers."""
-    above = low > 0
-    near, far = np.where(above, -low, high), np.where(above, -high, low)
-    # Both on one side: a difference of logarithms; else 1 less both tails.
-    larger, smaller = special.log_ndtr(near), special.log_ndtr(far)
-    one_side = larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0)))
-    around = np.log1p(-special.ndtr(far) - special.ndtr(-near))
-    return np.where(near > 0, around, one_side)
 
 
 def _xlogx(x: Operand) -> Operand:
