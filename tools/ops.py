@@ -50,6 +50,8 @@ TOOLS = {
     *("as_list_or_tuple", "consider_constant", "construct_nominal_fgraph", "gauss_newton_vector_product"),
     *(
         "mode_not_slow",
+        "labelled",
+        "register_array",
         "register_conversion",
         "pushforward_through_pullback",
         "scan_checkpoints",
@@ -87,7 +89,7 @@ def functions() -> dict[str, Any]:
     modules = {"": tt} | {
         f"{name}.": import_module(f"treadle.tensor.{name}")
         for name in (*SUBMODULES, *names.rooms())
-        if name != "random"
+        if name not in {"array_api", "random"}
     }
     typed = set(tt.constructors.__all__)
     public = {

@@ -29,8 +29,13 @@ _SUBJECT = re.compile(r"(?:[A-Za-z_][\w.]*(?:\{[^{}]*\}|\([^()]*\))?|truth value
 _MAKERS = frozenset(("__init__", "__new__", "__post_init__"))
 # Methods behind operators and syntax, whose messages say themselves what is wrong.
 _SIGNS = frozenset(("__getitem__", "__setitem__", "__getattr__", "__iter__"))
-# How NumPy asks what a function of its own means: the name of the variable that holds this function.
-_OF_NUMPY = {"__array_function__": "func", "__array_ufunc__": "ufunc"}
+# How libraries ask what a function of theirs means: the library, and the name of the variable that holds this function.
+_PROTOCOLS = {
+    "__array_function__": ("numpy", "func"),
+    "__array_ufunc__": ("numpy", "ufunc"),
+    "__torch_function__": ("torch", "func"),
+}
+_LIBRARIES = tuple({f"{library}." for library, _ in _PROTOCOLS.values()})
 # Packages whose functions take whole graphs: an error inside of one is about a part of the graph.
 _OF_GRAPHS = frozenset(("compile", "graph", "link", "rewrite", "printing", "testing", "cache", "config"))
 # Modules whose functions differentiate whole graphs: a class is then the op that is at fault.
@@ -82,7 +87,7 @@ def about_call(message: str, *about: object) -> str:
     no such function, or where the function takes a whole graph and the message is about a part of it.
     """
     subject_match = _SUBJECT.match(message) if isinstance(message, str) else None  # errors can be made of anything
-    if subject_match is None or subject_match.group().startswith("numpy."):
+    if subject_match is None or subject_match.group().startswith(_LIBRARIES):
         return message
     frames = _own_frames()
     for index, frame in enumerate(frames):
@@ -90,7 +95,7 @@ def about_call(message: str, *about: object) -> str:
         if subject in _SIGNS or _stays(subject_match.group(), frame, module):
             return message
         if subject:
-            parameter = _parameter(frames[index:], about[0]) if about and not subject.startswith("numpy.") else ""
+            parameter = _parameter(frames[index:], about[0]) if about and not subject.startswith(_LIBRARIES) else ""
             if not parameter and subject_match.group() in _parameters(frame):
                 parameter = subject_match.group()
             return f"{subject}: {parameter}{': ' if parameter else ''}{message[subject_match.end() + 2 :]}"
@@ -138,8 +143,9 @@ def _called(frame: FrameType) -> tuple[str, str]:
             return owner.__name__, owner.__module__
         called = getattr(owner, "called_as", None) or getattr(owner, "name", None) if name == "__call__" else None
         return called if isinstance(called, str) else type(owner).__name__, type(owner).__module__
-    if name in _OF_NUMPY:
-        return f"numpy.{getattr(frame.f_locals.get(_OF_NUMPY[name]), '__name__', '')}", module
+    if name in _PROTOCOLS:
+        library, variable = _PROTOCOLS[name]
+        return f"{library}.{getattr(frame.f_locals.get(variable), '__name__', '')}", module
     return name if name in _SIGNS else "" if name.startswith(("_", "<")) else name.rstrip("_"), module
 
 

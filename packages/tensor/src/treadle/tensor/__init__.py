@@ -39,6 +39,7 @@ from treadle.tensor.errors import (
     MaskedArrayError,
     MatrixError,
     MatrixShapeError,
+    MissingValueError,
     NotScalarConstantError,
     NullTypeGradError,
     NumpyFunctionError,
@@ -80,6 +81,7 @@ from treadle.tensor.shapes.broadcasting import *  # noqa: F403 - the family's op
 from treadle.tensor.shapes.dimshuffle import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.shapes.shape import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.types.conversion import as_tensor, as_tensor_variable, constant, tensors
+from treadle.tensor.types.other_arrays import register_array
 from treadle.tensor.types.registered_conversions import register_conversion
 from treadle.tensor.types.tensor_type import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variables.operators import Operators
@@ -174,6 +176,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.library.closeness import *  # noqa: F403
     from treadle.tensor.library.editing import *  # noqa: F403
     from treadle.tensor.library.interpolate import *  # noqa: F403
+    from treadle.tensor.library.labels import *  # noqa: F403
     from treadle.tensor.library.nan_functions import *  # noqa: F403
     from treadle.tensor.library.padding import *  # noqa: F403
     from treadle.tensor.library.statistics import *  # noqa: F403
@@ -264,12 +267,14 @@ if TYPE_CHECKING:  # written by `./dev pages`
 __all__ = [
     "ALL_KINDS", "CONVERTERS", "DTYPES", "FAMILIES", "SCALAR_OPS", "ArgumentError", "At", "AxisError", "Composite",
     "ConflictingAssumptionsError", "Constant", "DisconnectedInputError", "DtypeError", "Elemwise", "Entry", "Gather",
-    "GradientError", "IndexingError", "MaskedArrayError", "MatrixError", "MatrixShapeError", "NotScalarConstantError",
-    "NullTypeGradError", "NumpyFunctionError", "Operators", "Positions", "ScalarOp", "ScalarTable", "ShapeError",
+    "GradientError", "IndexingError", "MaskedArrayError", "MatrixError", "MatrixShapeError", "MissingValueError",
+    "NotScalarConstantError", "NullTypeGradError", "NumpyFunctionError", "Operators", "Positions", "ScalarOp",
+    "ScalarTable", "ShapeError",
     "Span", "Step", "Symbolic", "TensorConstant", "TensorLike", "TensorNode", "TensorSharedVariable", "TensorType",
     "TensorTypeError", "TensorVariable", "Variable", "abs", "all", "amax", "amin", "any", "as_tensor",
     "as_tensor_variable", "complex", "constant", "constant_difference", "divmod", "filled_index", "gather_plan",
-    "load_families", "max", "min", "pow", "register_conversion", "round", "shared", "sum", "symbolic_count", "tensors",
+    "load_families", "max", "min", "pow", "register_array", "register_conversion", "round", "shared", "sum",
+    "symbolic_count", "tensors",
 ]  # fmt: skip
 __all__ += constructors.__all__
 __all__ += _broadcasting.__all__

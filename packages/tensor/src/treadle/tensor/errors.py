@@ -21,6 +21,10 @@ class MaskedArrayError(TensorTypeError, NotImplementedError):
     """An array with a mask was given, which tensors do not have."""
 
 
+class MissingValueError(TensorTypeError, ValueError):
+    """A value is missing where it cannot be NaN."""
+
+
 class ShapeError(CallError, ValueError):
     """Static shapes do not fit together."""
 

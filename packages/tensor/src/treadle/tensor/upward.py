@@ -32,6 +32,8 @@ class Upward(UpwardCalls):
     # Variables handed to NumPy's functions (NEP 13 and 18).
     array_ufunc: Callable[[Ufunc, str, Sequence[TensorLike], Mapping[str, Any]], object]
     array_function: Callable[[Callable[..., object], Iterable[type], Sequence[object], Mapping[str, object]], object]
+    # Variables handed to PyTorch's functions.
+    torch_function: Callable[[Callable[..., object], Sequence[object], Mapping[str, object]], object]
     # Printing shows the facts that rewriting knows of a variable.
     fact_reader: Callable[[], Callable[[Variable], Iterable[str]]]
 

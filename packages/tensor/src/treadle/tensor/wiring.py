@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from treadle.tensor.differentiation import products
     from treadle.tensor.joins import joining
     from treadle.tensor.numpy_protocol import functions as numpy_functions
+    from treadle.tensor.numpy_protocol import torch_functions
     from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.shapes import shape_specification
 else:
     products = lazy_module("treadle.tensor.differentiation.products")
     joining = lazy_module("treadle.tensor.joins.joining")
     numpy_functions = lazy_module("treadle.tensor.numpy_protocol.functions")
+    torch_functions = lazy_module("treadle.tensor.numpy_protocol.torch_functions")
     facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
     shape_specification = lazy_module("treadle.tensor.shapes.shape_specification")
 
@@ -36,4 +38,5 @@ def wire() -> None:
         product_of_others=products,
         specify_shape=shape_specification,
         stack=joining,
+        torch_function=torch_functions,
     )

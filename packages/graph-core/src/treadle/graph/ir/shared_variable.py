@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from treadle.graph.ir.type import Type
     from treadle.graph.ir.values import Value
 
+    # A class, its full name, the name of a method, or a function that says of a class whether it is meant.
+    _Kind = type | str | Callable[[type], bool]
+
 _ORDER = itertools.count()
 
 
@@ -360,16 +363,17 @@ class ConverterTable:
 
     Each entry is a mapping from a Python class to a function ``type_of(value) -> Type``. In place of a class its full
     name will do, such as ``"package.module.Class"``, so that its module need not be imported. The bare name of a
-    method, such as ``"__array__"``, stands for all classes that have it and no converter of their own.
+    method, such as ``"__array__"``, stands for all classes that have it and no converter of their own; a function
+    ``takes(cls) -> bool`` for those of which it is true.
     """
 
     __slots__ = ("_by_class", "_published")
 
     def __init__(self) -> None:
-        self._by_class: dict[type | str, Callable[[Any], Type]] = {}
+        self._by_class: dict[_Kind, Callable[[Any], Type]] = {}
         self._published = PluginLoader(lambda: discover("treadle.types"), self._take)
 
-    def register(self, kind: type | str, type_of: Callable[[Any], Type]) -> None:
+    def register(self, kind: _Kind, type_of: Callable[[Any], Type]) -> None:
         """Convert values of class `kind` (and subclasses) with `type_of`; a second converter is an error."""
         if kind in self._by_class:
             name = kind if isinstance(kind, str) else kind.__qualname__
@@ -377,7 +381,7 @@ class ConverterTable:
             raise DuplicateRegistrationError(msg)
         self._by_class[kind] = type_of
 
-    def _take(self, table: Mapping[type | str, Callable[[object], Type]]) -> None:
+    def _take(self, table: Mapping[_Kind, Callable[[object], Type]]) -> None:
         for kind, convert in table.items():
             self.register(kind, convert)
 
@@ -388,8 +392,12 @@ class ConverterTable:
             convert_one = self._by_class.get(base) or self._by_class.get(f"{base.__module__}.{base.__qualname__}")
             if convert_one is not None:
                 return convert_one(value)
-        for method, convert_one in self._by_class.items():
-            if isinstance(method, str) and "." not in method and hasattr(type(value), method):
+        for kind, convert_one in self._by_class.items():
+            if isinstance(kind, str):
+                fits = "." not in kind and hasattr(type(value), kind)
+            else:
+                fits = not isinstance(kind, type) and kind(type(value))
+            if fits:
                 return convert_one(value)
         msg = (
             f"shared: no type is known for a value of class {type(value).__qualname__}, got {text_of(value)}. "

@@ -41,6 +41,7 @@ from treadle.tensor.shapes.dimshuffle import (
 )
 from treadle.tensor.shapes.shape import reshape, shape, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable
+from treadle.tensor.types.other_arrays import asking_library, is_registered
 from treadle.tensor.types.tensor_type import TensorType
 from treadle.tensor.upward import upward
 
@@ -350,6 +351,13 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[TensorLike], kwargs:
     """
     if not all(map(_is_ours, inputs)):
         return NotImplemented
+    if asking_library() == "xarray":
+        # It would put the symbolic result into an array with labels, which asks for numbers sooner or later.
+        msg = (
+            f"{ufunc.__name__}: arrays of xarray on the left cannot take a symbolic tensor, got {_named(inputs)}. "
+            "Write x * array in place of array * x, or as_tensor(array) * x, with any operator or function."
+        )
+        raise NumpyFunctionError(msg)
     name = f"numpy.{ufunc.__name__}" if method == "__call__" else f"numpy.{ufunc.__name__}.{method}"
     options = dict(kwargs)
     if method == "__call__" and len(inputs) > 1 and options.get("out", (None,))[0] is inputs[0]:
@@ -373,10 +381,16 @@ def array_ufunc(ufunc: Ufunc, method: str, inputs: Sequence[TensorLike], kwargs:
     return _computed_in(name, function, operands, TensorType(dtype))
 
 
+def _named(inputs: Sequence[TensorLike]) -> str:
+    return " and ".join(f"{x} of type {x.type}" for x in inputs if isinstance(x, Variable))
+
+
 def _is_ours(x: object) -> bool:
     """Whether a ufunc's operand leaves the ufunc to tensors."""
     override = getattr(type(x), "__array_ufunc__", None)
-    return override is None or override is np.ndarray.__array_ufunc__ or isinstance(x, Variable | np.generic)
+    if override is None or override is np.ndarray.__array_ufunc__ or isinstance(x, Variable | np.generic):
+        return True
+    return is_registered(x)
 
 
 def _computed_in(

@@ -13,6 +13,7 @@ from treadle.config import text_of
 from treadle.graph import ENCODERS, tagged
 from treadle.tensor.errors import DtypeError, MaskedArrayError, TensorTypeError
 from treadle.tensor.types.dtype_rules import check_conversion
+from treadle.tensor.types.other_arrays import other_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,15 +34,14 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
     """Return a plain value, such as a nested list, as an array of numbers; masked arrays are refused.
 
     The dtype is NumPy's choice if None. An array is copied as `copy` says; if None, only where it has another dtype.
+    Arrays of other libraries, alone or within lists, are converted as `register_array` says.
     """
-    refuse_masked(what, value)
     try:
+        value = _of_numpy(what, value)
         if dtype is not None and isinstance(value, np.ndarray | np.generic | list | tuple):
             check_conversion(what, np.asarray(value).dtype, np.dtype(dtype))
-        if hasattr(type(value), "__array__") and not isinstance(value, np.ndarray | np.generic):
-            value = np.asarray(value)  # by the library's own method, which may not know `copy`
         array = np.array(value, dtype, copy=copy)
-    except DtypeError:
+    except (DtypeError, TensorTypeError):
         raise
     except Exception as error:
         msg = (
@@ -54,8 +54,17 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
     return array
 
 
-def refuse_masked(what: str, value: object, depth: int = 0) -> None:
-    """Refuse an array with a mask, alone or within lists: an array made of it would hold what the mask hides."""
+def _of_numpy(what: str, value: object, depth: int = 0) -> object:
+    """Return a value with the arrays of other libraries in it as those of NumPy.
+
+    An array with a mask is refused, alone or within lists: an array made of it would hold what the mask hides.
+    """
+    if isinstance(value, list | tuple):
+        if depth >= _DEEPEST or _PLAIN.issuperset(map(type, value)):
+            return value
+        items = [_of_numpy(what, item, depth + 1) for item in value]
+        changed = any(new is not old for new, old in zip(items, value, strict=True))
+        return items if changed else value
     masked = sys.modules.get("numpy.ma")  # where nobody has loaded it, there are none, and loading it is slow
     if masked is not None and isinstance(value, masked.MaskedArray):
         msg = (
@@ -63,9 +72,8 @@ def refuse_masked(what: str, value: object, depth: int = 0) -> None:
             "positions to leave elements out."
         )
         raise MaskedArrayError(msg, value)
-    if isinstance(value, list | tuple) and depth < _DEEPEST and not _PLAIN.issuperset(map(type, value)):
-        for item in value:
-            refuse_masked(what, item, depth + 1)
+    to_array = other_array(type(value))
+    return value if to_array is None else to_array(what, value)
 
 
 def numbers_exceed(value: object, dtype: np.dtype, bound: float) -> bool:

@@ -79,7 +79,8 @@ def as_tensor_variable(
     Parameters
     ----------
     x
-        A tensor variable, a number, an array, or a nested list of these; or what `register_conversion` tells of.
+        A tensor variable, a number, an array (of NumPy or another library, see `register_array`), or a nested list of
+        these; or what `register_conversion` tells of.
     name
         Name of a constant that is made.
     ndim

@@ -14,6 +14,7 @@ from treadle.tensor.arguments.values import as_integer, as_items, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.types.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.types.dtype_rules import check_conversion
+from treadle.tensor.types.other_arrays import is_other_array
 from treadle.tensor.types.policy import check_float64
 from treadle.tensor.upward import upward
 
@@ -391,9 +392,7 @@ class TensorType(Type):
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             return bool(np.may_share_memory(a, b))
         # A data frame hands out the array that it keeps.
-        return a is b or any(
-            hasattr(type(x), "__array__") and not isinstance(x, np.ndarray | np.generic) for x in (a, b)
-        )
+        return a is b or is_other_array(type(a)) or is_other_array(type(b))
 
     def owned_alone(self, value: object, others: int) -> bool:
         """Whether an array may be written into: nobody else refers to it or to what its memory is a part of."""
@@ -457,6 +456,10 @@ class TensorType(Type):
     def without_lengths(self) -> TensorType:
         """Return the type that knows no length."""
         return self if self.shape.count(None) == self.ndim else TensorType(self.dtype, (None,) * self.ndim)
+
+    def of_rows(self) -> TensorType:
+        """Return the type of what stands at one index of the first dimension."""
+        return TensorType(self.dtype, self.shape[1:])
 
     def narrowed(self, value: np.ndarray) -> TensorType:
         """Return the type with the array's own lengths."""
@@ -546,7 +549,7 @@ def tensor_type_of(value: object) -> TensorType:
     return TensorType(dtype, (None,) * array.ndim)
 
 
-CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
+CONVERTERS: dict[type | str | Callable[[type], bool], Callable[[Any], Type]] = {
     np.ndarray: tensor_type_of,
     np.generic: tensor_type_of,
     bool: tensor_type_of,
@@ -556,5 +559,6 @@ CONVERTERS: dict[type | str, Callable[[Any], Type]] = {
     list: tensor_type_of,
     tuple: tensor_type_of,
     # Data frames, and arrays of other libraries.
+    is_other_array: tensor_type_of,
     "__array__": tensor_type_of,
 }

@@ -8,11 +8,13 @@ import numpy as np
 
 from treadle.config import config, text_of
 from treadle.graph import Constant, SharedVariable, as_flag
-from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.errors import ArgumentError, TensorTypeError
+from treadle.tensor.types.other_arrays import asking_library
 from treadle.tensor.variables.operators import Methods, function_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from numpy.typing import DTypeLike
 
@@ -212,6 +214,63 @@ class FurtherMethods(Methods):
                 return holder.reshape(())
             return np.array(self._array("array"), dtype, copy=copy)
 
+    def __dlpack__(
+        self, *, max_version: tuple[int, int] | None = None, copy: bool | None = None, **options: Any
+    ) -> Any:
+        """Return a constant's array in the form by which libraries share memory.
+
+        It cannot be written into, which readers of before version 1 do not understand: they get a copy.
+
+        Raises
+        ------
+        TensorTypeError
+            If the tensor is not a constant.
+        """
+        array = self._array("dlpack")
+        if copy is None and (max_version is None or max_version < (1, 0)):
+            array = array.copy()
+        return array.__dlpack__(max_version=max_version, copy=copy, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the device of values, in the numbers of DLPack: the processor's memory."""
+        return 1, 0
+
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
+        """Return the functions of the array API standard that take the tensor, `treadle.tensor.array_api`.
+
+        Raises
+        ------
+        ArgumentError
+            If another version of the standard is asked for.
+        """
+        namespace: ModuleType = function_named("array_api")  # type: ignore[assignment]  # a module
+        versions = ("2021.12", "2022.12", "2023.12", "2024.12")
+        if api_version is not None and api_version not in versions:
+            msg = (
+                f"__array_namespace__: one of the versions {', '.join(versions)} is needed, got {text_of(api_version)}. "
+                "Ask for one of these."
+            )
+            raise ArgumentError(msg)
+        return namespace
+
+    @property
+    def device(self) -> str:
+        """The device, ``"cpu"``: the backend of a function's mode decides where it computes."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: object = None) -> TensorVariable:
+        """Return the tensor on a device, itself.
+
+        Raises
+        ------
+        TensorTypeError
+            If `device` is another than ``"cpu"``, or there is a `stream`.
+        """
+        if stream is not None:
+            msg = f"to_device: the device 'cpu' has no streams, got {text_of(stream)}. Leave `stream` out."
+            raise TensorTypeError(msg)
+        return self.transfer(device)
+
     def __int__(self) -> int:
         return int(self._number("int"))
 
@@ -251,6 +310,36 @@ class FurtherMethods(Methods):
         )
         raise TensorTypeError(msg)
 
+    def __delitem__(self, index: object) -> NoReturn:
+        """Refuse: tensors are not changed.
+
+        Raises
+        ------
+        TensorTypeError
+            Always.
+        """
+        msg = (
+            f"item deletion: {self} of type {self.type} cannot be changed in place. Write y = delete(x, index, axis), "
+            "or y = x[mask] with what is to stay, and go on with y."
+        )
+        raise TensorTypeError(msg)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an element of a constant equals a number, as in an array of NumPy.
+
+        Raises
+        ------
+        TensorTypeError
+            If the tensor is not a constant.
+        """
+        if isinstance(self, Constant):
+            return item in self.data
+        msg = (
+            f"membership: {self} of type {self.type} has no value yet, so that nothing is known to be in it. Use "
+            "any(eq(x, item)), or isin(item, x)."
+        )
+        raise TensorTypeError(msg)
+
     def _number(self, method: str) -> Any:
         """Return a constant of one element as a number of Python."""
         array = self._array(method)
@@ -264,5 +353,12 @@ class FurtherMethods(Methods):
             return self.data
         shared = isinstance(self, SharedVariable)
         way = "Read it by get_value()." if shared else "Compute it by x.eval(), or make it an output of a function."
+        library = asking_library()
+        if library is not None:
+            # Its operators and functions make arrays of what they are given.
+            way += (
+                f" It was {library} that asked for it: where its values are an operand, write as_tensor(values) @ x in "
+                "place of values @ x, with any operator."
+            )
         msg = f"{method}: {self} of type {self.type} has no value yet. {way}"
         raise TensorTypeError(msg)

@@ -30,6 +30,7 @@ from treadle.tensor.shapes.shape import flatten as _flatten
 from treadle.tensor.shapes.shape import reshape as _reshape
 from treadle.tensor.shapes.shape import shape as _shape
 from treadle.tensor.types import conversion as _conversion
+from treadle.tensor.types import other_arrays as _other_arrays
 from treadle.tensor.upward import upward as _upward
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def _has_own(other: object, method: str) -> bool:
 
 def _is_taken(other: Any) -> bool:
     """Whether a value can be made a tensor: then the error is not about its kind."""
+    if _other_arrays.is_registered(other):
+        return True
     try:
         _conversion.as_tensor_variable(other)
     except TypeError:
@@ -249,6 +252,17 @@ class Methods(Operators):
     ) -> object:
         """Apply treadle's counterpart of a function of NumPy's."""
         return _upward.array_function(func, types, args, kwargs)
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., object],
+        types: Iterable[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        """Apply treadle's counterpart of an operator or elementwise function of PyTorch's."""
+        return _upward.torch_function(func, args, kwargs or {})
 
     def __getitem__(self, args: Index) -> TensorVariable:
         """Index as NumPy does."""

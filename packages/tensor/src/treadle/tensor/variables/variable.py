@@ -52,10 +52,14 @@ class TensorMethods(FurtherMethods):
         TensorTypeError
             If it is not.
         """
-        if self.type.ndim == 0 or self.type.shape[0] is None:
+        self._refuse_scalar("iteration")
+        if isinstance(self, Constant):
+            rows = self.type.of_rows()
+            return iter([rows.make_constant(self.data[i, ...]) for i in range(len(self.data))])
+        if self.type.shape[0] is None:
             msg = (
                 f"iteration: the length of the first dimension of {self} of type {self.type} is not known. "
-                "Declare the shape, or index instead."
+                "Declare the shape, index instead, or loop with scan or vmap."
             )
             raise TensorTypeError(msg)
         # The list has as many parts whatever is put in place of this tensor: one of another length is refused.
@@ -70,10 +74,19 @@ class TensorMethods(FurtherMethods):
         TensorTypeError
             If it is not.
         """
-        if self.type.ndim == 0 or self.type.shape[0] is None:
-            msg = f"len: the length of {self} of type {self.type} is not known when the graph is built. Use x.shape[0]."
+        self._refuse_scalar("len")
+        if self.type.shape[0] is None:
+            msg = (
+                f"len: the length of {self} of type {self.type} is not known when the graph is built. Use x.shape[0]; "
+                "values are computed by x.eval()."
+            )
             raise TensorTypeError(msg)
         return self.type.shape[0]
+
+    def _refuse_scalar(self, what: str) -> None:
+        if self.type.ndim == 0:
+            msg = f"{what}: {self} of type {self.type} is a scalar, which has no length. Use it as it is."
+            raise TensorTypeError(msg)
 
     def __bool__(self) -> bool:
         """Return whether a constant of one element is not zero; refuse other tensors, which have no truth value.
