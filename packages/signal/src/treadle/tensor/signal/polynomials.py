@@ -134,7 +134,7 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
 def polyder(p: TensorLike, m: int = 1) -> TensorVariable:
     """Return the m-th derivative of a polynomial (as numpy.polyder)."""
     coefficients = _coefficients("polyder", p)
-    for _ in range(as_integer("polyder: m", m, 0)):
+    for _ in range(as_count("polyder: m", m)):
         coefficients = coefficients[:-1] * arange(shape_i(coefficients, 0) - 1, 0, -1)
     return coefficients
 
