@@ -47,6 +47,7 @@ LAZY = {
     "library.closeness": "allclose array_equal array_equiv isclose nan_to_num unwrap",
     "library.editing": "append delete insert trim_zeros",
     "library.interpolate": "interp interpolate1d",
+    "library.labels": "labelled",
     "library.nan_functions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "library.padding": "pad",
     "library.statistics": "apply_over_axes average corrcoef cov mode trim_mean",
