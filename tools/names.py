@@ -44,7 +44,7 @@ BROUGHT: Mapping[Path, Mapping[str, str]] = {
 # Rooms whose classes are ops, which are names of `treadle.tensor`.
 ROOMS_OF_OPS = ("linalg",)
 # Folders without public names, and modules whose names are public elsewhere: at paths in tools/paths.tsv.
-PRIVATE = ("rewrites", "lower_vm", "loops.scan.views", "loops.states")
+PRIVATE = ("array_api", "rewrites", "lower_vm", "loops.scan.views", "loops.states")
 PRIVATE_FOLDERS = ("lower", "records", "rules")
 STARS = "if TYPE_CHECKING:  # written by `./dev pages`"
 TITLE = '''"""Public names of `treadle.tensor`, by the modules imported when one is asked for; written by `./dev pages`.

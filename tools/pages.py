@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import documented, from_pytensor, lowerings, names, ops, options, paths, rules
+from tools import array_api, documented, from_pytensor, lowerings, names, ops, options, paths, rules
 
 # Each page, and what returns its text.
 PAGES: Mapping[Path, Callable[[], str]] = {
+    array_api.PAGE: array_api.page,
     documented.PAGE: documented.page,
     from_pytensor.PAGE: from_pytensor.page,
     lowerings.PAGE: lowerings.page,

@@ -166,7 +166,8 @@ def _polars_frame(what: str, frame: Any) -> np.ndarray:
 
 
 def _polars_lazy(what: str, frame: Any) -> np.ndarray:
-    msg = f"{what}: {type(frame).__name__} of polars has no values yet. Collect it: frame.collect()."
+    cure = "Collect it: frame.collect()." if hasattr(frame, "collect") else "Select it from a table: frame.select(...)."
+    msg = f"{what}: {type(frame).__name__} of polars has no values yet. {cure}"
     raise TensorTypeError(msg)
 
 

@@ -247,8 +247,8 @@ class FurtherMethods(Methods):
         versions = ("2021.12", "2022.12", "2023.12", "2024.12")
         if api_version is not None and api_version not in versions:
             msg = (
-                f"__array_namespace__: one of the versions {', '.join(versions)} is needed, got {text_of(api_version)}. "
-                "Ask for one of these."
+                f"__array_namespace__: one of the versions {', '.join(versions)} is needed, got "
+                f"{text_of(api_version)}. Ask for one of these."
             )
             raise ArgumentError(msg)
         return namespace
