@@ -135,7 +135,7 @@ def _counted(row: Mapping[str, str] | None) -> str:
 def main(arguments: list[str]) -> int:
     """Run the suite, write score and page, and name the tests that fail and are no exceptions."""
     suite = Path(arguments[0]).resolve()
-    examples = int(arguments[1]) if len(arguments) > 1 else 30
+    examples = int(arguments[1]) if len(arguments) > 1 else 5
     outcomes = {lengths: run(suite, lengths, examples) for lengths in LENGTHS}
     write_score(outcomes)
     PAGE.write_text(page(), encoding="utf-8")

@@ -143,6 +143,24 @@ class Array:
         tt.constant(self.value).__array_namespace__(api_version)
         return __import__(__name__, fromlist=["Array"])
 
+    def __bool__(self, /) -> bool:
+        return bool(tt.constant(self.value))
+
+    def __int__(self, /) -> int:
+        return int(tt.constant(self.value))
+
+    def __float__(self, /) -> float:
+        return float(tt.constant(self.value))
+
+    def __complex__(self, /) -> complex:
+        return complex(tt.constant(self.value))
+
+    def __index__(self, /) -> int:
+        return operator.index(tt.constant(self.value))
+
+    def __getitem__(self, key: Any, /) -> Any:
+        return evaluated(operator.getitem)(self, key)
+
     def __setitem__(self, key: Any, value: Any, /) -> None:
         new = evaluated(lambda x, k, v: x[k].set(v))(self, key, value)
         self.value = new.value
@@ -163,81 +181,41 @@ class Array:
         return tt.constant(self.value).__dlpack_device__()  # type: ignore[no-any-return]  # two numbers
 
 
-def _operator(name: str, apply: Callable[..., Any], reflected: bool) -> None:
-    one = name in {"abs", "invert", "neg", "pos"}
-    if one:
-
-        def method(self: Array, /) -> Any:
-            return evaluated(apply)(self)
-    elif reflected:
-
-        def method(self: Array, other: Any, /) -> Any:
-            return (
-                evaluated(apply)(other, self)
-                if isinstance(other, Array | bool | int | float | complex)
-                else NotImplemented
-            )
-    else:
-
-        def method(self: Array, other: Any, /) -> Any:
-            return (
-                evaluated(apply)(self, other)
-                if isinstance(other, Array | bool | int | float | complex)
-                else NotImplemented
-            )
-
-    method.__name__ = f"__{'r' if reflected else ''}{name}__"
-    setattr(Array, method.__name__, method)
+_Method = Callable[..., Any]
+_OF_ONE = ("abs", "invert", "neg", "pos")
+_COMPARED = ("ge", "gt", "le", "lt")
+_OF_TWO = (
+    "add", "and", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift", "sub", "truediv", "xor",
+)  # fmt: skip
 
 
-for _name in [
-    "abs",
-    "invert",
-    "neg",
-    "pos",
-    "add",
-    "and",
-    "floordiv",
-    "ge",
-    "gt",
-    "le",
-    "lshift",
-    "lt",
-    "matmul",
-    "mod",
-    "mul",
-    "or",
-    "pow",
-    "rshift",
-    "sub",
-    "truediv",
-    "xor",
-]:
-    _apply = getattr(operator, f"__{_name}__")
-    _operator(_name, _apply, reflected=False)
-    if _name not in {"abs", "invert", "neg", "pos", "ge", "gt", "le", "lt"}:
-        _operator(_name, _apply, reflected=True)
-_operator("eq", lambda x, y: tt.as_tensor(x).eq(y), reflected=False)
-_operator("ne", lambda x, y: tt.as_tensor(x).neq(y), reflected=False)
-
-
-def _conversion(name: str, convert: Callable[[Any], Any]) -> None:
+def _of_one(apply: _Method) -> _Method:
     def method(self: Array, /) -> Any:
-        return convert(tt.constant(self.value))
+        return evaluated(apply)(self)
 
-    method.__name__ = name
-    setattr(Array, name, method)
-
-
-for _name, _convert in {"bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index}.items():
-    _conversion(f"__{_name}__", _convert)
+    return method
 
 
-def _getitem(self: Array, key: Any, /) -> Any:
-    return evaluated(operator.getitem)(self, key)
+def _of_two(apply: _Method, *, reflected: bool = False) -> _Method:
+    def method(self: Array, other: Any, /) -> Any:
+        if not isinstance(other, Array | bool | int | float | complex):
+            return NotImplemented
+        return evaluated(apply)(other, self) if reflected else evaluated(apply)(self, other)
+
+    return method
 
 
-Array.__getitem__ = _getitem  # type: ignore[attr-defined]  # defined here, as the operators are
+def _give_operators() -> None:
+    methods = {name: _of_one(getattr(operator, f"__{name}__")) for name in _OF_ONE}
+    methods |= {name: _of_two(getattr(operator, f"__{name}__")) for name in (*_COMPARED, *_OF_TWO)}
+    methods |= {f"r{name}": _of_two(getattr(operator, f"__{name}__"), reflected=True) for name in _OF_TWO}
+    methods |= {"eq": _of_two(lambda x, y: tt.as_tensor(x).eq(y)), "ne": _of_two(lambda x, y: tt.as_tensor(x).neq(y))}
+    for name, method in methods.items():
+        method.__name__ = f"__{name}__"
+        setattr(Array, method.__name__, method)
+
+
+_give_operators()
 
 
 def _module(source: Any) -> dict[str, Any]:

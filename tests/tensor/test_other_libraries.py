@@ -20,10 +20,11 @@ import treadle.tensor
 from treadle.compile import In, Out, function
 from treadle.config import TreadleError
 from treadle.graph import DuplicateRegistrationError, Variable
-from treadle.tensor import MissingValueError, NumpyFunctionError, TensorTypeError, register_array
+from treadle.tensor import MissingValueError, NumpyFunctionError, TensorTypeError
 from treadle.tensor.types.other_arrays import OTHER_ARRAYS
 
 tt: Any = treadle.tensor
+register_array: Any = tt.register_array
 VALUES = [1.0, 2.5, 4.0]
 VECTORS: dict[str, Any] = {
     "pandas Series": pd.Series(VALUES),

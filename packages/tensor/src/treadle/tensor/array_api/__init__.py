@@ -21,5 +21,3 @@ from treadle.tensor.types.constants import inf as inf
 from treadle.tensor.types.constants import nan as nan
 from treadle.tensor.types.constants import newaxis as newaxis
 from treadle.tensor.types.constants import pi as pi
-
-__array_api_version__ = "2024.12"

@@ -116,7 +116,7 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: builtins.bool 
     """
     check_device("from_dlpack", device)
     if isinstance(x, Variable):
-        return asarray(x, copy=copy)  # type: ignore[arg-type]  # a variable
+        return asarray(x, copy=copy)
     if copy is not None and not copy:
         msg = f"from_dlpack: constants are copies, got copy=False and {text_of(x)}. Leave `copy` out."
         raise ArgumentError(msg)

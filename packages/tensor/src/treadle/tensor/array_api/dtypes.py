@@ -33,6 +33,9 @@ uint8, uint16, uint32, uint64 = map(np.dtype, ("uint8", "uint16", "uint32", "uin
 float32, float64 = np.dtype("float32"), np.dtype("float64")
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
+# Of the standard.
+__array_api_version__ = "2024.12"
+
 _SIGNED = (int8, int16, int32, int64)
 _UNSIGNED = (uint8, uint16, uint32, uint64)
 _REAL = (float32, float64)
@@ -111,8 +114,14 @@ def finfo(type: TensorLike | DTypeLike, /) -> FloatInfo:
         msg = f"finfo: a dtype of floats is needed, got {dtype.name}. Use iinfo."
         raise DtypeError(msg)
     limits = np.finfo(dtype)
-    numbers = (float(n) for n in (limits.eps, limits.max, limits.min, limits.smallest_normal))
-    return FloatInfo(int(limits.bits), *numbers, dtype=np.dtype(limits.dtype))
+    return FloatInfo(
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        dtype=np.dtype(limits.dtype),
+    )
 
 
 def iinfo(type: TensorLike | DTypeLike, /) -> IntegerInfo:
@@ -207,6 +216,7 @@ def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's 
 
 
 __all__ = [
-    "__array_namespace_info__", "astype", "bool", "can_cast", "complex64", "complex128", "finfo", "float32", "float64",
-    "iinfo", "int8", "int16", "int32", "int64", "isdtype", "result_type", "uint8", "uint16", "uint32", "uint64",
+    "__array_api_version__", "__array_namespace_info__", "astype", "bool", "can_cast", "complex64", "complex128",
+    "finfo", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype", "result_type", "uint8",
+    "uint16", "uint32", "uint64",
 ]  # fmt: skip

@@ -101,7 +101,7 @@ def argsort(x: TensorLike, /, *, axis: int = -1, descending: bool = False, stabl
 def sort(x: TensorLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> TensorVariable:
     """Return a tensor sorted along an axis."""
     ordered: TensorVariable = tt.sort(x, axis, stable=stable)
-    return tt.flip(ordered, axis) if descending else ordered  # type: ignore[no-any-return]  # a tensor
+    return tt.flip(ordered, axis) if descending else ordered
 
 
 __all__ = [

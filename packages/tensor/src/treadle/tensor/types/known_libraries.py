@@ -77,7 +77,7 @@ def _pandas_column(what: str, series: Any) -> np.ndarray:
         return _pandas_categories(what, series)
     if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value"):  # sparse
         return np.asarray(series.to_numpy())
-    numpy_dtype = getattr(dtype, "numpy_dtype", None)
+    numpy_dtype: Any = getattr(dtype, "numpy_dtype", None)
     if getattr(numpy_dtype, "kind", None) not in set(_NUMBERS):
         raise _no_numbers(what, dtype, _pandas_cure(getattr(dtype, "kind", "O"), str(dtype)))
     if not series.isna().any():
@@ -95,18 +95,17 @@ def _pandas_cure(kind: str, dtype: str = "") -> str:
 
 def _pandas_categories(what: str, series: Any) -> np.ndarray:
     values = getattr(series, "array", series)
-    values = getattr(values, "_data", values) if not hasattr(values, "codes") else values
     codes = np.asarray(values.codes)
     categories = values.categories
     if getattr(categories.dtype, "kind", "O") not in _NUMBERS:
         cure = _TEXT.format(codes=".cat.codes or pandas.get_dummies")
         raise _no_numbers(what, f"category of {categories.dtype}", cure)
-    numbers = _pandas_column(what, categories)
+    numbers: np.ndarray = _pandas_column(what, categories)
     if (codes < 0).any():
         if numbers.dtype.kind not in "fc":
             raise _missing(what, f"category of {categories.dtype}", "fillna", "astype('float64')")
         return np.where(codes < 0, np.nan, numbers[codes])
-    return numbers[codes]
+    return np.asarray(numbers[codes])
 
 
 def _pandas_frame(what: str, frame: Any) -> np.ndarray:
