@@ -22,6 +22,9 @@ OWNERS = {
     "treadle.tensor.special": "tensor",
     "treadle": "pytensor-surface",
 }
+# Modules whose names editors and type checkers see one by one: the star import of a package whose ``__all__`` is put
+# together when it runs shows them a part.
+SHOWN = ("treadle.tensor.special",)
 # Modules of pytensor-surface itself, that hold names.
 OWN = ("treadle.surface", "treadle.sparse.op_kinds")
 MARK = "Names that stand elsewhere, at the path that the documentation has them at; written by `./dev pages`."
@@ -89,10 +92,20 @@ def text(path: str) -> str:
     if not stars:
         call = ["__getattr__ = lazy_names(", "    __name__,", "    {", *entries, "    },", ")"]
         return "\n".join([lines[0], "", "from treadle.config import lazy_names", "", *call, ""])
-    lines += ["if TYPE_CHECKING:", *(f"    from {home} import *  # noqa: F403" for home in stars), "else:"]
+    if path in SHOWN:
+        imports = [f"    from {home} import {_renamed(n)}" for home, names in homes.items() for n in sorted(names)]
+    else:
+        imports = [f"    from {home} import *  # noqa: F403" for home in stars]
+    lines += ["if TYPE_CHECKING:", *imports, "else:"]
     lines += ["    __getattr__ = lazy_names(", "        __name__,", "        {"]
     lines += [f"    {line}" for line in entries]
     return "\n".join([*lines, "        },", "    )", ""])
+
+
+def _renamed(name: str) -> str:
+    """Return a name, which may be written ``name=other``, as an import writes it that is there for others."""
+    public, _, original = name.partition("=")
+    return f"{original or public} as {public}"
 
 
 def _entry(home: str, names: tuple[str, ...]) -> list[str]:

@@ -295,6 +295,8 @@ __all__ += _trigonometric.__all__
 __all__ += list(NAMES)
 
 if TYPE_CHECKING:
+    from treadle.tensor import special as special
+
     __version__: str
 else:
     __getattr__ = versioned_names(__name__, "tensor", MODULES)

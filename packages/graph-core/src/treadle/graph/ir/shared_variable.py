@@ -481,6 +481,11 @@ def shared(
     ------
     GraphTypeError
         If the value is a variable, or no type is known for its class.
+
+    Examples
+    --------
+    >>> float(tt.shared(2.5, name="w").get_value())
+    2.5
     """
     if isinstance(value, Variable):
         kind = "constant" if isinstance(value, Constant) else "variable"

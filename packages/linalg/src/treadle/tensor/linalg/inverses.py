@@ -172,6 +172,12 @@ def tensorinv(a: TensorLike, ind: int = 2) -> TensorVariable:
     ------
     ShapeError
         If the products are known and differ.
+
+    Examples
+    --------
+    >>> tt.linalg.tensorinv(2 * np.eye(2), ind=1).eval()
+    array([[0.5, 0. ],
+           [0. , 0.5]])
     """
     x = as_tensor_variable(a)
     count = known_integer(ind)
@@ -201,6 +207,11 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: AxisLike = None) -> TensorVa
     ------
     ShapeError
         If the products of lengths are known and differ.
+
+    Examples
+    --------
+    >>> tt.linalg.tensorsolve(2 * np.eye(2), [2.0, 4.0]).eval()
+    array([1., 2.])
     """
     x, right = as_tensor_variable(a), as_tensor_variable(b)
     if axes is not None:

@@ -242,6 +242,11 @@ def lstsq(
     -----
     Derivatives hold where the rank does not change (G. Golub and V. Pereyra, 1973). How many sums there are depends on
     values: backends that compile for fixed shapes refuse a graph that needs them, unless m <= n is known.
+
+    Examples
+    --------
+    >>> tt.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval().round(6)
+    array([2.])
     """
     left, right, is_vector = as_system("lstsq", a, b, b_ndim)
     m, n = left.type.shape[-2:]
@@ -288,6 +293,12 @@ def pinv(
     Notes
     -----
     Derivatives hold where the rank does not change (G. Golub and V. Pereyra, 1973).
+
+    Examples
+    --------
+    >>> tt.linalg.pinv([[2.0, 0.0], [0.0, 4.0]]).eval()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     if isinstance(rcond, bool):
         return pinv(x, hermitian=rcond, rtol=rtol, on_error=on_error)
@@ -352,6 +363,12 @@ def pinvh(
         Taken for SciPy's sake, without effect: NaN and infinities always are a failure.
     on_error
         What becomes of matrices with NaN or infinities: ``"nan"`` or ``"raise"`` a `MatrixError`.
+
+    Examples
+    --------
+    >>> tt.linalg.pinvh([[2.0, 0.0], [0.0, 4.0]]).eval()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     as_flag("pinvh: check_finite", check_finite)
     (x,) = as_matrices("pinvh", a)
@@ -392,6 +409,11 @@ def matrix_rank(
     rtol
         The size relative to the largest singular value, by default the machine precision times the larger length. Pass
         this or `tol`.
+
+    Examples
+    --------
+    >>> tt.linalg.matrix_rank(np.ones((2, 2))).eval()
+    array(1)
     """
     if tol is not None and rtol is not None:
         msg = "matrix_rank: `tol` and `rtol` can't be both set. Pass one of them."
@@ -424,6 +446,11 @@ def cond(x: TensorLike, p: Order = None) -> TensorVariable:
     ------
     MatrixShapeError
         If the matrices are known to have no elements, or not to be square.
+
+    Examples
+    --------
+    >>> tt.linalg.cond([[2.0, 0.0], [0.0, 1.0]]).eval().round(6)
+    np.float64(2.0)
     """
     (a,) = as_matrices("cond", x)
     if 0 in a.type.shape[-2:]:

@@ -113,6 +113,11 @@ def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool
         An axis of vectors, or two axes of matrices; None for all axes of a vector or matrix.
     keepdims
         Whether to keep the axes with length 1.
+
+    Examples
+    --------
+    >>> tt.norm([3.0, 4.0]).eval()
+    array(5.)
     """
     value, ord = _as_inexact(x), _as_order("norm", ord)
     kept = as_flag("norm: keepdims", keepdims)
@@ -133,14 +138,26 @@ def norm(x: TensorLike, ord: Order = None, axis: AxisLike = None, keepdims: bool
 def vector_norm(
     x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: int | float = 2
 ) -> TensorVariable:
-    """Return the norm of vectors along axes, of all elements if None (as numpy.linalg.vector_norm)."""
+    """Return the norm of vectors along axes, of all elements if None (as numpy.linalg.vector_norm).
+
+    Examples
+    --------
+    >>> tt.vector_norm([3.0, 4.0]).eval()
+    array(5.)
+    """
     value = _as_inexact(x)
     axes = normalize_axes("vector_norm", axis, value.ndim, of_scalar=True)
     return _of_vectors(value, _as_order("vector_norm", ord), axes, as_flag("vector_norm: keepdims", keepdims))
 
 
 def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro") -> TensorVariable:
-    """Return the norm of the matrices in the last two dimensions (as numpy.linalg.matrix_norm)."""
+    """Return the norm of the matrices in the last two dimensions (as numpy.linalg.matrix_norm).
+
+    Examples
+    --------
+    >>> tt.matrix_norm([[3.0, 0.0], [0.0, 4.0]]).eval()
+    array(5.)
+    """
     value = _as_inexact(x)
     axes = normalize_axes("matrix_norm", (-2, -1), value.ndim)
     return _of_matrices(value, _as_order("matrix_norm", ord), axes, as_flag("matrix_norm: keepdims", keepdims))

@@ -205,6 +205,11 @@ def tridiagonal_lu_factor(
     ------
     ShapeError
         If lengths are known and matrices are not square.
+
+    Examples
+    --------
+    >>> len(tt.linalg.tridiagonal_lu_factor(4 * np.eye(3)))
+    5
     """
     matrix = as_square_matrices("tridiagonal_lu_factor", a)
     low, up, up1, up2, pivots = LUFactorTridiagonal()(*(diagonal(matrix, offset, -2, -1) for offset in (-1, 0, 1)))
@@ -238,6 +243,11 @@ def tridiagonal_lu_solve(
     ------
     ShapeError
         If there are not five parts of factors, or lengths are known and do not fit.
+
+    Examples
+    --------
+    >>> tt.linalg.tridiagonal_lu_solve(tt.linalg.tridiagonal_lu_factor(4 * np.eye(3)), [4.0, 8.0, 12.0]).eval()
+    array([1., 2., 3.])
     """
     parts = as_items("tridiagonal_lu_solve: a_diagonals", a_diagonals)
     if len(parts) != 5:

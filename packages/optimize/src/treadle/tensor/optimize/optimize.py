@@ -269,6 +269,12 @@ def minimize_scalar(
     -------
     The solution, and whether the search succeeded: one that fails raises nothing. Gradients flow to what else
     the objective depends on.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.optimize.minimize_scalar((x - 3) ** 2, x)[0].eval({x: 0.0}).round(6)
+    np.float64(3.0)
     """
     cost = _scalar("minimize_scalar", objective)
     return _optimum("minimize_scalar", cost, _searched("minimize_scalar", x, 0, [cost]), (), method, optimizer_kwargs)
@@ -354,6 +360,12 @@ def root_scalar(
     -------
     The solution, and whether the search succeeded: one that fails raises nothing. Gradients flow to what else
     the equation depends on.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.optimize.root_scalar(x**2 - 4, x)[0].eval({x: 1.0}).round(6)
+    np.float64(2.0)
     """
     zero = _scalar("root_scalar", equation)
     var = _searched("root_scalar", variable, 0, [zero])
@@ -396,6 +408,12 @@ def root(
     -------
     The solution, in the form of `variables`, and whether the search succeeded. Gradients flow to what else the
     equations depend on.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> tt.optimize.root(x**2 - 4, x)[0].eval({x: [1.0]}).round(6)
+    array([2.])
     """
     check_flags("root", use_vectorized_jac=use_vectorized_jac)
     expressions = as_items("root: equations", equations) if isinstance(equations, list | tuple) else [equations]

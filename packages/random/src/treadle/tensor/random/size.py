@@ -42,6 +42,11 @@ def normalize_size_param(shape: Any) -> Any:
     ------
     TensorTypeError
         If it is none of these.
+
+    Examples
+    --------
+    >>> tt.random.normalize_size_param((2, 3)).eval()
+    array([2, 3])
     """
     if shape is None or isinstance(getattr(shape, "type", None), NoneTypeT):
         return NoneConst

@@ -145,19 +145,36 @@ def fft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = None
     ------
     ShapeError
         If there is nothing to transform.
+
+    Examples
+    --------
+    >>> tt.fft.fft([1.0, 0.0, 0.0, 0.0]).eval()
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.-0.j])
     """
     return _transform("fft", a, n, axis, norm, forward=True)
 
 
 @composed
 def ifft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
-    """Return the inverse of `fft` (as numpy.fft.ifft)."""
+    """Return the inverse of `fft` (as numpy.fft.ifft).
+
+    Examples
+    --------
+    >>> tt.fft.ifft([4.0, 0.0, 0.0, 0.0]).eval()
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.-0.j])
+    """
     return _transform("ifft", a, n, axis, norm, forward=False)
 
 
 @composed
 def rfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
-    """Return the first n // 2 + 1 elements of the `fft` of real numbers, which say all (as numpy.fft.rfft)."""
+    """Return the first n // 2 + 1 elements of the `fft` of real numbers, which say all (as numpy.fft.rfft).
+
+    Examples
+    --------
+    >>> tt.fft.rfft([1.0, 0.0, 0.0, 0.0]).eval()
+    array([1.+0.j, 1.+0.j, 1.+0.j])
+    """
     x = _floating("rfft", a, real=True)
     at = normalize_axis("rfft", axis, x.ndim)
     count = _length("rfft", x, n, at)
@@ -167,7 +184,13 @@ def rfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = Non
 
 @composed
 def irfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
-    """Return the inverse of `rfft`: n real numbers, by default 2 (m - 1) of m coefficients (as numpy.fft.irfft)."""
+    """Return the inverse of `rfft`: n real numbers, by default 2 (m - 1) of m coefficients (as numpy.fft.irfft).
+
+    Examples
+    --------
+    >>> tt.fft.irfft([4.0, 0.0, 0.0]).eval()
+    array([1., 1., 1., 1.])
+    """
     x = _complex("irfft", a)
     at = normalize_axis("irfft", axis, x.ndim)
     own = shape_i(x, at)
@@ -184,13 +207,25 @@ def irfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = No
 
 @composed
 def hfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
-    """Return the `fft`, which is real, of a signal that is its own conjugate backwards (as numpy.fft.hfft)."""
+    """Return the `fft`, which is real, of a signal that is its own conjugate backwards (as numpy.fft.hfft).
+
+    Examples
+    --------
+    >>> tt.fft.hfft([1.0, 2.0, 3.0]).eval()
+    array([ 8., -2.,  0., -2.])
+    """
     return irfft(as_tensor_variable(a).conj(), n, axis, _OTHER[as_choice("hfft: norm", norm, _NORMS)])
 
 
 @composed
 def ihfft(a: TensorLike, n: Length = None, axis: int = -1, norm: str | None = None) -> TensorVariable:
-    """Return the inverse of `hfft` (as numpy.fft.ihfft)."""
+    """Return the inverse of `hfft` (as numpy.fft.ihfft).
+
+    Examples
+    --------
+    >>> tt.fft.ihfft([4.0, 0.0, 0.0, 0.0]).eval().shape
+    (3,)
+    """
     return rfft(a, n, axis, _OTHER[as_choice("ihfft: norm", norm, _NORMS)]).conj()
 
 
@@ -245,6 +280,12 @@ def fftn(
         The axes; the last ones if there are lengths only.
     norm
         As for `fft`.
+
+    Examples
+    --------
+    >>> tt.fft.fftn(np.eye(2)).eval()
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
     """
     return _several("fftn", a, s, axes, norm, forward=True)
 
@@ -253,7 +294,14 @@ def fftn(
 def ifftn(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = None, norm: str | None = None
 ) -> TensorVariable:
-    """Return the inverse of `fftn` (as numpy.fft.ifftn)."""
+    """Return the inverse of `fftn` (as numpy.fft.ifftn).
+
+    Examples
+    --------
+    >>> tt.fft.ifftn(4 * np.eye(2)).eval()
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
+    """
     return _several("ifftn", a, s, axes, norm, forward=False)
 
 
@@ -261,7 +309,14 @@ def ifftn(
 def fft2(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = (-2, -1), norm: str | None = None
 ) -> TensorVariable:
-    """Return the Fourier transform over two axes (as numpy.fft.fft2; parameters as for `fftn`)."""
+    """Return the Fourier transform over two axes (as numpy.fft.fft2; parameters as for `fftn`).
+
+    Examples
+    --------
+    >>> tt.fft.fft2(np.eye(2)).eval()
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
+    """
     return _several("fft2", a, s, axes, norm, forward=True)
 
 
@@ -269,7 +324,14 @@ def fft2(
 def ifft2(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = (-2, -1), norm: str | None = None
 ) -> TensorVariable:
-    """Return the inverse of `fft2` (as numpy.fft.ifft2)."""
+    """Return the inverse of `fft2` (as numpy.fft.ifft2).
+
+    Examples
+    --------
+    >>> tt.fft.ifft2(4 * np.eye(2)).eval()
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
+    """
     return _several("ifft2", a, s, axes, norm, forward=False)
 
 
@@ -277,7 +339,14 @@ def ifft2(
 def rfftn(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = None, norm: str | None = None
 ) -> TensorVariable:
-    """Return the `fftn` of real numbers, with `rfft` along the last axis (as numpy.fft.rfftn)."""
+    """Return the `fftn` of real numbers, with `rfft` along the last axis (as numpy.fft.rfftn).
+
+    Examples
+    --------
+    >>> tt.fft.rfftn(np.eye(2)).eval()
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
+    """
     x = _floating("rfftn", a, real=True)
     *others, (last, n) = _plan("rfftn", x, s, axes, least=1)
     y = rfft(x, n, last, norm)
@@ -290,7 +359,14 @@ def rfftn(
 def irfftn(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = None, norm: str | None = None
 ) -> TensorVariable:
-    """Return the inverse of `rfftn` (as numpy.fft.irfftn)."""
+    """Return the inverse of `rfftn` (as numpy.fft.irfftn).
+
+    Examples
+    --------
+    >>> tt.fft.irfftn(np.ones((2, 2))).eval()
+    array([[1., 0.],
+           [0., 0.]])
+    """
     x = as_tensor_variable(a)
     *others, (last, n) = _plan("irfftn", x, s, axes, least=1)
     for axis, m in others:
@@ -302,7 +378,14 @@ def irfftn(
 def rfft2(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = (-2, -1), norm: str | None = None
 ) -> TensorVariable:
-    """Return the `fft2` of real numbers (as numpy.fft.rfft2)."""
+    """Return the `fft2` of real numbers (as numpy.fft.rfft2).
+
+    Examples
+    --------
+    >>> tt.fft.rfft2(np.eye(2)).eval()
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 2.+0.j]])
+    """
     return rfftn(a, s, axes, norm)
 
 
@@ -310,7 +393,14 @@ def rfft2(
 def irfft2(
     a: TensorLike, s: Sequence[Length] | None = None, axes: AxisLike = (-2, -1), norm: str | None = None
 ) -> TensorVariable:
-    """Return the inverse of `rfft2` (as numpy.fft.irfft2)."""
+    """Return the inverse of `rfft2` (as numpy.fft.irfft2).
+
+    Examples
+    --------
+    >>> tt.fft.irfft2(np.ones((2, 2))).eval()
+    array([[1., 0.],
+           [0., 0.]])
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -319,7 +409,13 @@ def irfft2(
 
 @composed
 def fftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
-    """Return the frequencies of the elements of `fft` of n samples, d apart (as numpy.fft.fftfreq)."""
+    """Return the frequencies of the elements of `fft` of n samples, d apart (as numpy.fft.fftfreq).
+
+    Examples
+    --------
+    >>> tt.fft.fftfreq(4).eval()
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
     count = checked_length(_samples("fftfreq", n))
     half = floor_div(add(count, 1), 2)
     at = concatenate([arange(half), arange(neg(floor_div(count, 2)), 0)])
@@ -329,7 +425,13 @@ def fftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
 
 @composed
 def rfftfreq(n: TensorLike, d: TensorLike = 1.0) -> TensorVariable:
-    """Return the frequencies of the elements of `rfft` of n samples, d apart (as numpy.fft.rfftfreq)."""
+    """Return the frequencies of the elements of `rfft` of n samples, d apart (as numpy.fft.rfftfreq).
+
+    Examples
+    --------
+    >>> tt.fft.rfftfreq(4).eval()
+    array([0.  , 0.25, 0.5 ])
+    """
     count = _samples("rfftfreq", n)
     result: TensorVariable = true_div(arange(add(floor_div(count, 2), 1)), mul(count, d))
     return result
@@ -345,11 +447,23 @@ def _shifted(what: str, x: TensorLike, axes: AxisLike, back: bool) -> TensorVari
 
 @composed
 def fftshift(x: TensorLike, axes: AxisLike = None) -> TensorVariable:
-    """Move the frequency 0 into the middle, along all axes by default (as numpy.fft.fftshift)."""
+    """Move the frequency 0 into the middle, along all axes by default (as numpy.fft.fftshift).
+
+    Examples
+    --------
+    >>> tt.fft.fftshift([0.0, 1.0, -2.0, -1.0]).eval()
+    array([-2., -1.,  0.,  1.])
+    """
     return _shifted("fftshift", x, axes, back=False)
 
 
 @composed
 def ifftshift(x: TensorLike, axes: AxisLike = None) -> TensorVariable:
-    """Undo `fftshift` (as numpy.fft.ifftshift)."""
+    """Undo `fftshift` (as numpy.fft.ifftshift).
+
+    Examples
+    --------
+    >>> tt.fft.ifftshift([-2.0, -1.0, 0.0, 1.0]).eval()
+    array([ 0.,  1., -2., -1.])
+    """
     return _shifted("ifftshift", x, axes, back=True)

@@ -50,6 +50,11 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> TensorVa
     mode
         ``"full"``: wherever the signals touch; ``"valid"``: where the shorter lies within the longer; ``"same"``: as
         long as `in1`, from the middle.
+
+    Examples
+    --------
+    >>> tt.signal.convolve1d([1.0, 2.0], [1.0, 1.0]).eval()
+    array([1., 3., 2.])
     """
     as_choice("convolve1d: mode", mode, MODES)
     return convolved("convolve1d", as_tensor_variable(in1), as_tensor_variable(in2), 1, mode)
@@ -67,6 +72,11 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full", method: str =
         How much of the result is wanted.
     method
         ``"direct"``, by products and sums; ``"fft"``, by Fourier transforms; or ``"auto"``: direct up to rank 3.
+
+    Examples
+    --------
+    >>> tt.signal.convolve([1.0, 2.0], [1.0, 1.0]).eval()
+    array([1., 3., 2.])
     """
     x, w = _both("convolve", in1, in2)
     as_choice("convolve: mode", mode, MODES)
@@ -84,7 +94,13 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full", method: str =
 
 @composed
 def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full", method: str = "auto") -> TensorVariable:
-    """Correlate signals of one rank (as scipy.signal.correlate; parameters are those of `convolve`)."""
+    """Correlate signals of one rank (as scipy.signal.correlate; parameters are those of `convolve`).
+
+    Examples
+    --------
+    >>> tt.signal.correlate([1.0, 2.0], [1.0, 1.0]).eval()
+    array([1., 3., 2.])
+    """
     x, w = _both("correlate", in1, in2)
     return convolve(x, reversed_conjugate(w, w.ndim), mode, method)
 
@@ -113,6 +129,12 @@ def convolve2d(
         The value for ``"fill"``.
     method
         ``"direct"``, by products and sums; ``"fft"``, by Fourier transforms; or ``"auto"``: direct.
+
+    Examples
+    --------
+    >>> tt.signal.convolve2d(np.ones((2, 2)), np.ones((1, 2))).eval()
+    array([[1., 2., 1.],
+           [1., 2., 1.]])
     """
     return _planar("convolve2d", as_tensor_variable(in1), as_tensor_variable(in2), mode, boundary, fillvalue, method)
 
@@ -181,7 +203,14 @@ def _extended(x: TensorVariable, w: TensorVariable, boundary: str, fillvalue: Te
 def correlate2d(
     in1: TensorLike, in2: TensorLike, mode: str = "full", boundary: str = "fill", fillvalue: TensorLike = 0
 ) -> TensorVariable:
-    """Correlate over the last two dimensions (as scipy.signal.correlate2d; parameters are those of `convolve2d`)."""
+    """Correlate over the last two dimensions (as scipy.signal.correlate2d; parameters are those of `convolve2d`).
+
+    Examples
+    --------
+    >>> tt.signal.correlate2d(np.ones((2, 2)), np.ones((1, 2))).eval()
+    array([[1., 2., 1.],
+           [1., 2., 1.]])
+    """
     turned = reversed_conjugate(as_tensor_variable(in2), 2)
     return _planar("correlate2d", as_tensor_variable(in1), turned, mode, boundary, fillvalue, more=1)
 
@@ -198,6 +227,11 @@ def fftconvolve(in1: TensorLike, in2: TensorLike, mode: str = "full", axes: Axis
         As for `convolve1d`.
     axes
         The axes to convolve over, by default all.
+
+    Examples
+    --------
+    >>> tt.signal.fftconvolve([1.0, 2.0], [1.0, 1.0]).eval().round(6)
+    array([1., 3., 2.])
     """
     x, w = as_tensor_variable(in1), as_tensor_variable(in2)
     if axes is None:

@@ -229,6 +229,11 @@ def conv1d(
     """Slide filters over sequences, ``(batch, channels, length)``, and sum products (as torch's conv1d).
 
     Parameters are those of `conv2d`.
+
+    Examples
+    --------
+    >>> tt.conv1d(np.ones((1, 1, 4)), np.ones((1, 1, 2))).eval()
+    array([[[2., 2., 2.]]])
     """
     return _conv(1, input, weight, bias, stride, padding, dilation, groups, flip, (input_shape, filter_shape))
 
@@ -276,6 +281,12 @@ def conv2d(
     ------
     ShapeError
         If ranks, channels, groups or lengths do not fit together.
+
+    Examples
+    --------
+    >>> tt.conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))).eval()
+    array([[[[4., 4.],
+             [4., 4.]]]])
     """
     return _conv(2, input, weight, bias, stride, padding, dilation, groups, flip, (input_shape, filter_shape))
 
@@ -296,6 +307,11 @@ def conv3d(
     """Slide filters over volumes, ``(batch, channels, depth, height, width)``, and sum products (as torch's conv3d).
 
     Parameters are those of `conv2d`.
+
+    Examples
+    --------
+    >>> tt.conv3d(np.ones((1, 1, 2, 2, 2)), np.ones((1, 1, 2, 2, 2))).eval()
+    array([[[[[8.]]]]])
     """
     return _conv(3, input, weight, bias, stride, padding, dilation, groups, flip, (input_shape, filter_shape))
 
@@ -315,6 +331,11 @@ def conv_transpose1d(
     """Return the gradient of `conv1d` by the sequences: the transposed convolution (as torch's conv_transpose1d).
 
     Parameters are those of `conv_transpose2d`.
+
+    Examples
+    --------
+    >>> tt.conv_transpose1d(np.ones((1, 1, 3)), np.ones((1, 1, 2))).eval()
+    array([[[1., 2., 2., 1.]]])
     """
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation, flip)
 
@@ -345,6 +366,13 @@ def conv_transpose2d(
         Those of the convolution, as for `conv2d`.
     output_padding
         How many elements the result is longer than the shortest image that has so many outputs.
+
+    Examples
+    --------
+    >>> tt.conv_transpose2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2))).eval()
+    array([[[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]]])
     """
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation, flip)
 
@@ -364,5 +392,10 @@ def conv_transpose3d(
     """Return the gradient of `conv3d` by the volumes: the transposed convolution (as torch's conv_transpose3d).
 
     Parameters are those of `conv_transpose2d`.
+
+    Examples
+    --------
+    >>> tt.conv_transpose3d(np.ones((1, 1, 1, 1, 1)), np.ones((1, 1, 1, 1, 2))).eval()
+    array([[[[[1., 1.]]]]])
     """
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation, flip)

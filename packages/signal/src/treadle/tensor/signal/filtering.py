@@ -170,6 +170,11 @@ def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> TensorVariable
     mode
         ``"full"``: wherever they touch; ``"valid"``: where the shorter lies within the longer; ``"same"``: as many
         elements as the longer has, from the middle.
+
+    Examples
+    --------
+    >>> tt.convolve([1, 2], [1, 1]).eval()
+    array([1, 3, 2])
     """
     x, w = _vector("convolve", a), _vector("convolve", v)
     as_choice("convolve: mode", mode, MODES)
@@ -185,7 +190,13 @@ def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> TensorVariable
 
 @composed
 def correlate(a: TensorLike, v: TensorLike, mode: str = "valid") -> TensorVariable:
-    """Return sums of a[n + k] * conj(v[n]) for two vectors (as numpy.correlate; modes of `convolve`)."""
+    """Return sums of a[n + k] * conj(v[n]) for two vectors (as numpy.correlate; modes of `convolve`).
+
+    Examples
+    --------
+    >>> tt.correlate([1, 2, 3], [0, 1]).eval()
+    array([2, 3])
+    """
     x, w = _vector("correlate", a), _vector("correlate", v)
     as_choice("correlate: mode", mode, MODES)
     turned = reversed_conjugate(w, 1)

@@ -67,6 +67,11 @@ def polyval(p: TensorLike, x: TensorLike) -> TensorVariable:
     Notes
     -----
     By Horner's scheme, as NumPy does; by powers where the number of coefficients is not known.
+
+    Examples
+    --------
+    >>> tt.polyval([1, 2, 3], 2).eval()
+    array(11)
     """
     coefficients, var = _coefficients("polyval", p), as_tensor_variable(x)
     if coefficients.type.shape[0] is None:
@@ -94,17 +99,35 @@ def _aligned(what: str, a1: TensorLike, a2: TensorLike) -> tuple[TensorVariable,
 
 
 def polyadd(a1: TensorLike, a2: TensorLike) -> TensorVariable:
-    """Add two polynomials (as numpy.polyadd)."""
+    """Add two polynomials (as numpy.polyadd).
+
+    Examples
+    --------
+    >>> tt.polyadd([1, 2], [3]).eval()
+    array([1, 5])
+    """
     return add(*_aligned("polyadd", a1, a2))
 
 
 def polysub(a1: TensorLike, a2: TensorLike) -> TensorVariable:
-    """Subtract a polynomial from another (as numpy.polysub)."""
+    """Subtract a polynomial from another (as numpy.polysub).
+
+    Examples
+    --------
+    >>> tt.polysub([1, 2], [3]).eval()
+    array([ 1, -1])
+    """
     return sub(*_aligned("polysub", a1, a2))
 
 
 def polymul(a1: TensorLike, a2: TensorLike) -> TensorVariable:
-    """Multiply two polynomials (as numpy.polymul, but leading zeros stay)."""
+    """Multiply two polynomials (as numpy.polymul, but leading zeros stay).
+
+    Examples
+    --------
+    >>> tt.polymul([1, 1], [1, 2]).eval()
+    array([1, 3, 2])
+    """
     return convolve(_coefficients("polymul", a1), _coefficients("polymul", a2))
 
 
@@ -117,6 +140,11 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
     ------
     ShapeError
         If a number of coefficients is not known.
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.polydiv([1.0, 3.0, 2.0], [1.0, 1.0])]
+    [array([1., 2.]), array([0.])]
     """
     remainder, divisor = _coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0
     n, m = _length("polydiv", remainder), _length("polydiv", divisor)
@@ -132,7 +160,13 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[TensorVariable, TensorVariabl
 
 
 def polyder(p: TensorLike, m: int = 1) -> TensorVariable:
-    """Return the m-th derivative of a polynomial (as numpy.polyder)."""
+    """Return the m-th derivative of a polynomial (as numpy.polyder).
+
+    Examples
+    --------
+    >>> tt.polyder([1, 2, 3]).eval()
+    array([2, 2])
+    """
     coefficients = _coefficients("polyder", p)
     for _ in range(as_count("polyder: m", m)):
         coefficients = coefficients[:-1] * arange(shape_i(coefficients, 0) - 1, 0, -1)
@@ -155,6 +189,11 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike | None = None) -> TensorVar
     ------
     ShapeError
         If there are not as many constants.
+
+    Examples
+    --------
+    >>> tt.polyint([2.0, 2.0]).eval()
+    array([1., 2., 0.])
     """
     times = as_count("polyint: m", m)
     values = np.zeros(times) if k is None else k
@@ -177,6 +216,11 @@ def poly(seq_of_zeros: TensorLike) -> TensorVariable:
     ------
     ShapeError
         If the number of zeros is not known.
+
+    Examples
+    --------
+    >>> tt.poly([1.0, 2.0]).eval()
+    array([ 1., -3.,  2.])
     """
     roots = _coefficients("poly", seq_of_zeros)
     count = _length("poly", roots)
@@ -221,6 +265,11 @@ def polyfit(
     ------
     ShapeError
         If the points are not vectors, or known not to be as many.
+
+    Examples
+    --------
+    >>> tt.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).eval().round(6)
+    array([2., 1.])
     """
     degree, has_all = as_integer("polyfit: deg", deg, 0), as_flag("polyfit: full", full)
     xs, ys = (v + 0.0 for v in map(as_tensor_variable, (x, y)))
@@ -275,6 +324,11 @@ def roots(p: TensorLike) -> TensorVariable:
     Notes
     -----
     Derivatives hold for zeros that are not multiple ones.
+
+    Examples
+    --------
+    >>> tt.roots([1.0, -3.0, 2.0]).eval().round(6)
+    array([2.+0.j, 1.+0.j])
     """
     coefficients = _coefficients("roots", p)
     n = coefficients.type.shape[0]

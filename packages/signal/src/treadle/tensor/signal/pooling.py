@@ -168,6 +168,11 @@ def max_pool1d(
     """Return the largest elements of windows over the last dimension (as torch's max_pool1d).
 
     Parameters are those of `max_pool2d`.
+
+    Examples
+    --------
+    >>> tt.max_pool1d(np.arange(4.0).reshape(1, 1, 4), 2).eval()
+    array([[[1., 3.]]])
     """
     x = as_tensor_variable(input)
     return _max(_Windows("max_pool1d", 1, x, kernel_size, stride, padding, dilation, ceil_mode))
@@ -203,6 +208,11 @@ def max_pool2d(
     ------
     ShapeError
         If the tensor has too few dimensions, or is shorter than a window.
+
+    Examples
+    --------
+    >>> tt.max_pool2d(np.arange(4.0).reshape(1, 1, 2, 2), 2).eval()
+    array([[[[3.]]]])
     """
     x = as_tensor_variable(input)
     return _max(_Windows("max_pool2d", 2, x, kernel_size, stride, padding, dilation, ceil_mode))
@@ -220,6 +230,11 @@ def max_pool3d(
     """Return the largest elements of windows over the last 3 dimensions (as torch's max_pool3d).
 
     Parameters are those of `max_pool2d`.
+
+    Examples
+    --------
+    >>> tt.max_pool3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).eval()
+    array([[[[[7.]]]]])
     """
     x = as_tensor_variable(input)
     return _max(_Windows("max_pool3d", 3, x, kernel_size, stride, padding, dilation, ceil_mode))
@@ -237,6 +252,11 @@ def avg_pool1d(
     """Return the means of windows over the last dimension (as torch's avg_pool1d).
 
     Parameters are those of `avg_pool2d`.
+
+    Examples
+    --------
+    >>> tt.avg_pool1d(np.arange(4.0).reshape(1, 1, 4), 2).eval()
+    array([[[0.5, 2.5]]])
     """
     windows = _Windows("avg_pool1d", 1, as_tensor_variable(input), kernel_size, stride, padding, 1, ceil_mode)
     return _average(windows, as_flag("avg_pool1d: count_include_pad", count_include_pad))
@@ -261,6 +281,11 @@ def avg_pool2d(
         How many zeros stand on both sides.
     count_include_pad
         Whether these zeros count as elements of the windows.
+
+    Examples
+    --------
+    >>> tt.avg_pool2d(np.arange(4.0).reshape(1, 1, 2, 2), 2).eval()
+    array([[[[1.5]]]])
     """
     windows = _Windows("avg_pool2d", 2, as_tensor_variable(input), kernel_size, stride, padding, 1, ceil_mode)
     return _average(windows, as_flag("avg_pool2d: count_include_pad", count_include_pad))
@@ -278,6 +303,11 @@ def avg_pool3d(
     """Return the means of windows over the last 3 dimensions (as torch's avg_pool3d).
 
     Parameters are those of `avg_pool2d`.
+
+    Examples
+    --------
+    >>> tt.avg_pool3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).eval()
+    array([[[[[3.5]]]]])
     """
     windows = _Windows("avg_pool3d", 3, as_tensor_variable(input), kernel_size, stride, padding, 1, ceil_mode)
     return _average(windows, as_flag("avg_pool3d: count_include_pad", count_include_pad))
@@ -321,6 +351,11 @@ def pool_2d(
         Distance between windows (their size if None), and how far they reach beyond both sides.
     mode
         ``"max"``, ``"sum"``, or the mean with or without the padding: ``"average_inc_pad"``, ``"average_exc_pad"``.
+
+    Examples
+    --------
+    >>> tt.pool_2d(np.arange(4.0).reshape(1, 1, 2, 2), (2, 2)).eval()
+    array([[[[3.]]]])
     """
     return _pool(2, input, ws, ignore_border, stride, pad, mode)
 
@@ -334,5 +369,11 @@ def pool_3d(
     pad: Sizes = 0,
     mode: str = "max",
 ) -> TensorVariable:
-    """Pool windows over the last three dimensions; parameters are those of `pool_2d`."""
+    """Pool windows over the last three dimensions; parameters are those of `pool_2d`.
+
+    Examples
+    --------
+    >>> tt.pool_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), (2, 2, 2)).eval()
+    array([[[[[7.]]]]])
+    """
     return _pool(3, input, ws, ignore_border, stride, pad, mode)

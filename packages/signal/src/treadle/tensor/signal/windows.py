@@ -38,32 +38,62 @@ def _cosines(x: TensorVariable, constant: float, once: float, twice: float = 0.0
 
 @composed
 def bartlett(M: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
-    """Return a triangular window of M points with zeros at both ends (as numpy.bartlett)."""
+    """Return a triangular window of M points with zeros at both ends (as numpy.bartlett).
+
+    Examples
+    --------
+    >>> tt.bartlett(3).eval()
+    array([0., 1., 0.])
+    """
     result: TensorVariable = sub(1.0, abs_(places("bartlett", M)))
     return result
 
 
 @composed
 def hanning(M: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
-    """Return the Hann window of M points (as numpy.hanning)."""
+    """Return the Hann window of M points (as numpy.hanning).
+
+    Examples
+    --------
+    >>> tt.hanning(3).eval().round(6)
+    array([0., 1., 0.])
+    """
     return _cosines(places("hanning", M), 0.5, 0.5)
 
 
 @composed
 def hamming(M: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
-    """Return the Hamming window of M points (as numpy.hamming)."""
+    """Return the Hamming window of M points (as numpy.hamming).
+
+    Examples
+    --------
+    >>> tt.hamming(3).eval().round(6)
+    array([0.08, 1.  , 0.08])
+    """
     return _cosines(places("hamming", M), 0.54, 0.46)
 
 
 @composed
 def blackman(M: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
-    """Return the Blackman window of M points (as numpy.blackman)."""
+    """Return the Blackman window of M points (as numpy.blackman).
+
+    Examples
+    --------
+    >>> tt.blackman(3).eval().round(6)
+    array([-0.,  1., -0.])
+    """
     return _cosines(places("blackman", M), 0.42, 0.5, 0.08)
 
 
 @composed
 def kaiser(M: TensorLike, beta: TensorLike) -> TensorVariable:  # noqa: N803 - NumPy's name
-    """Return the Kaiser window of M points (as numpy.kaiser); the larger beta, the narrower it is."""
+    """Return the Kaiser window of M points (as numpy.kaiser); the larger beta, the narrower it is.
+
+    Examples
+    --------
+    >>> tt.kaiser(3, 0.0).eval()
+    array([1., 1., 1.])
+    """
     x, width = places("kaiser", M), as_tensor_variable(beta)
     result: TensorVariable = true_div(i0(mul(width, sqrt(sub(1.0, mul(x, x))))), i0(width))
     return result

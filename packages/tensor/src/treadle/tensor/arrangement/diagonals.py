@@ -211,6 +211,11 @@ def diagonal(a: TensorLike, offset: SupportsIndex = 0, axis1: int = 0, axis2: in
         If the axes are the same one, or out of range.
     TensorTypeError
         If the rank is less than 2.
+
+    Examples
+    --------
+    >>> tt.diagonal([[1, 2], [3, 4]]).eval()
+    array([1, 4])
     """
     var = as_tensor_variable(a)
     if var.ndim < 2:
@@ -231,6 +236,12 @@ def diag(v: TensorLike, k: SupportsIndex = 0) -> TensorVariable:
     ------
     TensorTypeError
         If the rank is neither 1 nor 2.
+
+    Examples
+    --------
+    >>> tt.diag([1, 2]).eval()
+    array([[1, 0],
+           [0, 2]])
     """
     var = as_tensor_variable(v)
     offset = as_integer("diag: k", k)
@@ -245,24 +256,50 @@ def diag(v: TensorLike, k: SupportsIndex = 0) -> TensorVariable:
 
 
 def extract_diag(x: TensorLike) -> TensorVariable:
-    """Return the main diagonals in the first two dimensions (as `diagonal`)."""
+    """Return the main diagonals in the first two dimensions (as `diagonal`).
+
+    Examples
+    --------
+    >>> tt.extract_diag([[1, 2], [3, 4]]).eval()
+    array([1, 4])
+    """
     return diagonal(x)
 
 
 def diagflat(v: TensorLike, k: SupportsIndex = 0) -> TensorVariable:
-    """Return a matrix with all elements of a tensor on its k-th diagonal (as numpy.diagflat)."""
+    """Return a matrix with all elements of a tensor on its k-th diagonal (as numpy.diagflat).
+
+    Examples
+    --------
+    >>> tt.diagflat([[1, 2]]).eval()
+    array([[1, 0],
+           [0, 2]])
+    """
     return diag(as_tensor_variable(v).flatten(), k)
 
 
 def trace(
     a: TensorLike, offset: SupportsIndex = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None
 ) -> TensorVariable:
-    """Sum a diagonal (as numpy.trace)."""
+    """Sum a diagonal (as numpy.trace).
+
+    Examples
+    --------
+    >>> tt.trace([[1, 2], [3, 4]]).eval()
+    array(5)
+    """
     return sum_(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def identity_like(x: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return ones on the main diagonal and zeros elsewhere, of the shape of a matrix, and its dtype unless given."""
+    """Return ones on the main diagonal and zeros elsewhere, of the shape of a matrix, and its dtype unless given.
+
+    Examples
+    --------
+    >>> tt.identity_like(np.zeros((2, 2))).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     var = as_tensor_variable(x)
     if var.ndim != 2:
         msg = f"identity_like: a matrix is needed, got {var} of type {var.type}. Take one out of it."
@@ -288,6 +325,12 @@ def fill_diagonal(a: TensorLike, val: TensorLike, wrap: bool = False) -> TensorV
     ------
     ShapeError
         If the rank is less than 2, or the lengths of more than two dimensions are known and differ.
+
+    Examples
+    --------
+    >>> tt.fill_diagonal(np.zeros((2, 2)), 5.0).eval()
+    array([[5., 0.],
+           [0., 5.]])
     """
     var = as_tensor_variable(a)
     if var.ndim < 2:
@@ -330,6 +373,12 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> 
     ------
     TensorTypeError
         If an argument is of another rank.
+
+    Examples
+    --------
+    >>> tt.fill_diagonal_offset(np.zeros((2, 2)), 5.0, 1).eval()
+    array([[0., 5.],
+           [0., 0.]])
     """
     var, value, shift = (as_tensor_variable(x) for x in (a, val, offset))
     if var.ndim != 2 or value.ndim or shift.ndim or shift.type.numpy_dtype.kind not in "iu":

@@ -243,6 +243,12 @@ def split_dims(x: TensorLike, shape: TensorLike, axis: int = 0) -> TensorVariabl
     ------
     ShapeError
         If the lengths are known not to make up that of the dimension.
+
+    Examples
+    --------
+    >>> tt.split_dims(np.arange(6), (2, 3)).eval()
+    array([[0, 1, 2],
+           [3, 4, 5]])
     """
     var = as_tensor_variable(x)
     at = normalize_axis("split_dims", axis, var.ndim)
@@ -325,6 +331,12 @@ def unpack(
         For each tensor the lengths of the axes that were joined.
     keep_axes
         The axes that were kept.
+
+    Examples
+    --------
+    >>> packed, shapes = tt.pack(np.zeros(2), np.ones((1, 2)))
+    >>> [x.eval().shape for x in tt.unpack(packed, shapes)]
+    [(2,), (1, 2)]
     """
     var = as_tensor_variable(packed_input)
     front, back = _kept_axes("unpack", keep_axes, [var.ndim])

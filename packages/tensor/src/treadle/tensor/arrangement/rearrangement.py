@@ -30,7 +30,13 @@ __all__ = ["flip", "fliplr", "flipud", "roll", "rollaxis", "rot90"]
 
 
 def flip(m: TensorLike, axis: AxisLike = None) -> TensorVariable:
-    """Reverse the order of the elements along axes, all by default (as numpy.flip)."""
+    """Reverse the order of the elements along axes, all by default (as numpy.flip).
+
+    Examples
+    --------
+    >>> tt.flip([1, 2, 3]).eval()
+    array([3, 2, 1])
+    """
     var = as_tensor_variable(m)
     turned = normalize_axes("flip", axis, var.ndim)
     if not turned:
@@ -39,12 +45,26 @@ def flip(m: TensorLike, axis: AxisLike = None) -> TensorVariable:
 
 
 def fliplr(m: TensorLike) -> TensorVariable:
-    """Reverse the order of the elements along the second axis (as numpy.fliplr)."""
+    """Reverse the order of the elements along the second axis (as numpy.fliplr).
+
+    Examples
+    --------
+    >>> tt.fliplr([[1, 2], [3, 4]]).eval()
+    array([[2, 1],
+           [4, 3]])
+    """
     return flip(m, 1)
 
 
 def flipud(m: TensorLike) -> TensorVariable:
-    """Reverse the order of the elements along the first axis (as numpy.flipud)."""
+    """Reverse the order of the elements along the first axis (as numpy.flipud).
+
+    Examples
+    --------
+    >>> tt.flipud([[1, 2], [3, 4]]).eval()
+    array([[3, 4],
+           [1, 2]])
+    """
     return flip(m, 0)
 
 
@@ -55,6 +75,12 @@ def rot90(m: TensorLike, k: SupportsIndex = 1, axes: Sequence[int] = (0, 1)) -> 
     ------
     AxisError
         If there are not two axes, or they are the same.
+
+    Examples
+    --------
+    >>> tt.rot90([[1, 2], [3, 4]]).eval()
+    array([[2, 4],
+           [1, 3]])
     """
     var = as_tensor_variable(m)
     plane = normalize_axes("rot90", tuple(named_axes(axes)), var.ndim)
@@ -73,7 +99,13 @@ def rot90(m: TensorLike, k: SupportsIndex = 1, axes: Sequence[int] = (0, 1)) -> 
 
 
 def rollaxis(a: TensorLike, axis: int, start: int = 0) -> TensorVariable:
-    """Move an axis back until it stands before another one (as numpy.rollaxis; `moveaxis` reads better)."""
+    """Move an axis back until it stands before another one (as numpy.rollaxis; `moveaxis` reads better).
+
+    Examples
+    --------
+    >>> tt.rollaxis(np.ones((2, 3, 4)), 2).eval().shape
+    (4, 2, 3)
+    """
     var = as_tensor_variable(a)
     source = normalize_axis("rollaxis", axis, var.ndim)
     target = as_integer("rollaxis: start", start)
@@ -105,6 +137,11 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> TensorVaria
         If a shift is not an integer.
     ShapeError
         If there are neither as many shifts as axes, nor one of either.
+
+    Examples
+    --------
+    >>> tt.roll([1, 2, 3], 1).eval()
+    array([3, 1, 2])
     """
     var = as_tensor_variable(x)
     if axis is None:

@@ -132,6 +132,11 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
         If `repeats` are not integers, or of rank 2 or more.
     ShapeError
         If they are known to be negative, or not as many as elements.
+
+    Examples
+    --------
+    >>> tt.repeat([1, 2], 2).eval()
+    array([1, 1, 2, 2])
     """
     var, counts = as_tensor_variable(a), as_tensor_variable(repeats)
     if axis is None:
@@ -170,6 +175,11 @@ def tile(A: TensorLike, reps: TensorLike) -> TensorVariable:  # noqa: N803 - Num
     ------
     ShapeError
         If a number of repetitions is known to be negative.
+
+    Examples
+    --------
+    >>> tt.tile([1, 2], 2).eval()
+    array([1, 2, 1, 2])
     """
     var = as_tensor_variable(A)
     times_each = as_lengths("tile: reps", reps)
@@ -204,6 +214,12 @@ def resize(a: TensorLike, new_shape: TensorLike) -> TensorVariable:
     ------
     ShapeError
         If a length is known to be negative.
+
+    Examples
+    --------
+    >>> tt.resize([1, 2, 3], (2, 2)).eval()
+    array([[1, 2],
+           [3, 1]])
     """
     var = as_tensor_variable(a).flatten()
     shape = as_lengths("resize", new_shape)

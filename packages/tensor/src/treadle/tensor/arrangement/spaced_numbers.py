@@ -93,6 +93,11 @@ def linspace(
     ------
     ShapeError
         If `num` is known to be negative.
+
+    Examples
+    --------
+    >>> tt.linspace(0.0, 1.0, 5).eval()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     count = _count("linspace", num)
     ends = as_flag("linspace: endpoint", endpoint)
@@ -150,6 +155,11 @@ def logspace(
     """Return powers of a base, their exponents at even distances from start to stop (as numpy.logspace).
 
     The parameters are those of `linspace`. By position, base and endpoint are taken in either order.
+
+    Examples
+    --------
+    >>> tt.logspace(0.0, 2.0, 3).eval()
+    array([  1.,  10., 100.])
     """
     ends, radix = _in_order(endpoint, base)
     root = as_tensor_variable(radix)
@@ -185,6 +195,11 @@ def geomspace(
     ------
     ShapeError
         If `num` is known to be negative, or a bound to be zero.
+
+    Examples
+    --------
+    >>> tt.geomspace(1.0, 100.0, 3).eval()
+    array([  1.,  10., 100.])
     """
     ends, radix = _in_order(endpoint, base)
     del radix
@@ -227,6 +242,11 @@ def meshgrid(
         Whether the results keep length 1 in all dimensions but their own.
     indexing
         ``"xy"``: the first two dimensions are exchanged. ``"ij"``: dimensions stand in the order of the vectors.
+
+    Examples
+    --------
+    >>> [grid.eval().shape for grid in tt.meshgrid([1, 2, 3], [4, 5])]
+    [(2, 3), (2, 3)]
     """
     check_flags("meshgrid", copy=copy)
     swapped = as_choice("meshgrid: indexing", indexing, ("xy", "ij")) == "xy" and len(xi) > 1
@@ -295,6 +315,13 @@ def vander(x: TensorLike, N: TensorLike | None = None, increasing: bool = False)
     ------
     ShapeError
         If `x` is not a vector.
+
+    Examples
+    --------
+    >>> tt.vander([1, 2, 3]).eval()
+    array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]])
     """
     var = as_tensor_variable(x)
     if var.ndim != 1:

@@ -54,20 +54,41 @@ def tri(
     k: TensorLike = 0,
     dtype: DTypeLike | None = None,
 ) -> TensorVariable:
-    """Return a matrix with ones on and below the k-th diagonal and zeros above it (as numpy.tri; dtype floatX)."""
+    """Return a matrix with ones on and below the k-th diagonal and zeros above it (as numpy.tri; dtype floatX).
+
+    Examples
+    --------
+    >>> tt.tri(2).eval()
+    array([[1., 0.],
+           [1., 1.]])
+    """
     return cast(_below(N, N if M is None else M, k), "floatX" if dtype is None else dtype)
 
 
 @composed
 def tril(m: TensorLike, k: TensorLike = 0) -> TensorVariable:
-    """Return matrices, in the last two dimensions, with zeros above the k-th diagonal (as numpy.tril)."""
+    """Return matrices, in the last two dimensions, with zeros above the k-th diagonal (as numpy.tril).
+
+    Examples
+    --------
+    >>> tt.tril([[1, 2], [3, 4]]).eval()
+    array([[1, 0],
+           [3, 4]])
+    """
     var = _matrices("tril", m)
     return switch(_below(shape_i(var, max(-2, -var.ndim)), shape_i(var, -1), k), var, np.zeros((), var.dtype))
 
 
 @composed
 def triu(m: TensorLike, k: TensorLike = 0) -> TensorVariable:
-    """Return matrices, in the last two dimensions, with zeros below the k-th diagonal (as numpy.triu)."""
+    """Return matrices, in the last two dimensions, with zeros below the k-th diagonal (as numpy.triu).
+
+    Examples
+    --------
+    >>> tt.triu([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [0, 4]])
+    """
     var = _matrices("triu", m)
     lower = _below(shape_i(var, max(-2, -var.ndim)), shape_i(var, -1), k, gt)
     return switch(lower, np.zeros((), var.dtype), var)
@@ -109,6 +130,11 @@ def tril_indices(n: TensorLike, k: TensorLike = 0, m: TensorLike | None = None) 
     """Return the positions of the elements on and below the k-th diagonal of an n x m matrix (as numpy.tril_indices).
 
     They are constants where all three are known. Otherwise values decide their number, which tracing backends refuse.
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.tril_indices(2)]
+    [array([0, 1, 1]), array([0, 0, 1])]
     """
     return _positions("tril_indices", False, n, k, m)
 
@@ -117,18 +143,35 @@ def triu_indices(n: TensorLike, k: TensorLike = 0, m: TensorLike | None = None) 
     """Return the positions of the elements on and above the k-th diagonal of an n x m matrix (as numpy.triu_indices).
 
     See `tril_indices`.
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.triu_indices(2)]
+    [array([0, 0, 1]), array([0, 1, 1])]
     """
     return _positions("triu_indices", True, n, k, m)
 
 
 def tril_indices_from(a: TensorLike, k: TensorLike = 0) -> Positions:
-    """Return `tril_indices` for the shape of a matrix (as numpy.tril_indices_from)."""
+    """Return `tril_indices` for the shape of a matrix (as numpy.tril_indices_from).
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.tril_indices_from(np.ones((2, 2)))]
+    [array([0, 1, 1]), array([0, 0, 1])]
+    """
     n, m = _matrix_shape("tril_indices_from", a)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(a: TensorLike, k: TensorLike = 0) -> Positions:
-    """Return `triu_indices` for the shape of a matrix (as numpy.triu_indices_from)."""
+    """Return `triu_indices` for the shape of a matrix (as numpy.triu_indices_from).
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.triu_indices_from(np.ones((2, 2)))]
+    [array([0, 0, 1]), array([0, 1, 1])]
+    """
     n, m = _matrix_shape("triu_indices_from", a)
     return triu_indices(n, k, m)
 

@@ -173,22 +173,49 @@ def disconnected_grad(x: TensorLike) -> TensorVariable:
     """Return x, as if it depended on nothing: no gradient flows through it.
 
     A cost that depends on a variable only so is disconnected from it: see `disconnected_inputs` of `grad`.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.grad(x * tt.disconnected_grad(x), x).eval({x: 3.0})
+    array(3.)
     """
     return _passed(DisconnectedGrad(), x)
 
 
 def zero_grad(x: TensorLike) -> TensorVariable:
-    """Return x; the gradient that flows through it is zero."""
+    """Return x; the gradient that flows through it is zero.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.grad(x * tt.zero_grad(x), x).eval({x: 3.0})
+    array(3.)
+    """
     return _passed(ZeroGrad(), x)
 
 
 def consider_constant(x: TensorLike) -> TensorVariable:
-    """Return `zero_grad`, by its documented older name."""
+    """Return `zero_grad`, by its documented older name.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.grad(x * tt.consider_constant(x), x).eval({x: 3.0})
+    array(3.)
+    """
     return zero_grad(x)
 
 
 def undefined_grad(x: TensorLike) -> TensorVariable:
-    """Return x; to ask for a gradient that flows through it is an error (`NullTypeGradError`)."""
+    """Return x; to ask for a gradient that flows through it is an error (`NullTypeGradError`).
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.undefined_grad(x).eval({x: 3.0})
+    array(3.)
+    """
     return _passed(UndefinedGrad(), x)
 
 
@@ -206,6 +233,12 @@ def grad_scale(x: TensorLike, multiplier: float) -> TensorVariable:
     ------
     TensorTypeError
         If the multiplier is not a number.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.grad(tt.grad_scale(x, 10), x).eval({x: 3.0})
+    array(10.)
     """
     return _passed(GradScale(_number("grad_scale: the multiplier", multiplier)), x)
 
@@ -224,6 +257,12 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> TensorVa
     ------
     TensorTypeError
         If a bound is not a number, or the lower one is above the upper one.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> tt.grad(5 * tt.grad_clip(x, -1, 1), x).eval({x: 3.0})
+    array(1.)
     """
     lower = _number("grad_clip: the lower bound", lower_bound)
     upper = _number("grad_clip: the upper bound", upper_bound)

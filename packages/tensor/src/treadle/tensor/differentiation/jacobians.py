@@ -92,6 +92,13 @@ def jacobian(
         If the expression does not depend on a variable and `disconnected_inputs` is ``raise``.
     VectorizeError
         If an op of the gradient cannot be applied to a batch, and `vectorize` is True.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> tt.jacobian(x**2, x).eval({x: [1.0, 2.0]})
+    array([[2., 0.],
+           [0., 4.]])
     """
     refuse_function("jacobian", expression)
     options: dict[str, Any] = {"consider_constant": consider_constant, "disconnected_inputs": disconnected_inputs}
@@ -184,6 +191,13 @@ def hessian(
     Returns
     -------
     For each variable a tensor of its shape twice; one, a list, a tuple or a tree, as `wrt` is.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> tt.hessian((x**3).sum(), x).eval({x: [1.0, 2.0]})
+    array([[ 6.,  0.],
+           [ 0., 12.]])
     """
     refuse_function("hessian", cost)
     targets = variables("hessian", wrt)
@@ -219,6 +233,13 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
     -----
     The derivative of the gradient in a direction costs a small multiple of the cost itself (B. A. Pearlmutter, "Fast
     exact multiplication by the Hessian", 1994).
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> tt.hessian_vector_product((x**3).sum(), [x], [v])[0].eval({x: [1.0, 2.0], v: [1.0, 0.0]})
+    array([6., 0.])
     """
     refuse_function("hessian_vector_product", cost)
     check_options("hessian_vector_product", grad_kwargs)

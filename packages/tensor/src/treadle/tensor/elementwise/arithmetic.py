@@ -152,12 +152,24 @@ def _folded(name: str, function: Elemwise, operands: Sequence[TensorLike]) -> Te
 
 
 def largest(*args: TensorLike) -> TensorVariable:
-    """Return the elementwise maximum of any number of tensors; operands that tie share the gradient."""
+    """Return the elementwise maximum of any number of tensors; operands that tie share the gradient.
+
+    Examples
+    --------
+    >>> tt.largest([1, 5], [4, 2], 3).eval()
+    array([4, 5])
+    """
     return _folded("largest", maximum, args)
 
 
 def smallest(*args: TensorLike) -> TensorVariable:
-    """Return the elementwise minimum of any number of tensors; operands that tie share the gradient."""
+    """Return the elementwise minimum of any number of tensors; operands that tie share the gradient.
+
+    Examples
+    --------
+    >>> tt.smallest([1, 5], [4, 2], 3).eval()
+    array([1, 2])
+    """
     return _folded("smallest", minimum, args)
 
 
@@ -213,5 +225,11 @@ clip = Elemwise(
 
 
 def divmod_(x: object, y: object) -> tuple[TensorVariable, TensorVariable]:
-    """Return quotient and remainder (as divmod)."""
+    """Return quotient and remainder (as divmod).
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.divmod([7, -7], 3)]
+    [array([ 2, -3]), array([1, 2])]
+    """
     return floor_div(x, y), mod(x, y)

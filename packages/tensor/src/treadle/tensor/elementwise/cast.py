@@ -125,6 +125,11 @@ def cast(x: TensorLike, dtype: object) -> TensorVariable:
         A tensor or number.
     dtype
         Name of a dtype, a NumPy dtype, or ``floatX``.
+
+    Examples
+    --------
+    >>> tt.cast([1.7, -1.7], "int64").eval()
+    array([ 1, -1])
     """
     var = as_tensor_variable(x)
     name = TensorType(dtype).dtype
@@ -153,6 +158,11 @@ def where(
     ------
     TensorTypeError
         If only one of `x` and `y` is given.
+
+    Examples
+    --------
+    >>> tt.where([True, False], 1.0, 2.0).eval()
+    array([1., 2.])
     """
     if x is None and y is None:
         return as_tensor_variable(condition).nonzero()

@@ -115,28 +115,58 @@ conjugate = alias(conj, "conjugate")
 
 
 def angle(z: TensorLike, deg: bool = False) -> TensorVariable:
-    """Return the angle of complex numbers, in radians or degrees (as numpy.angle)."""
+    """Return the angle of complex numbers, in radians or degrees (as numpy.angle).
+
+    Examples
+    --------
+    >>> tt.angle([1j, -1.0 + 0j]).eval()
+    array([1.57079633, 3.14159265])
+    """
     radians: TensorVariable = _angle(z)
     return rad2deg(radians) if as_flag("angle: deg", deg) else radians
 
 
 def iscomplexobj(x: TensorLike) -> bool:
-    """Whether a tensor's dtype is complex."""
+    """Whether a tensor's dtype is complex.
+
+    Examples
+    --------
+    >>> tt.iscomplexobj([1j]), tt.iscomplexobj([1.0])
+    (True, False)
+    """
     return bool(as_tensor_variable(x).type.numpy_dtype.kind == "c")
 
 
 def isrealobj(x: TensorLike) -> bool:
-    """Whether a tensor's dtype is not complex."""
+    """Whether a tensor's dtype is not complex.
+
+    Examples
+    --------
+    >>> tt.isrealobj([1j]), tt.isrealobj([1.0])
+    (False, True)
+    """
     return not iscomplexobj(x)
 
 
 def iscomplex(x: TensorLike) -> TensorVariable:
-    """Return where the imaginary part is not zero."""
+    """Return where the imaginary part is not zero.
+
+    Examples
+    --------
+    >>> tt.iscomplex([1j, 1.0 + 0j]).eval()
+    array([ True, False])
+    """
     return neq(imag(x), 0)
 
 
 def isreal(x: TensorLike) -> TensorVariable:
-    """Return where the imaginary part is zero."""
+    """Return where the imaginary part is zero.
+
+    Examples
+    --------
+    >>> tt.isreal([1j, 1.0 + 0j]).eval()
+    array([False,  True])
+    """
     return eq(imag(x), 0)
 
 
@@ -150,6 +180,11 @@ def real_if_close(a: TensorLike, tol: float = 100) -> TensorVariable:
     ------
     DtypeError
         For a tensor of complex numbers.
+
+    Examples
+    --------
+    >>> tt.real_if_close([1.0, 2.0]).eval()
+    array([1., 2.])
     """
     as_number("real_if_close: tol", tol)
     x = as_tensor_variable(a)
@@ -163,5 +198,11 @@ def real_if_close(a: TensorLike, tol: float = 100) -> TensorVariable:
 
 
 def complex_from_polar(abs: object, angle: object) -> TensorVariable:
-    """Return the complex number of an absolute value and an angle in radians."""
+    """Return the complex number of an absolute value and an angle in radians.
+
+    Examples
+    --------
+    >>> tt.complex_from_polar(2.0, 0.0).eval()
+    array(2.+0.j)
+    """
     return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))

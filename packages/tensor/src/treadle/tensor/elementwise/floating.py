@@ -208,12 +208,24 @@ def _is_half(name: str, *operands: TensorLike) -> bool:
 
 
 def nextafter(x1: TensorLike, x2: TensorLike) -> TensorVariable:
-    """Return the next number after `x1` towards `x2` (as numpy.nextafter)."""
+    """Return the next number after `x1` towards `x2` (as numpy.nextafter).
+
+    Examples
+    --------
+    >>> tt.nextafter(1.0, 2.0).eval() > 1.0
+    np.True_
+    """
     return (_nextafter_half if _is_half("nextafter", x1, x2) else _nextafter)(x1, x2)
 
 
 def spacing(x: TensorLike) -> TensorVariable:
-    """Return the distance of a number to the nearest one beyond it (as numpy.spacing); its gradient is zero."""
+    """Return the distance of a number to the nearest one beyond it (as numpy.spacing); its gradient is zero.
+
+    Examples
+    --------
+    >>> tt.spacing(1.0).eval() == np.finfo("float64").eps
+    np.True_
+    """
     return (_spacing_of_half if _is_half("spacing", x) else _spacing_of_float)(x)
 
 
@@ -221,11 +233,22 @@ def frexp(x: TensorLike) -> tuple[TensorVariable, TensorVariable]:
     """Return mantissa and exponent, ``x = mantissa * 2**exponent`` with a mantissa in [0.5, 1) (as numpy.frexp).
 
     The exponent is int32; of zeros, infinities and NaN it is 0, and the mantissa is the number itself.
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.frexp([8.0, 0.75])]
+    [array([0.5 , 0.75]), array([4, 0], dtype=int32)]
     """
     return frexp_mantissa(x), frexp_exponent(x)
 
 
 def modf(x: TensorLike) -> tuple[TensorVariable, TensorVariable]:
-    """Return the fractional and the integral part, both with the sign of `x` (as numpy.modf)."""
+    """Return the fractional and the integral part, both with the sign of `x` (as numpy.modf).
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.modf([1.5, -2.25])]
+    [array([ 0.5 , -0.25]), array([ 1., -2.])]
+    """
     fractional = fraction(x)
     return fractional, trunc(cast(x, fractional.dtype))

@@ -39,6 +39,12 @@ bitwise_count = elementwise(ufunc="bitwise_count", body=_bitwise_count)
 
 
 def ceil_intdiv(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Return the quotient of integers, rounded up: ``-(-a // b)`` without its overflows."""
+    """Return the quotient of integers, rounded up: ``-(-a // b)`` without its overflows.
+
+    Examples
+    --------
+    >>> tt.ceil_intdiv([4, 5, 6], 3).eval()
+    array([2, 2, 2])
+    """
     quotient: TensorVariable = floor_div(a, b)
     return quotient + cast(neq(mod(a, b), 0), quotient.dtype)

@@ -90,6 +90,11 @@ def round_(a: TensorLike, decimals: SupportsIndex | str | None = 0, mode: str | 
         How many decimals are kept; a negative number rounds to tens, hundreds and so on. A mode may stand here too.
     mode
         ``half_to_even`` (the default, NumPy's) or ``half_away_from_zero`` (C's).
+
+    Examples
+    --------
+    >>> tt.round([1.234, 5.678], 2).eval()
+    array([1.23, 5.68])
     """
     if decimals is None or isinstance(decimals, str):
         mode, decimals = decimals, 0
@@ -117,5 +122,11 @@ around = alias(round_, "around")
 
 
 def iround(a: TensorLike, mode: str | None = None) -> TensorVariable:
-    """Round to the nearest integer, as int64 (modes as for `round_`)."""
+    """Round to the nearest integer, as int64 (modes as for `round_`).
+
+    Examples
+    --------
+    >>> tt.iround([1.4, 1.6]).eval()
+    array([1, 2])
+    """
     return cast(round_(a, mode=mode), "int64")

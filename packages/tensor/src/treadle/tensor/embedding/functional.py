@@ -206,6 +206,11 @@ def apply_along_axis(
     ------
     AxisError
         If there is no such axis.
+
+    Examples
+    --------
+    >>> tt.apply_along_axis(lambda row: row.sum(), 1, np.arange(6).reshape(2, 3)).eval()
+    array([ 3, 12])
     """
     x = as_tensor_variable(arr)
     at = normalize_axis("apply_along_axis", axis, x.ndim)
@@ -218,12 +223,24 @@ def apply_along_axis(
 
 
 def variadic_add(*args: TensorLike) -> TensorVariable:
-    """Return the sum of any number of tensors: 0 of none, and of one itself."""
+    """Return the sum of any number of tensors: 0 of none, and of one itself.
+
+    Examples
+    --------
+    >>> tt.variadic_add(1, 2, 3).eval()
+    array(6)
+    """
     return add(*args) if len(args) > 1 else as_tensor_variable(args[0] if args else 0)
 
 
 def variadic_mul(*args: TensorLike) -> TensorVariable:
-    """Return the product of any number of tensors: 1 of none, and of one itself."""
+    """Return the product of any number of tensors: 1 of none, and of one itself.
+
+    Examples
+    --------
+    >>> tt.variadic_mul(2, 3, 4).eval()
+    array(24)
+    """
     return mul(*args) if len(args) > 1 else as_tensor_variable(args[0] if args else 1)
 
 
@@ -234,11 +251,22 @@ def transfer(var: TensorLike, target: str) -> TensorVariable:
     ------
     TensorTypeError
         If `target` is another device.
+
+    Examples
+    --------
+    >>> tt.transfer(tt.constant([1.0, 2.0]), "cpu").eval()
+    array([1., 2.])
     """
     return as_tensor_variable(var).transfer(target)
 
 
 def values_eq_approx_always_true(a: object, b: object) -> bool:
-    """Return True, for types whose values are not compared."""
+    """Return True, for types whose values are not compared.
+
+    Examples
+    --------
+    >>> tt.values_eq_approx_always_true(1.0, 2.0)
+    True
+    """
     del a, b
     return True

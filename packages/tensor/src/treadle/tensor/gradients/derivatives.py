@@ -63,6 +63,11 @@ def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     ------
     GraphValueError
         If both forms are asked for, or there are several results and neither is.
+
+    Examples
+    --------
+    >>> tt.as_list_or_tuple(False, True, [1, 2])
+    (1, 2)
     """
     use_list = as_flag("as_list_or_tuple: use_list", use_list)
     use_tuple = as_flag("as_list_or_tuple: use_tuple", use_tuple)
@@ -133,6 +138,13 @@ def pullback(
         If the cotangents are not as many, or not of the ranks of the expressions.
     DisconnectedInputError
         If nothing depends on a variable and `disconnected_inputs` is ``raise``.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> tt.pullback(x**2, x, v).eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
     """
     refuse_function("pullback", f)
     outputs = [as_differentiable(out) for out in listed("pullback: f", f)]
@@ -194,6 +206,13 @@ def pushforward(
         If an expression depends on no variable and `disconnected_outputs` is ``raise``.
     NullTypeGradError
         If a derivative is not defined.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> tt.pushforward(x**2, x, v).eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
     """
     refuse_function("pushforward", f)
     on_disconnected = choice("pushforward: disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
@@ -238,6 +257,13 @@ def pushforward_through_pullback(
     -----
     The gradient is linear in the cotangents, and its own gradient by these is the derivative in the given directions
     (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> tt.pushforward_through_pullback([x**2], [x], [v])[0].eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
     """
     return pushforward(outputs, inputs, tangents, disconnected_outputs, return_disconnected, use_op_pushforward=False)
 
@@ -250,7 +276,15 @@ def Lop(
     disconnected_inputs: str = "raise",
     return_disconnected: str = "zero",
 ) -> Any:
-    """Return `pullback`, by its documented older name."""
+    """Return `pullback`, by its documented older name.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> tt.Lop(x**2, x, v).eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
+    """
     return pullback(f, wrt, eval_points, consider_constant, disconnected_inputs, return_disconnected)
 
 
@@ -262,7 +296,15 @@ def Rop(
     return_disconnected: str = "zero",
     use_op_rop_implementation: bool = True,
 ) -> Any:
-    """Return `pushforward`, by its documented older name."""
+    """Return `pushforward`, by its documented older name.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> tt.Rop(x**2, x, v).eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
+    """
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
 

@@ -100,6 +100,10 @@ def verify_grad(
         If an element of the gradient differs; the message names the argument, the element and both numbers.
     DtypeError
         If the point holds something other than floats and complex numbers.
+
+    Examples
+    --------
+    >>> tt.verify_grad(lambda x: tt.exp(x), [np.array([0.5, 1.0])], rng=np.random.default_rng(1))
     """
     del no_debug_ref
     as_callable("verify_grad: fun", fun)

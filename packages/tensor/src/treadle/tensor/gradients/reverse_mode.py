@@ -121,6 +121,12 @@ def grad(
 
     Reverse accumulation over the graph in reverse order of evaluation (Griewank and Walther, Evaluating Derivatives,
     2008, chapter 3); each node is visited once.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> tt.grad((x**2).sum(), x).eval({x: [1.0, 2.0]})
+    array([2., 4.])
     """
     refuse_function("grad", cost)
     return _gradients(

@@ -57,6 +57,11 @@ def unravel_index(indices: TensorLike, shape: TensorLike, order: str = "C") -> t
         The tensor's shape: integers or integer scalars, or a vector whose length is known.
     order
         Whether the last dimension varies fastest (``"C"``) or the first (``"F"``).
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.unravel_index([2, 3], (2, 3))]
+    [array([0, 1]), array([2, 0])]
     """
     dims = as_lengths("unravel_index: shape", shape)
     fortran = as_choice("unravel_index: order", order, ("C", "F")) == "F"
@@ -93,6 +98,11 @@ def ravel_multi_index(
         ValueError, ``"wrap"`` starts again at the other end, ``"clip"`` takes the nearest.
     order
         Whether the last dimension varies fastest (``"C"``) or the first (``"F"``).
+
+    Examples
+    --------
+    >>> tt.ravel_multi_index(([0, 1], [2, 0]), (2, 3)).eval()
+    array([2, 3])
     """
     what = "ravel_multi_index"
     lengths = as_lengths(f"{what}: dims", dims)
@@ -128,12 +138,24 @@ def ravel_multi_index(
 
 
 def diag_indices(n: TensorLike, ndim: int = 2) -> tuple[TensorVariable, ...]:
-    """Return index arrays of the main diagonal of a tensor of `ndim` dimensions of length n (as numpy.diag_indices)."""
+    """Return index arrays of the main diagonal of a tensor of `ndim` dimensions of length n (as numpy.diag_indices).
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.diag_indices(2)]
+    [array([0, 1]), array([0, 1])]
+    """
     return (arange(n),) * as_integer("diag_indices: ndim", ndim, 0)
 
 
 def diag_indices_from(arr: TensorLike) -> tuple[TensorVariable, ...]:
-    """Return index arrays of the main diagonal of a tensor with equal lengths (as numpy.diag_indices_from)."""
+    """Return index arrays of the main diagonal of a tensor with equal lengths (as numpy.diag_indices_from).
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.diag_indices_from(np.ones((2, 2)))]
+    [array([0, 1]), array([0, 1])]
+    """
     var = as_tensor_variable(arr)
     known = {n for n in var.type.shape if n is not None}
     if var.ndim < 2 or len(known) > 1:
@@ -147,7 +169,13 @@ def diag_indices_from(arr: TensorLike) -> tuple[TensorVariable, ...]:
 def mask_indices(
     n: TensorLike, mask_func: Callable[[TensorVariable, TensorLike], TensorLike], k: TensorLike = 0
 ) -> tuple[TensorVariable, ...]:
-    """Return the positions that a function such as `triu` leaves of an n by n matrix (as numpy.mask_indices)."""
+    """Return the positions that a function such as `triu` leaves of an n by n matrix (as numpy.mask_indices).
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.mask_indices(2, tt.triu)]
+    [array([0, 0, 1]), array([0, 1, 1])]
+    """
     function = as_callable("mask_indices: mask_func", mask_func)
     return nonzero(function(ones((n, n), LENGTH), k))
 
@@ -166,6 +194,15 @@ def indices(
     sparse
         Whether to return, for each dimension, an array of length 1 in the others, instead of one tensor whose first
         dimension counts the grid's.
+
+    Examples
+    --------
+    >>> tt.indices((2, 2)).eval()
+    array([[[0, 0],
+            [1, 1]],
+
+           [[0, 1],
+            [0, 1]]])
     """
     dims = as_lengths("indices: dimensions", dimensions)
     name = TensorType(dtype).dtype

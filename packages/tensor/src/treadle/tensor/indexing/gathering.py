@@ -82,6 +82,11 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
         If the axis is out of range.
     IndexingError
         If a position is not an integer, or known to be out of bounds.
+
+    Examples
+    --------
+    >>> tt.take([10, 20, 30], [2, 0]).eval()
+    array([30, 10])
     """
     var = as_tensor_variable(a)
     chosen = as_choice("take: mode", mode, MODES)
@@ -129,12 +134,25 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = -1)
         Positions, of the tensor's rank; other dimensions than the axis broadcast against the tensor's.
     axis
         The axis. None: the tensor is flattened, and the positions are a vector.
+
+    Examples
+    --------
+    >>> tt.take_along_axis([[1, 2], [3, 4]], [[1], [0]], axis=1).eval()
+    array([[2],
+           [3]])
     """
     return _along("take_along_axis", arr, indices, axis)
 
 
 def put_along_axis(arr: TensorLike, indices: TensorLike, values: TensorLike, axis: int | None) -> TensorVariable:
-    """Return a tensor with what `take_along_axis` picks replaced by values: what numpy.put_along_axis does in place."""
+    """Return a tensor with what `take_along_axis` picks replaced by values: what numpy.put_along_axis does in place.
+
+    Examples
+    --------
+    >>> tt.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1).eval()
+    array([[9, 2],
+           [3, 9]])
+    """
     written = set_subtensor(_along("put_along_axis", arr, indices, axis), values)
     return written if axis is not None else reshape(written, as_tensor_variable(arr).shape)
 
@@ -143,6 +161,11 @@ def put(a: TensorLike, ind: TensorLike, v: TensorLike, mode: str = "raise") -> T
     """Return a tensor with elements replaced, at positions in the flattened tensor: what numpy.put does in place.
 
     Fewer values than positions are repeated; more are left out.
+
+    Examples
+    --------
+    >>> tt.put([1, 2, 3], [0, 2], [10, 30]).eval()
+    array([10,  2, 30])
     """
     var = as_tensor_variable(a)
     chosen = as_choice("put: mode", mode, MODES)
@@ -170,6 +193,11 @@ def choose(a: TensorLike, choices: Sequence[TensorLike] | TensorLike, mode: str 
     mode
         What becomes of numbers of no tensor: ``"raise"`` is an error, ``"wrap"`` counts on from the other end,
         ``"clip"`` takes the nearest.
+
+    Examples
+    --------
+    >>> tt.choose([0, 1], [[10, 20], [30, 40]]).eval()
+    array([10, 40])
     """
     which = as_positions("choose", a)
     how = as_choice("choose: mode", mode, MODES)
@@ -223,6 +251,11 @@ def select(condlist: Sequence[TensorLike], choicelist: Sequence[TensorLike], def
         A tensor for each condition.
     default
         What is picked where no condition holds.
+
+    Examples
+    --------
+    >>> tt.select([[True, False], [False, True]], [1, 2]).eval()
+    array([1, 2])
     """
     conditions = [as_tensor_variable(c) for c in as_items("select: condlist", condlist)]
     choices = as_items("select: choicelist", choicelist)
@@ -264,6 +297,12 @@ def piecewise(
         A function or a number for each condition, and one more for where none holds, 0 if it is missing.
     args, kw
         Passed to the functions.
+
+    Examples
+    --------
+    >>> x = tt.constant([-1.0, 2.0])
+    >>> tt.piecewise(x, [x < 0, x >= 0], [-1.0, 1.0]).eval()
+    array([-1.,  1.])
     """
     var = as_tensor_variable(x)
     several = isinstance(condlist, list | tuple) and not all(isinstance(c, bool | int | np.generic) for c in condlist)
@@ -294,6 +333,11 @@ def ix_(*args: TensorLike) -> tuple[TensorVariable, ...]:
     """Return vectors as index arrays of an open mesh: ``x[ix_([1, 3], [2, 5])]`` (as numpy.ix_).
 
     A boolean vector stands for the positions of its true elements.
+
+    Examples
+    --------
+    >>> [at.eval().shape for at in tt.ix_([0, 1], [2, 3, 4])]
+    [(2, 1), (1, 3)]
     """
     index_arrays = []
     for k, arg in enumerate(args):
@@ -307,7 +351,13 @@ def ix_(*args: TensorLike) -> tuple[TensorVariable, ...]:
 
 
 def inverse_permutation(perm: TensorLike) -> TensorVariable:
-    """Return the permutation that undoes another one, for each vector along the last dimension."""
+    """Return the permutation that undoes another one, for each vector along the last dimension.
+
+    Examples
+    --------
+    >>> tt.inverse_permutation([2, 0, 1]).eval()
+    array([1, 2, 0])
+    """
     var = as_positions("inverse_permutation", perm)
     numbers = cast(arange(shape_i(var, -1)), var.dtype)
     if var.ndim > 1:
@@ -326,6 +376,11 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
         A permutation, or one for each vector; leading dimensions broadcast against those of `x`.
     inverse
         Whether to apply the inverse permutation.
+
+    Examples
+    --------
+    >>> tt.permute_row_elements([[1, 2, 3]], [2, 0, 1]).eval()
+    array([[3, 1, 2]])
     """
     backward = as_flag("permute_row_elements: inverse", inverse)
     var, perm = as_tensor_variable(x), as_positions("permute_row_elements", y)

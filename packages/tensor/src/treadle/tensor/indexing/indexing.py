@@ -515,6 +515,12 @@ def set_subtensor(part: TensorLike, y: TensorLike) -> TensorVariable:
         If the values do not broadcast to the part.
     TensorTypeError
         If the values' dtype cannot be converted.
+
+    Examples
+    --------
+    >>> x = tt.constant([1, 2, 3])
+    >>> tt.set_subtensor(x[1:], 10).eval()
+    array([ 1, 10, 10])
     """
     return _written(part, y, True)
 
@@ -523,5 +529,11 @@ def inc_subtensor(part: TensorLike, y: TensorLike, set_instead_of_inc: bool = Fa
     """Return a copy of a tensor with values added to a part: ``inc_subtensor(x[i], y)`` for ``x[i] += y``.
 
     Unlike in NumPy, every repeated position adds again. Parameters and errors are those of `set_subtensor`.
+
+    Examples
+    --------
+    >>> x = tt.constant([1, 2, 3])
+    >>> tt.inc_subtensor(x[1:], 10).eval()
+    array([ 1, 12, 13])
     """
     return _written(part, y, as_flag("inc_subtensor: set_instead_of_inc", set_instead_of_inc))

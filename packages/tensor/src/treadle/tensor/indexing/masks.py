@@ -81,6 +81,11 @@ def nonzero(
     ------
     ShapeError
         If the tensor is of rank 0.
+
+    Examples
+    --------
+    >>> [at.eval() for at in tt.nonzero([[0, 5], [6, 0]])]
+    [array([0, 1]), array([1, 0])]
     """
     var = as_tensor_variable(a)
     if not var.ndim:
@@ -120,18 +125,37 @@ def _first_positions(mask: TensorVariable, size: TensorLike, fills: Sequence[Ten
 
 
 def flatnonzero(a: TensorLike) -> TensorVariable:
-    """Return the positions in the flattened tensor of the elements that are not zero (as numpy.flatnonzero)."""
+    """Return the positions in the flattened tensor of the elements that are not zero (as numpy.flatnonzero).
+
+    Examples
+    --------
+    >>> tt.flatnonzero([0, 5, 6]).eval()
+    array([1, 2])
+    """
     return nonzero(flatten(a))[0]
 
 
 def nonzero_values(a: TensorLike) -> TensorVariable:
-    """Return the elements that are not zero, as a vector: ``a[nonzero(a)]``."""
+    """Return the elements that are not zero, as a vector: ``a[nonzero(a)]``.
+
+    Examples
+    --------
+    >>> tt.nonzero_values([0, 5, 6]).eval()
+    array([5, 6])
+    """
     var = as_tensor_variable(a)
     return subtensor(var, nonzero(var))
 
 
 def argwhere(a: TensorLike) -> TensorVariable:
-    """Return the positions of the elements that are not zero, a row for each element (as numpy.argwhere)."""
+    """Return the positions of the elements that are not zero, a row for each element (as numpy.argwhere).
+
+    Examples
+    --------
+    >>> tt.argwhere([0, 5, 6]).eval()
+    array([[1],
+           [2]])
+    """
     var = as_tensor_variable(a)
     if not var.ndim:
         return zeros((shape_i(nonzero(dimshuffle(var, NEW))[0], 0), 0), "int64")
@@ -149,6 +173,11 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
         The tensor.
     axis
         The axis; of the flattened tensor if None.
+
+    Examples
+    --------
+    >>> tt.compress([True, False, True], [1, 2, 3]).eval()
+    array([1, 3])
     """
     mask = as_tensor_variable(condition)
     if mask.ndim != 1:
@@ -162,7 +191,13 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
 
 
 def extract(condition: TensorLike, arr: TensorLike) -> TensorVariable:
-    """Return the elements of a tensor for which a condition holds, as a vector (as numpy.extract)."""
+    """Return the elements of a tensor for which a condition holds, as a vector (as numpy.extract).
+
+    Examples
+    --------
+    >>> tt.extract([True, False, True], [1, 2, 3]).eval()
+    array([1, 3])
+    """
     return subtensor(flatten(arr), nonzero(flatten(condition)))
 
 
@@ -170,6 +205,11 @@ def place(arr: TensorLike, mask: TensorLike, vals: TensorLike) -> TensorVariable
     """Return a tensor with the elements that a mask picks replaced by values, again and again in order.
 
     What numpy.place does to its argument. The mask has as many elements as the tensor.
+
+    Examples
+    --------
+    >>> tt.place([1, 2, 3], [True, False, True], [7, 8]).eval()
+    array([7, 2, 8])
     """
     var = as_tensor_variable(arr)
     chosen = _of_shape("place", as_mask(mask), var)
@@ -183,6 +223,11 @@ def putmask(a: TensorLike, mask: TensorLike, values: TensorLike) -> TensorVariab
     """Return a tensor with the elements that a mask picks replaced by the values at the same places.
 
     What numpy.putmask does to its argument. Values of fewer elements are repeated.
+
+    Examples
+    --------
+    >>> tt.putmask([1, 2, 3], [True, False, True], [7, 8, 9]).eval()
+    array([7, 2, 9])
     """
     var = as_tensor_variable(a)
     chosen = _of_shape("putmask", as_mask(mask), var)

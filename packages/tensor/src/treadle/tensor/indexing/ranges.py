@@ -162,6 +162,11 @@ def arange(
     dtype
         Dtype of the result; by default what NumPy makes it: int64 or float64, unless one is wider; under the
         option ``cast_policy=custom``, the common dtype of floats.
+
+    Examples
+    --------
+    >>> tt.arange(1, 7, 2).eval()
+    array([1, 3, 5])
     """
     first, last = (0, start) if stop is None else (start, stop)
     variables = [as_tensor_variable(x) for x in (first, last, step)]
@@ -182,7 +187,14 @@ def arange(
 def eye(
     n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None
 ) -> TensorVariable:
-    """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye); `k` may be an integer scalar."""
+    """Return a matrix with ones on one diagonal and zeros elsewhere (as numpy.eye); `k` may be an integer scalar.
+
+    Examples
+    --------
+    >>> tt.eye(2).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     diagonal = as_tensor_variable(k)
     if diagonal.ndim or diagonal.type.numpy_dtype.kind not in "iu":
         msg = f"eye: k must be an integer or an integer scalar, got {text_of(k)}. Pass one."

@@ -39,7 +39,13 @@ __all__ = [
 
 
 def slice_at_axis(sl: slice, axis: int) -> tuple[slice | type(Ellipsis), ...]:  # type: ignore[valid-type]  # the type of ...
-    """Return the index of a slice of one axis: ``x[slice_at_axis(slice(1, 3), axis=2)]``."""
+    """Return the index of a slice of one axis: ``x[slice_at_axis(slice(1, 3), axis=2)]``.
+
+    Examples
+    --------
+    >>> tt.slice_at_axis(slice(1, 3), 1)
+    (slice(None, None, None), slice(1, 3, None), Ellipsis)
+    """
     at = as_integer("slice_at_axis: axis", axis)
     if not -MOST_DIMENSIONS <= at < MOST_DIMENSIONS:
         msg = f"slice_at_axis: a tensor has {MOST_DIMENSIONS} dimensions at most, got axis {at}. Pass one of them."
@@ -109,6 +115,11 @@ def as_index_literal(idx: object) -> int | slice | np.ndarray | None:
     ------
     NotScalarConstantError
         If it is known only when the program runs.
+
+    Examples
+    --------
+    >>> tt.as_index_literal(tt.constant(3))
+    3
     """
     if isinstance(idx, slice):
         return slice(*(as_index_literal(b) for b in (idx.start, idx.stop, idx.step)))
@@ -161,12 +172,24 @@ def get_slice_elements(idxs: Sequence[Piece], cond: Callable[[Variable], object]
 
 
 def basic_subtensor(x: TensorLike, *index_args: Piece) -> TensorVariable:
-    """Return ``x[index_args]`` for positions and slices."""
+    """Return ``x[index_args]`` for positions and slices.
+
+    Examples
+    --------
+    >>> tt.basic_subtensor([1, 2, 3], slice(1, None)).eval()
+    array([2, 3])
+    """
     return subtensor(x, index_args)
 
 
 def advanced_subtensor(x: TensorLike, *index_args: Piece | TensorLike) -> TensorVariable:
-    """Return ``x[index_args]``, arrays of positions and masks among them."""
+    """Return ``x[index_args]``, arrays of positions and masks among them.
+
+    Examples
+    --------
+    >>> tt.advanced_subtensor([1, 2, 3], [2, 0]).eval()
+    array([3, 1])
+    """
     return subtensor(x, index_args)
 
 

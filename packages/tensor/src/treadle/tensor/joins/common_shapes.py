@@ -51,6 +51,11 @@ def broadcast_shape(*arrays: TensorLike, arrays_are_shapes: bool = False) -> tup
     ------
     ShapeError
         If the shapes are known not to broadcast together. Otherwise it shows where the shape is used.
+
+    Examples
+    --------
+    >>> [int(n.eval()) for n in tt.broadcast_shape(np.ones((2, 1)), np.ones(3))]
+    [2, 3]
     """
     if as_flag("broadcast_shape: arrays_are_shapes", arrays_are_shapes):
         return tuple(common_lengths("broadcast_shape", [as_lengths("broadcast_shape", shape) for shape in arrays]))
@@ -58,7 +63,13 @@ def broadcast_shape(*arrays: TensorLike, arrays_are_shapes: bool = False) -> tup
 
 
 def broadcast_shapes(*shapes: TensorLike) -> tuple[TensorVariable, ...]:
-    """Return the shape that shapes broadcast to (as numpy.broadcast_shapes; see `broadcast_shape`)."""
+    """Return the shape that shapes broadcast to (as numpy.broadcast_shapes; see `broadcast_shape`).
+
+    Examples
+    --------
+    >>> [int(n.eval()) for n in tt.broadcast_shapes((2, 1), (3,))]
+    [2, 3]
+    """
     return broadcast_shape(*shapes, arrays_are_shapes=True)
 
 
@@ -69,6 +80,11 @@ def broadcast_arrays(*args: TensorLike) -> tuple[TensorVariable, ...]:
     ------
     ShapeError
         If the shapes are known not to broadcast together.
+
+    Examples
+    --------
+    >>> [x.eval().shape for x in tt.broadcast_arrays(np.ones((2, 1)), np.ones(3))]
+    [(2, 3), (2, 3)]
     """
     variables = [as_tensor_variable(x) for x in args]
     shape = common_lengths("broadcast_arrays", [lengths(x) for x in variables])

@@ -131,7 +131,13 @@ def _sum_of(a: TensorVariable | int, b: TensorVariable) -> TensorVariable | int:
 
 
 def join(axis: int, *tensors: TensorLike) -> TensorVariable:
-    """Put tensors one after another along an existing axis; the axis comes first (see `concatenate`)."""
+    """Put tensors one after another along an existing axis; the axis comes first (see `concatenate`).
+
+    Examples
+    --------
+    >>> tt.join(0, [1, 2], [3]).eval()
+    array([1, 2, 3])
+    """
     return concatenate(tensors, axis)
 
 
@@ -155,6 +161,11 @@ def concatenate(
         If the ranks differ, there are no tensors, or their dtypes cannot be converted so.
     ShapeError
         If other lengths are known and differ.
+
+    Examples
+    --------
+    >>> tt.concatenate([[1, 2], [3]]).eval()
+    array([1, 2, 3])
     """
     variables = [as_tensor_variable(t) for t in as_items("concatenate: the tensors", tensor_list)]
     rule = as_choice("concatenate: casting", casting, _CASTING)
@@ -178,7 +189,14 @@ def concatenate(
 def stack(
     tensors: Sequence[TensorLike], axis: int = 0, dtype: DTypeLike | None = None, casting: str = "same_kind"
 ) -> TensorVariable:
-    """Put tensors one after another along a new axis (as numpy.stack; dtypes as for `concatenate`)."""
+    """Put tensors one after another along a new axis (as numpy.stack; dtypes as for `concatenate`).
+
+    Examples
+    --------
+    >>> tt.stack([[1, 2], [3, 4]], axis=1).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     variables = [as_tensor_variable(t) for t in as_items("stack: the tensors", tensors)]
     if len({v.ndim for v in variables}) != 1:
         msg = f"stack: tensors of one rank are needed, got {', '.join(str(v.type) for v in variables) or 'none'}."
@@ -188,14 +206,27 @@ def stack(
 
 
 def hstack(tup: Sequence[TensorLike], dtype: DTypeLike | None = None, casting: str = "same_kind") -> TensorVariable:
-    """Stack along the second axis, vectors along the first (as numpy.hstack)."""
+    """Stack along the second axis, vectors along the first (as numpy.hstack).
+
+    Examples
+    --------
+    >>> tt.hstack([[1, 2], [3]]).eval()
+    array([1, 2, 3])
+    """
     tensors = map(as_tensor_variable, as_items("hstack: the tensors", tup))
     variables = [v if v.ndim else expand_dims(v, 0) for v in tensors]
     return concatenate(variables, 0 if variables and variables[0].ndim == 1 else 1, dtype, casting)
 
 
 def vstack(tup: Sequence[TensorLike], dtype: DTypeLike | None = None, casting: str = "same_kind") -> TensorVariable:
-    """Stack along the first axis, vectors as rows (as numpy.vstack)."""
+    """Stack along the first axis, vectors as rows (as numpy.vstack).
+
+    Examples
+    --------
+    >>> tt.vstack([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
     variables = []
     for v in map(as_tensor_variable, as_items("vstack: the tensors", tup)):
         row = v if v.ndim else expand_dims(v, 0)

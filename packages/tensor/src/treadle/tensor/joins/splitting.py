@@ -175,6 +175,11 @@ def split(
         If not just one of the two is given, or the number of parts is not known.
     ShapeError
         If the lengths are known not to add up, or equal parts to be impossible.
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.split([1, 2, 3], [1, 2], n_splits=2)]
+    [array([1]), array([2, 3])]
     """
     var = as_tensor_variable(x)
     at = normalize_axis("split", axis, var.ndim)
@@ -234,6 +239,11 @@ def array_split(ary: TensorLike, indices_or_sections: TensorLike, axis: int = 0)
     ------
     TensorTypeError
         If the number of parts is not known, or less than 1.
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.array_split([1, 2, 3], 2)]
+    [array([1, 2]), array([3])]
     """
     var = as_tensor_variable(ary)
     at = normalize_axis("array_split", axis, var.ndim)
@@ -257,12 +267,24 @@ def _split_along(what: str, ary: TensorLike, cuts: TensorLike, axis: int) -> lis
 
 
 def hsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:
-    """Cut along the second axis, a vector along the first (as numpy.hsplit)."""
+    """Cut along the second axis, a vector along the first (as numpy.hsplit).
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.hsplit([1, 2, 3, 4], 2)]
+    [array([1, 2]), array([3, 4])]
+    """
     return _split_along("hsplit", ary, indices_or_sections, 1 if as_tensor_variable(ary).ndim > 1 else 0)
 
 
 def vsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:
-    """Cut along the first axis of two or more (as numpy.vsplit)."""
+    """Cut along the first axis of two or more (as numpy.vsplit).
+
+    Examples
+    --------
+    >>> [part.eval() for part in tt.vsplit([[1, 2], [3, 4]], 2)]
+    [array([[1, 2]]), array([[3, 4]])]
+    """
     var = as_tensor_variable(ary)
     if var.ndim < 2:
         msg = f"vsplit: a tensor of rank 2 or more is needed, got {var} of type {var.type}. Use split."
@@ -271,5 +293,11 @@ def vsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVaria
 
 
 def dsplit(ary: TensorLike, indices_or_sections: TensorLike) -> list[TensorVariable]:
-    """Cut along the third axis (as numpy.dsplit)."""
+    """Cut along the third axis (as numpy.dsplit).
+
+    Examples
+    --------
+    >>> [part.eval().shape for part in tt.dsplit(np.ones((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
     return _split_along("dsplit", ary, indices_or_sections, 2)

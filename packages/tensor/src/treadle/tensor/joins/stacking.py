@@ -34,7 +34,14 @@ row_stack = alias(vstack, "row_stack")
 
 
 def column_stack(tup: Sequence[TensorLike]) -> TensorVariable:
-    """Put vectors, as columns, and matrices side by side (as numpy.column_stack)."""
+    """Put vectors, as columns, and matrices side by side (as numpy.column_stack).
+
+    Examples
+    --------
+    >>> tt.column_stack([[1, 2], [3, 4]]).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     columns = []
     for x in map(as_tensor_variable, as_items("column_stack: the tensors", tup)):
         vector = x if x.ndim else expand_dims(x, 0)
@@ -43,7 +50,14 @@ def column_stack(tup: Sequence[TensorLike]) -> TensorVariable:
 
 
 def dstack(tup: Sequence[TensorLike]) -> TensorVariable:
-    """Put tensors one after another along the third axis (as numpy.dstack)."""
+    """Put tensors one after another along the third axis (as numpy.dstack).
+
+    Examples
+    --------
+    >>> tt.dstack([[1, 2], [3, 4]]).eval()
+    array([[[1, 3],
+            [2, 4]]])
+    """
     return concatenate([atleast_3d(x) for x in as_items("dstack: the tensors", tup)], 2)
 
 
@@ -56,12 +70,26 @@ def _matrices(what: str, args: Sequence[TensorLike]) -> list[TensorVariable]:
 
 
 def horizontal_stack(*args: TensorLike) -> TensorVariable:
-    """Put matrices side by side."""
+    """Put matrices side by side.
+
+    Examples
+    --------
+    >>> tt.horizontal_stack(np.ones((2, 1)), np.zeros((2, 2))).eval()
+    array([[1., 0., 0.],
+           [1., 0., 0.]])
+    """
     return concatenate(_matrices("horizontal_stack", args), 1)
 
 
 def vertical_stack(*args: TensorLike) -> TensorVariable:
-    """Put matrices on top of one another."""
+    """Put matrices on top of one another.
+
+    Examples
+    --------
+    >>> tt.vertical_stack(np.ones((1, 2)), np.zeros((1, 2))).eval()
+    array([[1., 1.],
+           [0., 0.]])
+    """
     return concatenate(_matrices("vertical_stack", args), 0)
 
 
@@ -74,6 +102,11 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> T
         If the ranks differ, or there are no tensors.
     ShapeError
         If the other lengths are known not to broadcast together.
+
+    Examples
+    --------
+    >>> tt.concat_with_broadcast([np.ones((1, 2)), np.zeros((3, 1))], axis=1).eval().shape
+    (3, 3)
     """
     variables = [as_tensor_variable(x) for x in as_items("concat_with_broadcast: the tensors", tensor_list)]
     if len({x.ndim for x in variables}) != 1 or variables[0].ndim == 0:
@@ -95,6 +128,11 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
     ------
     ShapeError
         If the length of the axis is not known.
+
+    Examples
+    --------
+    >>> [row.eval() for row in tt.unstack([[1, 2], [3, 4]])]
+    [array([1, 2]), array([3, 4])]
     """
     var = as_tensor_variable(x)
     if var.ndim == 0:
@@ -110,7 +148,14 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[TensorVariable, ...]:
 
 
 def stacklists(arg: TensorLike | Sequence[object]) -> TensorVariable:
-    """Return nested lists of tensors as one tensor, each level of lists a dimension (as numpy.array)."""
+    """Return nested lists of tensors as one tensor, each level of lists a dimension (as numpy.array).
+
+    Examples
+    --------
+    >>> tt.stacklists([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
     return _stacked(arg, 0)
 
 
@@ -130,6 +175,11 @@ def block(arrays: TensorLike | Sequence[object]) -> TensorVariable:
     ------
     ShapeError
         If the lists are nested to different depths, or one is empty.
+
+    Examples
+    --------
+    >>> tt.block([[np.eye(1), np.zeros((1, 1))]]).eval()
+    array([[1., 0.]])
     """
     depth = _depth(arrays)
     ndim = max(depth, _most_dimensions(arrays))

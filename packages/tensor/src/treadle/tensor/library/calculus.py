@@ -53,6 +53,11 @@ def diff(
         The axis.
     prepend, append
         What to put before and after the tensor along the axis first: a tensor, or a scalar for one element.
+
+    Examples
+    --------
+    >>> tt.diff([1, 4, 9]).eval()
+    array([3, 5])
     """
     times = known_integer(n)
     if times is None or not 0 <= times <= _MOST_DIFFERENCES:
@@ -86,6 +91,11 @@ def ediff1d(ary: TensorLike, to_end: TensorLike | None = None, to_begin: TensorL
         A tensor.
     to_end, to_begin
         Numbers to put after and before the differences, whose dtype they take.
+
+    Examples
+    --------
+    >>> tt.ediff1d([1, 4, 9]).eval()
+    array([3, 5])
     """
     inner = diff(flatten(ary))
     before, after = (
@@ -144,6 +154,11 @@ def gradient(
     -----
     B. Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids", Mathematics of Computation
     51(184), 1988.
+
+    Examples
+    --------
+    >>> tt.gradient([1.0, 4.0, 9.0]).eval()
+    array([3., 4., 5.])
     """
     name = "gradient"
     x = as_tensor_variable(f)
@@ -230,6 +245,11 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: TensorLike = 1.0, 
         Their distance.
     axis
         The axis.
+
+    Examples
+    --------
+    >>> tt.trapezoid([1.0, 2.0, 3.0]).eval()
+    array(4.)
     """
     areas, at = _areas("trapezoid", y, x, dx, axis)
     return sum_(areas, axis=at)
@@ -241,6 +261,11 @@ def cumulative_trapezoid(
     """Integrate samples up to each of them (as scipy.integrate.cumulative_trapezoid; parameters as for `trapezoid`).
 
     `initial` is None or 0: whether to put the integral up to the first sample in front.
+
+    Examples
+    --------
+    >>> tt.cumulative_trapezoid([1.0, 2.0, 3.0]).eval()
+    array([1.5, 4. ])
     """
     as_choice("cumulative_trapezoid: initial", None if initial is None else str(initial), (None, "0", "0.0"))
     areas, at = _areas("cumulative_trapezoid", y, x, dx, axis)

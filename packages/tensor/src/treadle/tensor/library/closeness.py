@@ -36,6 +36,11 @@ def isclose(
     """Return where two tensors are equal within a tolerance, ``abs(a - b) <= atol + rtol * abs(b)`` (numpy.isclose).
 
     Infinities are close to themselves, NaN to NaN if `equal_nan`.
+
+    Examples
+    --------
+    >>> tt.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).eval()
+    array([ True, False])
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     y = cast(y, promote([y.type.numpy_dtype, float]))
@@ -47,12 +52,24 @@ def isclose(
 def allclose(
     a: TensorLike, b: TensorLike, rtol: TensorLike = 1e-05, atol: TensorLike = 1e-08, equal_nan: bool = False
 ) -> TensorVariable:
-    """Whether two tensors are equal everywhere within a tolerance (as numpy.allclose); parameters as of `isclose`."""
+    """Whether two tensors are equal everywhere within a tolerance (as numpy.allclose); parameters as of `isclose`.
+
+    Examples
+    --------
+    >>> tt.allclose([1.0], [1.0 + 1e-9]).eval()
+    array(True)
+    """
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: TensorLike, a2: TensorLike, equal_nan: bool = False) -> TensorVariable:
-    """Whether two tensors have one shape and equal elements (as numpy.array_equal)."""
+    """Whether two tensors have one shape and equal elements (as numpy.array_equal).
+
+    Examples
+    --------
+    >>> tt.array_equal([1, 2], [1, 2]).eval()
+    array(True)
+    """
     x, y = as_tensor_variable(a1), as_tensor_variable(a2)
     if x.ndim != y.ndim:
         return constant(False)
@@ -72,7 +89,13 @@ def array_equal(a1: TensorLike, a2: TensorLike, equal_nan: bool = False) -> Tens
 
 
 def array_equiv(a1: TensorLike, a2: TensorLike) -> TensorVariable:
-    """Whether two tensors broadcast together and are equal then (as numpy.array_equiv)."""
+    """Whether two tensors broadcast together and are equal then (as numpy.array_equiv).
+
+    Examples
+    --------
+    >>> tt.array_equiv([1, 1], 1).eval()
+    array(True)
+    """
     x, y = as_tensor_variable(a1), as_tensor_variable(a2)
     fits = []
     for d in range(1, min(x.ndim, y.ndim) + 1):
@@ -105,6 +128,11 @@ def nan_to_num(
     """Replace NaN and infinities (as numpy.nan_to_num), the latter by the largest numbers of the dtype by default.
 
     Of complex numbers, both parts are treated so. `copy` changes nothing: the operand stays as it is.
+
+    Examples
+    --------
+    >>> tt.nan_to_num([np.nan, 1.0]).eval()
+    array([0., 1.])
     """
     as_flag("nan_to_num: copy", copy)
     var = as_tensor_variable(x)
@@ -136,6 +164,11 @@ def unwrap(
         The axis along which neighbours are compared.
     period
         The period, a number.
+
+    Examples
+    --------
+    >>> tt.unwrap([0.0, 6.0], period=6.0).eval()
+    array([0., 0.])
     """
     x = as_tensor_variable(p)
     at, period = normalize_axis("unwrap", axis, x.ndim), as_number("unwrap: the period", period)

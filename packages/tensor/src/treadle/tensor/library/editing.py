@@ -43,7 +43,13 @@ def _line(what: str, arr: TensorLike, axis: int | None) -> tuple[TensorVariable,
 
 
 def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> TensorVariable:
-    """Return a tensor with values at the end of an axis; both flattened if it is None (as numpy.append)."""
+    """Return a tensor with values at the end of an axis; both flattened if it is None (as numpy.append).
+
+    Examples
+    --------
+    >>> tt.append([1, 2], [3]).eval()
+    array([1, 2, 3])
+    """
     if axis is None:
         return concatenate([flatten(as_tensor_variable(x)) for x in (arr, values)])
     return concatenate([arr, values], axis)
@@ -73,6 +79,11 @@ def delete(arr: TensorLike, obj: TensorLike | slice, axis: int | None = None) ->
         What is left out: a position, positions, a slice, or a mask.
     axis
         The axis.
+
+    Examples
+    --------
+    >>> tt.delete([1, 2, 3], 1).eval()
+    array([1, 3])
     """
     var, at = _line("delete", arr, axis)
     n = shape_i(var, at)
@@ -120,6 +131,11 @@ def insert(arr: TensorLike, obj: TensorLike | slice, values: TensorLike, axis: i
         The values, converted to the tensor's dtype.
     axis
         The axis.
+
+    Examples
+    --------
+    >>> tt.insert([1, 3], 1, 2).eval()
+    array([1, 2, 3])
     """
     var, at = _line("insert", arr, axis)
     n = shape_i(var, at)
@@ -162,6 +178,11 @@ def trim_zeros(filt: TensorLike, trim: str = "fb", axis: TensorLike | None = Non
         At which ends: ``"f"`` the front, ``"b"`` the back, ``"fb"`` both.
     axis
         The axes along which parts of zeros alone are left out.
+
+    Examples
+    --------
+    >>> tt.trim_zeros([0, 1, 2, 0]).eval()
+    array([1, 2])
     """
     var = as_tensor_variable(filt)
     ends = trim.lower() if isinstance(trim, str) else ""

@@ -87,6 +87,11 @@ def interp(
     ------
     ShapeError
         If `xp` and `fp` are not vectors, or are known to be empty or to have different lengths.
+
+    Examples
+    --------
+    >>> tt.interp(1.5, [1.0, 2.0], [10.0, 20.0]).eval()
+    array(15.)
     """
     where = _as_float("interp", as_tensor_variable(x))
     places, values = _points("interp", xp, fp)
@@ -155,6 +160,11 @@ def interpolate1d(
         If there is no such method.
     ShapeError
         If `x` and `y` are not vectors, or are known to be empty or to have different lengths.
+
+    Examples
+    --------
+    >>> tt.interpolate1d([1.0, 2.0], [10.0, 20.0])(1.5).eval()
+    array(15.)
     """
     chosen = as_choice("interpolate1d: method", method, ("linear", "nearest", "first", "last", "mean"))
     beyond = as_flag("interpolate1d: extrapolate", extrapolate)

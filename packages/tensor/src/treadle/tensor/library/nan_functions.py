@@ -45,7 +45,13 @@ def nansum(
     initial: TensorLike | None = None,
     where: TensorLike | None = None,
 ) -> TensorVariable:
-    """Sum with NaN as 0 (as numpy.nansum; parameters as for `sum`)."""
+    """Sum with NaN as 0 (as numpy.nansum; parameters as for `sum`).
+
+    Examples
+    --------
+    >>> tt.nansum([1.0, np.nan, 3.0]).eval()
+    array(4.)
+    """
     return sum_(_filled(a, 0), axis, dtype, keepdims, initial=initial, where=where)
 
 
@@ -58,17 +64,35 @@ def nanprod(
     initial: TensorLike | None = None,
     where: TensorLike | None = None,
 ) -> TensorVariable:
-    """Multiply with NaN as 1 (as numpy.nanprod; parameters as for `prod`)."""
+    """Multiply with NaN as 1 (as numpy.nanprod; parameters as for `prod`).
+
+    Examples
+    --------
+    >>> tt.nanprod([2.0, np.nan, 3.0]).eval()
+    array(6.)
+    """
     return prod(_filled(a, 1), axis, dtype, keepdims, initial=initial, where=where)
 
 
 def nancumsum(a: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return cumulative sums with NaN as 0 (as numpy.nancumsum; parameters as for `cumsum`)."""
+    """Return cumulative sums with NaN as 0 (as numpy.nancumsum; parameters as for `cumsum`).
+
+    Examples
+    --------
+    >>> tt.nancumsum([1.0, np.nan, 3.0]).eval()
+    array([1., 1., 4.])
+    """
     return cumsum(_filled(a, 0), axis, dtype)
 
 
 def nancumprod(a: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return cumulative products with NaN as 1 (as numpy.nancumprod; parameters as for `cumprod`)."""
+    """Return cumulative products with NaN as 1 (as numpy.nancumprod; parameters as for `cumprod`).
+
+    Examples
+    --------
+    >>> tt.nancumprod([1.0, np.nan, 3.0]).eval()
+    array([1., 1., 3.])
+    """
     return cumprod(_filled(a, 1), axis, dtype)
 
 
@@ -88,7 +112,13 @@ def nanmean(
     *,
     where: TensorLike | None = None,
 ) -> TensorVariable:
-    """Return the mean of what is not NaN; NaN where nothing is left (as numpy.nanmean; parameters as for `mean`)."""
+    """Return the mean of what is not NaN; NaN where nothing is left (as numpy.nanmean; parameters as for `mean`).
+
+    Examples
+    --------
+    >>> tt.nanmean([1.0, np.nan, 3.0]).eval()
+    array(2.)
+    """
     x = as_tensor_variable(a)
     return mean(x, axis, dtype, keepdims, where=_numbers(x, where))
 
@@ -107,6 +137,11 @@ def nanvar(
     """Return the variance of what is not NaN (as numpy.nanvar; parameters as for `var`).
 
     It is NaN where no more than `ddof` elements are left.
+
+    Examples
+    --------
+    >>> tt.nanvar([1.0, np.nan, 3.0]).eval()
+    array(1.)
     """
     x = as_tensor_variable(a)
     numbers = _numbers(x, where)
@@ -129,7 +164,13 @@ def nanstd(
     mean: TensorLike | None = None,
     correction: int | None = None,
 ) -> TensorVariable:
-    """Return the standard deviation of what is not NaN (as numpy.nanstd; parameters as for `nanvar`)."""
+    """Return the standard deviation of what is not NaN (as numpy.nanstd; parameters as for `nanvar`).
+
+    Examples
+    --------
+    >>> tt.nanstd([1.0, np.nan, 3.0]).eval()
+    array(1.)
+    """
     spread = nanvar(a, axis, dtype, ddof, keepdims, where=where, mean=mean, correction=correction)
     return root(spread)
 
@@ -159,7 +200,13 @@ def nanmax(
     initial: TensorLike | None = None,
     where: TensorLike | None = None,
 ) -> TensorVariable:
-    """Return the largest element that is not NaN; NaN where there is none (as numpy.nanmax; parameters of `max`)."""
+    """Return the largest element that is not NaN; NaN where there is none (as numpy.nanmax; parameters of `max`).
+
+    Examples
+    --------
+    >>> tt.nanmax([1.0, np.nan, 3.0]).eval()
+    array(3.)
+    """
     return _extremum(max_, -np.inf, a, axis, keepdims, initial, where)
 
 
@@ -171,7 +218,13 @@ def nanmin(
     initial: TensorLike | None = None,
     where: TensorLike | None = None,
 ) -> TensorVariable:
-    """Return the smallest element that is not NaN; NaN where there is none (as numpy.nanmin; parameters of `max`)."""
+    """Return the smallest element that is not NaN; NaN where there is none (as numpy.nanmin; parameters of `max`).
+
+    Examples
+    --------
+    >>> tt.nanmin([1.0, np.nan, 3.0]).eval()
+    array(1.)
+    """
     return _extremum(min_, np.inf, a, axis, keepdims, initial, where)
 
 
@@ -192,10 +245,21 @@ def nanargmax(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     """Return the position of the largest element that is not NaN (as numpy.nanargmax; parameters as for `argmax`).
 
     The program fails with a ValueError where all are NaN.
+
+    Examples
+    --------
+    >>> tt.nanargmax([1.0, np.nan, 3.0]).eval()
+    array(2)
     """
     return _position(argmax, -np.inf, a, axis, keepdims)
 
 
 def nanargmin(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the position of the smallest element that is not NaN (as numpy.nanargmin; errors as of `nanargmax`)."""
+    """Return the position of the smallest element that is not NaN (as numpy.nanargmin; errors as of `nanargmax`).
+
+    Examples
+    --------
+    >>> tt.nanargmin([1.0, np.nan, 3.0]).eval()
+    array(0)
+    """
     return _position(argmin, np.inf, a, axis, keepdims)

@@ -91,6 +91,11 @@ def pad(
         If the mode is a function, or not one of these; or the widths are not integers.
     ShapeError
         If an argument is not of the mode, does not fit the rank, is known to be negative, or nothing is to be extended.
+
+    Examples
+    --------
+    >>> tt.pad([1, 2], 1).eval()
+    array([0, 1, 2, 0])
     """
     var = as_tensor_variable(x)
     if callable(mode):

@@ -110,6 +110,11 @@ def average(
         Whether to return the sum of the weights too.
     keepdims
         Whether to keep the axes with length 1.
+
+    Examples
+    --------
+    >>> tt.average([1.0, 2.0], weights=[3.0, 1.0]).eval()
+    array(1.25)
     """
     x = as_tensor_variable(a)
     axes = normalize_axes("average", axis, x.ndim, of_scalar=True)
@@ -178,6 +183,12 @@ def cov(
         The weight of each observation.
     dtype
         Dtype of the result; float64 or complex128 if None.
+
+    Examples
+    --------
+    >>> tt.cov([[1.0, 3.0], [4.0, 2.0]]).eval()
+    array([[ 2., -2.],
+           [-2.,  2.]])
     """
     if ddof is not None and known_integer(ddof) is None:
         msg = f"cov: ddof must be integer, got {ddof!r}."
@@ -233,7 +244,14 @@ def _observation_weights(
 def corrcoef(
     x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> TensorVariable:
-    """Return the correlation coefficients of variables (as numpy.corrcoef; parameters as for `cov`)."""
+    """Return the correlation coefficients of variables (as numpy.corrcoef; parameters as for `cov`).
+
+    Examples
+    --------
+    >>> tt.corrcoef([[1.0, 2.0], [4.0, 2.0]]).eval().round(6)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -257,6 +275,11 @@ def mode(a: TensorLike, axis: int | None = 0, keepdims: bool = False) -> tuple[T
         The axis; None flattens first.
     keepdims
         Whether to keep the axis with length 1.
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.mode([1, 2, 2])]
+    [array(2), array(2)]
     """
     x = as_tensor_variable(a)
     rank = x.ndim
@@ -290,6 +313,11 @@ def trim_mean(a: TensorLike, proportiontocut: float, axis: int | None = 0) -> Te
         The part to leave out at each end, rounded down to whole elements: from 0 to less than 0.5.
     axis
         The axis; None flattens first.
+
+    Examples
+    --------
+    >>> tt.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25).eval()
+    array(2.5)
     """
     if not 0 <= as_number("trim_mean: proportiontocut", proportiontocut) < 0.5:
         msg = f"trim_mean: Proportion too big, got {proportiontocut}. It runs from 0 to less than 0.5."
@@ -305,6 +333,11 @@ def apply_over_axes(func: Callable[[TensorVariable, int], TensorLike], a: Tensor
     """Apply a function of a tensor and an axis for one axis after another (as numpy.apply_over_axes).
 
     A dimension that the function drops is put back with length 1.
+
+    Examples
+    --------
+    >>> tt.apply_over_axes(tt.sum, np.ones((2, 3)), [0, 1]).eval()
+    array([[6.]])
     """
     as_callable("apply_over_axes: func", func)
     x = as_tensor_variable(a)

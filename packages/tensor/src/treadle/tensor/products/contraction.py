@@ -41,7 +41,13 @@ def _of_rank(what: str, x: TensorVariable, least: int) -> None:
 
 @composed
 def vecdot(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None, axis: int = -1) -> TensorVariable:
-    """Return sum(conj(x1) * x2) along an axis (as numpy.vecdot); other dimensions broadcast."""
+    """Return sum(conj(x1) * x2) along an axis (as numpy.vecdot); other dimensions broadcast.
+
+    Examples
+    --------
+    >>> tt.vecdot([[1, 2], [3, 4]], [1, 1]).eval()
+    array([3, 7])
+    """
     x, y = (converted("vecdot", v, dtype) for v in (x1, x2))
     _of_rank("vecdot", x, 1)
     _of_rank("vecdot", y, 1)
@@ -54,7 +60,13 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None, axis:
 
 @composed
 def matvec(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Multiply matrices by vectors (as numpy.matvec): ``(..., m, n)`` and ``(..., n)`` make ``(..., m)``."""
+    """Multiply matrices by vectors (as numpy.matvec): ``(..., m, n)`` and ``(..., n)`` make ``(..., m)``.
+
+    Examples
+    --------
+    >>> tt.matvec([[1, 2], [3, 4]], [1, 1]).eval()
+    array([3, 7])
+    """
     x, y = (converted("matvec", v, dtype) for v in (x1, x2))
     _of_rank("matvec", x, 2)
     _of_rank("matvec", y, 1)
@@ -63,7 +75,13 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> Te
 
 @composed
 def vecmat(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Multiply conjugate vectors by matrices (as numpy.vecmat): ``(..., n)`` and ``(..., n, m)`` make ``(..., m)``."""
+    """Multiply conjugate vectors by matrices (as numpy.vecmat): ``(..., n)`` and ``(..., n, m)`` make ``(..., m)``.
+
+    Examples
+    --------
+    >>> tt.vecmat([1, 1], [[1, 2], [3, 4]]).eval()
+    array([4, 6])
+    """
     x, y = (converted("vecmat", v, dtype) for v in (x1, x2))
     _of_rank("vecmat", x, 1)
     _of_rank("vecmat", y, 2)
@@ -72,7 +90,13 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> Te
 
 @composed
 def inner(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Sum products over the last axes of both (as numpy.inner); scalars multiply."""
+    """Sum products over the last axes of both (as numpy.inner); scalars multiply.
+
+    Examples
+    --------
+    >>> tt.inner([1, 2], [3, 4]).eval()
+    array(11)
+    """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.ndim == 0 or y.ndim == 0:
         return mul(x, y)
@@ -82,7 +106,13 @@ def inner(a: TensorLike, b: TensorLike) -> TensorVariable:
 
 @composed
 def vdot(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Return sum(conj(a) * b) over all elements (as numpy.vdot)."""
+    """Return sum(conj(a) * b) over all elements (as numpy.vdot).
+
+    Examples
+    --------
+    >>> tt.vdot([1, 2], [3, 4]).eval()
+    array(11)
+    """
     x, y = flatten(as_tensor_variable(a)), flatten(as_tensor_variable(b))
     _check_inner("vdot", x, y, 0, 0)
     return matmul(x.conj(), y)
@@ -99,7 +129,13 @@ def _check_inner(what: str, x: TensorVariable, y: TensorVariable, d: int, e: int
 
 
 def dense_dot(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Multiply dense tensors (as `dot`)."""
+    """Multiply dense tensors (as `dot`).
+
+    Examples
+    --------
+    >>> tt.dense_dot([1, 2], [3, 4]).eval()
+    array(11)
+    """
     return dot(a, b)
 
 
@@ -109,6 +145,12 @@ def multi_dot(arrays: Sequence[TensorLike]) -> TensorVariable:
 
     The order is found by dynamic programming (T. Cormen et al., Introduction to Algorithms, section 14.2) where all
     lengths are known, else as `einsum` finds it.
+
+    Examples
+    --------
+    >>> tt.linalg.multi_dot([np.eye(2), 2 * np.eye(2)]).eval()
+    array([[2., 0.],
+           [0., 2.]])
     """
     items = [as_tensor_variable(x) for x in as_items("multi_dot: arrays", arrays)]
     if len(items) < 2:
@@ -162,7 +204,14 @@ def _multiplied(
 
 
 def matrix_dot(*args: TensorLike) -> TensorVariable:
-    """Multiply matrices (as `multi_dot`); of stacks and other tensors, from left to right by `dot`."""
+    """Multiply matrices (as `multi_dot`); of stacks and other tensors, from left to right by `dot`.
+
+    Examples
+    --------
+    >>> tt.matrix_dot(np.eye(2), 2 * np.eye(2)).eval()
+    array([[2., 0.],
+           [0., 2.]])
+    """
     items = [as_tensor_variable(x) for x in args]
     if not items:
         msg = "matrix_dot: one tensor or more is needed, got none. Pass the factors."
@@ -180,6 +229,13 @@ def batched_dot(a: TensorLike, b: TensorLike) -> TensorVariable:
     ------
     ShapeError
         If an operand is a scalar, or lengths of batches or those summed over are known and differ.
+
+    Examples
+    --------
+    >>> tt.batched_dot(np.ones((2, 1, 3)), np.ones((2, 3, 1))).eval()
+    array([[[3.]],
+
+           [[3.]]])
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     _of_rank("batched_dot", x, 1)
@@ -210,6 +266,11 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: AxisLike | Sequence[Ax
         If an axis is not an integer, out of range, the batch's, or named twice.
     ShapeError
         If `axes` is not a pair, or lengths are known and differ.
+
+    Examples
+    --------
+    >>> tt.batched_tensordot(np.ones((2, 3)), np.ones((2, 3)), axes=1).eval()
+    array([3., 3.])
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     _of_rank("batched_tensordot", a, 1)
@@ -263,7 +324,13 @@ def _batched(
 
 @composed
 def kron(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Return the Kronecker product (as numpy.kron): of matrices, a block of `b` for each element of `a`."""
+    """Return the Kronecker product (as numpy.kron): of matrices, a block of `b` for each element of `a`.
+
+    Examples
+    --------
+    >>> tt.kron([1, 10], [1, 2]).eval()
+    array([ 1,  2, 10, 20])
+    """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     ndim = max(x.ndim, y.ndim)
     x, y = shape_padleft(x, ndim - x.ndim), shape_padleft(y, ndim - y.ndim)
@@ -295,6 +362,11 @@ def cross(
     ShapeError
         If such an axis has another length. One whose length is not known is taken to have 3, which is checked when the
         program runs.
+
+    Examples
+    --------
+    >>> tt.cross([1, 0, 0], [0, 1, 0]).eval()
+    array([0, 0, 1])
     """
     if axis is not None:
         axisa = axisb = axisc = axis

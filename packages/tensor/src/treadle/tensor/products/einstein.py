@@ -99,6 +99,11 @@ def einsum(
     A length that is not known when the graph is built must be that of the other operands: it is 1 and broadcasts only
     where nothing is summed over it. The order of contraction follows D. Smith, J. Gray, "opt_einsum", Journal of Open
     Source Software 3(26), 2018.
+
+    Examples
+    --------
+    >>> tt.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]).eval()
+    array([3, 7])
     """
     inputs, result, tensors = _parsed(subscripts, operands)
     common = np.result_type(*(x.type.numpy_dtype for x in tensors)) if dtype is None else TensorType(dtype).numpy_dtype

@@ -216,6 +216,11 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> Te
     ------
     ShapeError
         If one operand is a scalar, or the inner lengths are known and differ.
+
+    Examples
+    --------
+    >>> tt.matmul([[1, 2], [3, 4]], [1, 1]).eval()
+    array([3, 7])
     """
     x, y = converted("matmul", x1, dtype), converted("matmul", x2, dtype)
     if x.ndim == 0 or y.ndim == 0:
@@ -234,7 +239,13 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: DTypeLike | None = None) -> Te
 
 @composed
 def dot(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Multiply as numpy.dot: scalars elementwise, else sum over the last axis of `a` and the last but one of `b`."""
+    """Multiply as numpy.dot: scalars elementwise, else sum over the last axis of `a` and the last but one of `b`.
+
+    Examples
+    --------
+    >>> tt.dot([1, 2], [3, 4]).eval()
+    array(11)
+    """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.ndim == 0 or y.ndim == 0:
         return mul(x, y)
@@ -260,6 +271,12 @@ def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike | Sequence[AxisLike] 
         If an axis is not an integer, out of range, or named twice; if `axes` is a number below 0 or above a rank.
     ShapeError
         If `axes` is not a pair, or names more axes of one tensor; if lengths to sum over are known and differ.
+
+    Examples
+    --------
+    >>> tt.tensordot(np.ones((2, 3)), np.ones((3, 2)), axes=1).eval()
+    array([[3., 3.],
+           [3., 3.]])
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     xs, ys = _summed_axes(x, y, axes)
@@ -338,6 +355,13 @@ def product_of_lengths(numbers: Iterable[TensorVariable]) -> TensorVariable | in
 
 @composed
 def outer(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """Multiply every element of one vector by every element of another (as numpy.outer)."""
+    """Multiply every element of one vector by every element of another (as numpy.outer).
+
+    Examples
+    --------
+    >>> tt.outer([1, 2], [3, 4]).eval()
+    array([[3, 4],
+           [6, 8]])
+    """
     x, y = as_tensor_variable(a).flatten(), as_tensor_variable(b).flatten()
     return mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))

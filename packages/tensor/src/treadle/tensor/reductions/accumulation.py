@@ -276,7 +276,13 @@ def accumulated(
 
 
 def cumsum(x: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return the sums of the elements up to each along an axis; of all in C order if None (as numpy.cumsum)."""
+    """Return the sums of the elements up to each along an axis; of all in C order if None (as numpy.cumsum).
+
+    Examples
+    --------
+    >>> tt.cumsum([1, 2, 3]).eval()
+    array([1, 3, 6])
+    """
     return accumulated("sum", "cumsum", x, axis, dtype)
 
 
@@ -284,22 +290,45 @@ def cumprod(x: TensorLike, axis: int | None = None, dtype: DTypeLike | None = No
     """Return the products of the elements up to each (as numpy.cumprod; parameters as for `cumsum`).
 
     Derivatives of every order are right, also where factors are zero.
+
+    Examples
+    --------
+    >>> tt.cumprod([1, 2, 3]).eval()
+    array([1, 2, 6])
     """
     return accumulated("prod", "cumprod", x, axis, dtype)
 
 
 def cummax(x: TensorLike, axis: int | None = None) -> TensorVariable:
-    """Return the largest of the elements up to each along an axis (as numpy.maximum.accumulate); a NaN stays."""
+    """Return the largest of the elements up to each along an axis (as numpy.maximum.accumulate); a NaN stays.
+
+    Examples
+    --------
+    >>> tt.cummax([1, 3, 2]).eval()
+    array([1, 3, 3])
+    """
     return accumulated("max", "cummax", x, axis)
 
 
 def cummin(x: TensorLike, axis: int | None = None) -> TensorVariable:
-    """Return the smallest of the elements up to each along an axis (as numpy.minimum.accumulate); a NaN stays."""
+    """Return the smallest of the elements up to each along an axis (as numpy.minimum.accumulate); a NaN stays.
+
+    Examples
+    --------
+    >>> tt.cummin([3, 1, 2]).eval()
+    array([3, 1, 1])
+    """
     return accumulated("min", "cummin", x, axis)
 
 
 def logcumsumexp(x: TensorLike, axis: int | None = None) -> TensorVariable:
-    """Return log(cumsum(exp(x))), without overflow (as numpy.logaddexp.accumulate); integers become float64."""
+    """Return log(cumsum(exp(x))), without overflow (as numpy.logaddexp.accumulate); integers become float64.
+
+    Examples
+    --------
+    >>> tt.logcumsumexp([0.0, 0.0]).eval().round(6)
+    array([0.      , 0.693147])
+    """
     return accumulated("logaddexp", "logcumsumexp", x, axis)
 
 
@@ -318,6 +347,11 @@ def cumulative_sum(
         Dtype of the result; by default that of `x`, but bool and integers become int64 or uint64.
     include_initial
         Whether to put the empty sum, 0, in front.
+
+    Examples
+    --------
+    >>> tt.cumulative_sum([1, 2, 3]).eval()
+    array([1, 3, 6])
     """
     return _cumulative("sum", x, axis, dtype, include_initial)
 
@@ -325,7 +359,13 @@ def cumulative_sum(
 def cumulative_prod(
     x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> TensorVariable:
-    """Return the products of the elements up to each (as numpy.cumulative_prod; parameters as for `cumulative_sum`)."""
+    """Return the products of the elements up to each (as numpy.cumulative_prod; parameters as for `cumulative_sum`).
+
+    Examples
+    --------
+    >>> tt.cumulative_prod([1, 2, 3]).eval()
+    array([1, 2, 6])
+    """
     return _cumulative("prod", x, axis, dtype, include_initial)
 
 

@@ -31,7 +31,13 @@ __all__ = ["count_nonzero", "mean", "ptp", "std", "var"]
 
 
 def count_nonzero(a: TensorLike, axis: AxisLike = None, *, keepdims: bool = False) -> TensorVariable:
-    """Return how many elements along axes are not zero, int64 (as numpy.count_nonzero)."""
+    """Return how many elements along axes are not zero, int64 (as numpy.count_nonzero).
+
+    Examples
+    --------
+    >>> tt.count_nonzero([0, 5, 6]).eval()
+    array(2)
+    """
     return sum_(truth(a), axis=axis, dtype="int64", keepdims=keepdims)
 
 
@@ -60,6 +66,11 @@ def mean(
     """Return the mean over axes (as numpy.mean): integers give float64, no elements give NaN.
 
     Parameters are those of `sum_`.
+
+    Examples
+    --------
+    >>> tt.mean([[1.0, 2.0], [3.0, 4.0]], axis=0).eval()
+    array([2., 3.])
     """
     var = as_tensor_variable(x)
     own = var.type.numpy_dtype
@@ -116,6 +127,11 @@ def var(
     Notes
     -----
     T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983.
+
+    Examples
+    --------
+    >>> tt.var([1.0, 3.0], ddof=1).eval()
+    array(2.)
     """
     value = as_tensor_variable(x)
     if dtype is not None:
@@ -167,11 +183,23 @@ def std(
     mean: TensorLike | None = None,
     correction: int | None = None,
 ) -> TensorVariable:
-    """Return the standard deviation over axes (as numpy.std; parameters as for `var`)."""
+    """Return the standard deviation over axes (as numpy.std; parameters as for `var`).
+
+    Examples
+    --------
+    >>> tt.std([1.0, 3.0]).eval()
+    array(1.)
+    """
     spread = var(x, axis, ddof, keepdims, corrected, dtype=dtype, where=where, mean=mean, correction=correction)
     return root(spread)
 
 
 def ptp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the range of values along an axis (as numpy.ptp)."""
+    """Return the range of values along an axis (as numpy.ptp).
+
+    Examples
+    --------
+    >>> tt.ptp([1, 5, 3]).eval()
+    array(4)
+    """
     return sub(max_(x, axis, keepdims), min_(x, axis, keepdims))

@@ -192,6 +192,12 @@ def softmax(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Return exp(x) over its sum along an axis, or axes; over all elements if None (as scipy.special.softmax).
 
     Integers are converted to float64. A plus infinity makes itself NaN and all others 0; SciPy makes all of them NaN.
+
+    Examples
+    --------
+    >>> tt.softmax([[0.0, 0.0], [1.0, 1.0]], axis=-1).eval()
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
     """
     var = _floating(x)
     axes = _axes("softmax", axis, var)
@@ -200,7 +206,13 @@ def softmax(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
 
 
 def log_softmax(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
-    """Return the logarithm of `softmax`, without overflow or loss (as scipy.special.log_softmax)."""
+    """Return the logarithm of `softmax`, without overflow or loss (as scipy.special.log_softmax).
+
+    Examples
+    --------
+    >>> tt.log_softmax([0.0, 0.0]).eval().round(6)
+    array([-0.693147, -0.693147])
+    """
     var = _floating(x)
     axes = _axes("log_softmax", axis, var)
     result: TensorVariable = LogSoftmax(axes)(var)
@@ -211,6 +223,11 @@ def logsumexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
     """Return log(sum(exp(x))) along axes, without overflow (as scipy.special.logsumexp).
 
     Over no elements, or where all are minus infinity, it is minus infinity; a plus infinity makes it plus infinity.
+
+    Examples
+    --------
+    >>> tt.logsumexp([0.0, 0.0]).eval().round(6)
+    np.float64(0.693147)
     """
     var = _floating(x)
     axes = _axes("logsumexp", axis, var)

@@ -344,6 +344,11 @@ def sum_(
         What to start from: a scalar.
     where
         Which elements to include: bool, broadcast to `x`; all if None.
+
+    Examples
+    --------
+    >>> tt.sum([[1, 5], [3, 2]], axis=1).eval()
+    array([6, 5])
     """
     var = as_tensor_variable(x)
     total = _reduce(
@@ -367,6 +372,11 @@ def prod(
 
     Derivatives of every order are right, also where factors are zero; `no_zeros_in_input` promises that none is, which
     changes nothing.
+
+    Examples
+    --------
+    >>> tt.prod([[1, 5], [3, 2]], axis=1).eval()
+    array([5, 6])
     """
     as_flag("prod: no_zeros_in_input", no_zeros_in_input)
     var = as_tensor_variable(x)
@@ -427,6 +437,11 @@ def max_(
     """Return the largest element along axes; a NaN wins (as numpy.max; parameters as for `sum_`).
 
     No elements are an error, unless there is `initial`; `where` needs it.
+
+    Examples
+    --------
+    >>> tt.max([[1, 5], [3, 2]], axis=1).eval()
+    array([5, 3])
     """
     return _extremum("max", x, axis, keepdims, initial, where)
 
@@ -439,14 +454,26 @@ def min_(
     initial: TensorLike | None = None,
     where: TensorLike | None = None,
 ) -> TensorVariable:
-    """Return the smallest element along axes; a NaN wins (as numpy.min; parameters as for `max_`)."""
+    """Return the smallest element along axes; a NaN wins (as numpy.min; parameters as for `max_`).
+
+    Examples
+    --------
+    >>> tt.min([[1, 5], [3, 2]], axis=1).eval()
+    array([1, 2])
+    """
     return _extremum("min", x, axis, keepdims, initial, where)
 
 
 def all_(
     x: TensorLike, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None
 ) -> TensorVariable:
-    """Whether all elements along axes are true, that is not zero (as numpy.all; parameters as for `sum_`)."""
+    """Whether all elements along axes are true, that is not zero (as numpy.all; parameters as for `sum_`).
+
+    Examples
+    --------
+    >>> tt.all([[True, False], [True, True]], axis=1).eval()
+    array([False,  True])
+    """
     var = truth(x)
     return _reduce("all", with_others(var, mask_of("all", var, where), True), axis, keepdims, "bool", "bool")
 
@@ -454,7 +481,13 @@ def all_(
 def any_(
     x: TensorLike, axis: AxisLike = None, keepdims: bool = False, *, where: TensorLike | None = None
 ) -> TensorVariable:
-    """Whether any element along axes is true, that is not zero (as numpy.any; parameters as for `sum_`)."""
+    """Whether any element along axes is true, that is not zero (as numpy.any; parameters as for `sum_`).
+
+    Examples
+    --------
+    >>> tt.any([[True, False], [False, False]], axis=1).eval()
+    array([ True, False])
+    """
     var = truth(x)
     return _reduce("any", with_others(var, mask_of("any", var, where), False), axis, keepdims, "bool", "bool")
 
@@ -476,12 +509,24 @@ def _position(kind: str, x: TensorLike, axis: AxisLike, keepdims: bool) -> Tenso
 
 
 def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the position of the first largest element along axes, int64; several axes count in C order."""
+    """Return the position of the first largest element along axes, int64; several axes count in C order.
+
+    Examples
+    --------
+    >>> tt.argmax([1, 5, 3]).eval()
+    array(1)
+    """
     return _position("argmax", x, axis, keepdims)
 
 
 def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the position of the first smallest element along axes, int64; several axes count in C order."""
+    """Return the position of the first smallest element along axes, int64; several axes count in C order.
+
+    Examples
+    --------
+    >>> tt.argmin([1, 5, 3]).eval()
+    array(0)
+    """
     return _position("argmin", x, axis, keepdims)
 
 
@@ -492,5 +537,11 @@ amin = alias(min_, "amin")
 def max_and_argmax(
     x: TensorLike, axis: AxisLike = None, keepdims: bool = False
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Return the largest element along axes and its position."""
+    """Return the largest element along axes and its position.
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.max_and_argmax([1, 5, 3])]
+    [array(5), array(1)]
+    """
     return max_(x, axis, keepdims), argmax(x, axis, keepdims)

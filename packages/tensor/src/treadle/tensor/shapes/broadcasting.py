@@ -185,6 +185,11 @@ def sum_to(x: TensorLike, like: TensorLike) -> TensorVariable:
     """Sum a tensor back to the run-time shape of another, which broadcasts to it.
 
     Rewriting takes the sum out where the shapes are certain to be equal: static shapes may change until then.
+
+    Examples
+    --------
+    >>> tt.sum_to(np.ones((3, 2)), np.ones(2)).eval()
+    array([3., 3.])
     """
     var, target = as_tensor_variable(x), as_tensor_variable(like)
     if var is target or (var.ndim == 0 and target.ndim == 0):
@@ -202,39 +207,85 @@ def alloc(value: TensorLike, *shape: TensorLike) -> TensorVariable:
         A tensor or number.
     shape
         Integers or integer scalars.
+
+    Examples
+    --------
+    >>> tt.alloc(5.0, 2, 2).eval()
+    array([[5., 5.],
+           [5., 5.]])
     """
     result: TensorVariable = Alloc()(as_tensor_variable(value), *as_lengths("alloc", list(shape)))
     return result
 
 
 def broadcast_to(x: TensorLike, shape: TensorLike) -> TensorVariable:
-    """Broadcast a tensor to a shape (as numpy.broadcast_to, but the result is a new array)."""
+    """Broadcast a tensor to a shape (as numpy.broadcast_to, but the result is a new array).
+
+    Examples
+    --------
+    >>> tt.broadcast_to([1, 2], (2, 2)).eval()
+    array([[1, 2],
+           [1, 2]])
+    """
     return alloc(x, *as_lengths("broadcast_to", shape))
 
 
 def zeros(shape: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return a tensor of zeros (dtype floatX if none is given)."""
+    """Return a tensor of zeros (dtype floatX if none is given).
+
+    Examples
+    --------
+    >>> tt.zeros((2, 2)).eval()
+    array([[0., 0.],
+           [0., 0.]])
+    """
     return alloc(np.zeros((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("zeros", shape))
 
 
 def ones(shape: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return a tensor of ones (dtype floatX if none is given)."""
+    """Return a tensor of ones (dtype floatX if none is given).
+
+    Examples
+    --------
+    >>> tt.ones((2, 2)).eval()
+    array([[1., 1.],
+           [1., 1.]])
+    """
     return alloc(np.ones((), TensorType("floatX" if dtype is None else dtype).dtype), *as_lengths("ones", shape))
 
 
 def full(shape: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> TensorVariable:
-    """Return a tensor filled with a value (as numpy.full)."""
+    """Return a tensor filled with a value (as numpy.full).
+
+    Examples
+    --------
+    >>> tt.full((2, 2), 5.0).eval()
+    array([[5., 5.],
+           [5., 5.]])
+    """
     value = as_tensor_variable(fill_value) if dtype is None else _filling(fill_value, dtype)
     return alloc(value, *as_lengths("full", shape))
 
 
 def zeros_like(x: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None) -> TensorVariable:
-    """Return zeros of the shape and dtype of a tensor, or of another shape (as numpy.zeros_like)."""
+    """Return zeros of the shape and dtype of a tensor, or of another shape (as numpy.zeros_like).
+
+    Examples
+    --------
+    >>> tt.zeros_like([3, 4]).eval()
+    array([0, 0])
+    """
     return full_like(x, 0, dtype, shape=shape)
 
 
 def ones_like(x: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None) -> TensorVariable:
-    """Return ones of the shape and dtype of a tensor, or of another shape (as numpy.ones_like)."""
+    """Return ones of the shape and dtype of a tensor, or of another shape (as numpy.ones_like).
+
+    Examples
+    --------
+    >>> tt.ones_like([3, 4]).eval()
+    array([1, 1])
+    """
     return full_like(x, 1, dtype, shape=shape)
 
 
@@ -247,7 +298,13 @@ def is_zeros(x: Variable) -> bool:
 def full_like(
     x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None, *, shape: TensorLike | None = None
 ) -> TensorVariable:
-    """Return a tensor of the shape and dtype of another, or of a shape that is given, filled with a value."""
+    """Return a tensor of the shape and dtype of another, or of a shape that is given, filled with a value.
+
+    Examples
+    --------
+    >>> tt.full_like([1, 2], 5).eval()
+    array([5, 5])
+    """
     var = as_tensor_variable(x)
     result_dtype = TensorType(var.dtype if dtype is None else dtype).dtype
     if shape is not None:

@@ -236,6 +236,12 @@ def dimshuffle(x: TensorLike, *order: int | str | Sequence[int | str]) -> Tensor
         If a dimension is out of range or named twice.
     ShapeError
         If a dimension left out does not have length 1.
+
+    Examples
+    --------
+    >>> tt.dimshuffle([1, 2], (0, "x")).eval()
+    array([[1],
+           [2]])
     """
     var = as_tensor_variable(x)
     several = several_axes(order[0]) if len(order) == 1 else None
@@ -258,7 +264,14 @@ def as_dimension(vector: TensorVariable, at: int, ndim: int) -> TensorVariable:
 
 
 def transpose(x: TensorLike, axes: AxisLike | Sequence[AxisLike] = None) -> TensorVariable:
-    """Permute dimensions; reverse them if no axes are given (as numpy.transpose)."""
+    """Permute dimensions; reverse them if no axes are given (as numpy.transpose).
+
+    Examples
+    --------
+    >>> tt.transpose([[1, 2], [3, 4]]).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     var = as_tensor_variable(x)
     if axes is None:
         return dimshuffle(var, *reversed(range(var.ndim)))
@@ -270,7 +283,13 @@ def transpose(x: TensorLike, axes: AxisLike | Sequence[AxisLike] = None) -> Tens
 
 
 def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
-    """Exchange two dimensions (as numpy.swapaxes)."""
+    """Exchange two dimensions (as numpy.swapaxes).
+
+    Examples
+    --------
+    >>> tt.swapaxes(np.ones((2, 3)), 0, 1).eval().shape
+    (3, 2)
+    """
     var = as_tensor_variable(x)
     a, b = (normalize_axis("swapaxes", axis, var.ndim) for axis in (axis1, axis2))
     order = list(range(var.ndim))
@@ -279,7 +298,13 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int) -> TensorVariable:
 
 
 def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike) -> TensorVariable:
-    """Move dimensions to new places (as numpy.moveaxis)."""
+    """Move dimensions to new places (as numpy.moveaxis).
+
+    Examples
+    --------
+    >>> tt.moveaxis(np.ones((2, 3, 4)), 0, -1).eval().shape
+    (3, 4, 2)
+    """
     var = as_tensor_variable(x)
     sources = normalize_axes("moveaxis", named_axes(source), var.ndim)
     targets = normalize_axes("moveaxis", named_axes(destination), var.ndim)
@@ -293,7 +318,14 @@ def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike) -> TensorVa
 
 
 def matrix_transpose(x: TensorLike) -> TensorVariable:
-    """Exchange the last two dimensions (as numpy.matrix_transpose)."""
+    """Exchange the last two dimensions (as numpy.matrix_transpose).
+
+    Examples
+    --------
+    >>> tt.matrix_transpose([[1, 2], [3, 4]]).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     var = as_tensor_variable(x)
     if var.ndim < 2:
         msg = f"matrix_transpose: a tensor of rank 2 or more is needed, got {var} of type {var.type}. Add dimensions."
@@ -302,7 +334,14 @@ def matrix_transpose(x: TensorLike) -> TensorVariable:
 
 
 def expand_dims(x: TensorLike, axis: AxisLike) -> TensorVariable:
-    """Insert dimensions of length 1 (as numpy.expand_dims)."""
+    """Insert dimensions of length 1 (as numpy.expand_dims).
+
+    Examples
+    --------
+    >>> tt.expand_dims([1, 2], 1).eval()
+    array([[1],
+           [2]])
+    """
     var = as_tensor_variable(x)
     positions = named_axes(axis)
     count = len(positions)
@@ -315,6 +354,11 @@ def squeeze(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
     """Drop dimensions of length 1 (as numpy.squeeze).
 
     Without `axis`, those known to have length 1 are dropped: the rank of the result cannot depend on values.
+
+    Examples
+    --------
+    >>> tt.squeeze(np.ones((1, 3))).eval()
+    array([1., 1., 1.])
     """
     var = as_tensor_variable(x)
     drop = (
@@ -326,24 +370,48 @@ def squeeze(x: TensorLike, axis: AxisLike = None) -> TensorVariable:
 
 
 def shape_padleft(x: TensorLike, n_ones: int = 1) -> TensorVariable:
-    """Put dimensions of length 1 in front."""
+    """Put dimensions of length 1 in front.
+
+    Examples
+    --------
+    >>> tt.shape_padleft(np.ones(3), 2).eval().shape
+    (1, 1, 3)
+    """
     var = as_tensor_variable(x)
     return dimshuffle(var, *[NEW] * as_rank("shape_padleft: n_ones", n_ones), *range(var.ndim))
 
 
 def shape_padright(x: TensorLike, n_ones: int = 1) -> TensorVariable:
-    """Put dimensions of length 1 at the end."""
+    """Put dimensions of length 1 at the end.
+
+    Examples
+    --------
+    >>> tt.shape_padright(np.ones(3), 2).eval().shape
+    (3, 1, 1)
+    """
     var = as_tensor_variable(x)
     return dimshuffle(var, *range(var.ndim), *[NEW] * as_rank("shape_padright: n_ones", n_ones))
 
 
 def shape_padaxis(t: TensorLike, axis: int) -> TensorVariable:
-    """Insert a dimension of length 1 (as `expand_dims`)."""
+    """Insert a dimension of length 1 (as `expand_dims`).
+
+    Examples
+    --------
+    >>> tt.shape_padaxis(np.ones((2, 3)), 1).eval().shape
+    (2, 1, 3)
+    """
     return expand_dims(t, axis)
 
 
 def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> TensorVariable:  # noqa: N802 - the documented name
-    """Put dimensions of length 1 in front, or at the end, until the rank is `n`."""
+    """Put dimensions of length 1 in front, or at the end, until the rank is `n`.
+
+    Examples
+    --------
+    >>> tt.atleast_Nd([1, 2], n=3).eval().shape
+    (1, 1, 2)
+    """
     var = as_tensor_variable(arry)
     missing = max(0, as_rank("atleast_Nd: n", n) - var.ndim)
     return (shape_padleft if as_flag("atleast_Nd: left", left) else shape_padright)(var, missing)
@@ -366,7 +434,13 @@ def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[T
 
 
 def atleast_1d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
-    """Return scalars as vectors of length 1, anything else unchanged (as numpy.atleast_1d)."""
+    """Return scalars as vectors of length 1, anything else unchanged (as numpy.atleast_1d).
+
+    Examples
+    --------
+    >>> tt.atleast_1d(3.0).eval()
+    array([3.])
+    """
     in_front = as_flag("atleast_1d: left", left)
     return _each(arys, lambda x: atleast_Nd(x, n=1, left=in_front))
 
@@ -380,7 +454,13 @@ def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[T
 
 
 def atleast_2d(*arys: TensorLike, left: bool = True) -> TensorVariable | tuple[TensorVariable, ...]:
-    """Put dimensions of length 1 in front, or at the end, until the rank is 2 (as numpy.atleast_2d)."""
+    """Put dimensions of length 1 in front, or at the end, until the rank is 2 (as numpy.atleast_2d).
+
+    Examples
+    --------
+    >>> tt.atleast_2d([1, 2]).eval()
+    array([[1, 2]])
+    """
     in_front = as_flag("atleast_2d: left", left)
     return _each(arys, lambda x: atleast_Nd(x, n=2, left=in_front))
 
@@ -397,6 +477,11 @@ def atleast_3d(*arys: TensorLike, left: bool | None = None) -> TensorVariable | 
     """Add dimensions of length 1 until the rank is 3 (as numpy.atleast_3d).
 
     A vector becomes the middle dimension, a matrix the first two, unless `left` says where dimensions are added.
+
+    Examples
+    --------
+    >>> tt.atleast_3d([1, 2]).eval().shape
+    (1, 2, 1)
     """
     if left is not None:
         in_front = as_flag("atleast_3d: left", left)

@@ -103,13 +103,25 @@ class ShapeI(Natural, TensorOp):
 
 
 def shape(x: TensorLike) -> TensorVariable:
-    """Return the shape of a tensor as a vector of int64."""
+    """Return the shape of a tensor as a vector of int64.
+
+    Examples
+    --------
+    >>> tt.shape(np.ones((2, 3))).eval()
+    array([2, 3])
+    """
     result: TensorVariable = Shape()(x)
     return result
 
 
 def shape_i(x: TensorLike, axis: int) -> TensorVariable:
-    """Return the length of one dimension as an int64 scalar; a constant only for a constant (see `lengths`)."""
+    """Return the length of one dimension as an int64 scalar; a constant only for a constant (see `lengths`).
+
+    Examples
+    --------
+    >>> tt.shape_i(np.ones((2, 3)), 1).eval()
+    array(3)
+    """
     var = as_tensor_variable(x)
     at = normalize_axis("shape_i", axis, var.ndim)
     if isinstance(var, Constant):
@@ -293,6 +305,12 @@ def reshape(
     ------
     ShapeError
         If the static shapes show that the number of elements differs.
+
+    Examples
+    --------
+    >>> tt.reshape([1, 2, 3, 4], (2, -1)).eval()
+    array([[1, 2],
+           [3, 4]])
     """
     var = as_tensor_variable(x)
     rank = None if ndim is None else as_rank("reshape: ndim", ndim)
@@ -312,7 +330,13 @@ def reshape(
 
 
 def flatten(x: TensorLike, ndim: SupportsIndex = 1) -> TensorVariable:
-    """Return the tensor with all dimensions from the `ndim`-th on joined into one."""
+    """Return the tensor with all dimensions from the `ndim`-th on joined into one.
+
+    Examples
+    --------
+    >>> tt.flatten([[1, 2], [3, 4]]).eval()
+    array([1, 2, 3, 4])
+    """
     var = as_tensor_variable(x)
     rank = as_integer("flatten: ndim", ndim)
     if not 1 <= rank <= max(var.ndim, 1):

@@ -213,6 +213,11 @@ def specify_broadcastable(x: TensorLike, *axes: int | Sequence[int]) -> TensorVa
     ------
     AxisError
         If an axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> tt.specify_broadcastable(tt.dmatrix("x"), 0).type.shape
+    (1, None)
     """
     var = as_tensor_variable(x)
     named = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes

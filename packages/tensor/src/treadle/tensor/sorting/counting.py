@@ -63,6 +63,11 @@ def searchsorted(a: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
     Returns
     -------
     Positions of int64 in the shape of `v`.
+
+    Examples
+    --------
+    >>> tt.searchsorted([1, 3, 5], [2, 5]).eval()
+    array([1, 2])
     """
     vector, values = _as_array(a), _as_array(v)
     if vector.ndim != 1:
@@ -99,6 +104,11 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> TensorVari
         decide which, and that it does is not checked.
     right
         Whether a bin holds its right edge, not its left one.
+
+    Examples
+    --------
+    >>> tt.digitize([0.5, 2.5], [1.0, 2.0]).eval()
+    array([0, 2])
     """
     values, edges = _as_array(x), _as_array(bins)
     if values.type.numpy_dtype.kind == "c":
@@ -152,6 +162,11 @@ def bincount(
     length
         The number of counts: other integers are left out. With it the shape does not depend on data, so that backends
         which compile for shapes known beforehand, such as JAX, take it.
+
+    Examples
+    --------
+    >>> tt.bincount([0, 1, 1, 3]).eval()
+    array([1, 2, 0, 1])
     """
     as_flag("bincount: assert_nonneg", assert_nonneg)
     items = as_tensor_variable(x)
@@ -277,7 +292,13 @@ def _limits(what: str, values: TensorVariable, limits: Range | None) -> tuple[Te
 def histogram_bin_edges(
     a: TensorLike, bins: Bins = 10, range: Range | None = None, weights: TensorLike | None = None
 ) -> TensorVariable:
-    """Return the edges of the bins that `histogram` counts in (as numpy.histogram_bin_edges)."""
+    """Return the edges of the bins that `histogram` counts in (as numpy.histogram_bin_edges).
+
+    Examples
+    --------
+    >>> tt.histogram_bin_edges([1.0, 3.0], bins=2).eval()
+    array([1., 2., 3.])
+    """
     if weights is not None:
         as_tensor_variable(weights)  # as NumPy, which has no use for them here
     return _edges("histogram_bin_edges", flatten(as_tensor_variable(a)), bins, range)[0]
@@ -329,6 +350,11 @@ def histogram(
     Returns
     -------
     The counts, and the edges of the bins.
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.histogram([1.0, 2.0, 2.5], bins=2)]
+    [array([1, 2]), array([1.  , 1.75, 2.5 ])]
     """
     sample = as_tensor_variable(a)
     share = None if weights is None else as_tensor_variable(weights)
@@ -370,6 +396,12 @@ def histogramdd(
     Returns
     -------
     The counts as float64, a dimension for each coordinate; and the edges of each.
+
+    Examples
+    --------
+    >>> tt.histogramdd([[1.0, 1.0], [2.0, 2.0]], bins=2)[0].eval()
+    array([[0., 0.],
+           [0., 2.]])
     """
     if isinstance(sample, list | tuple):
         columns = [as_tensor_variable(x) for x in sample]
@@ -419,6 +451,12 @@ def histogram2d(
     Returns
     -------
     The counts, the edges along `x`, and those along `y`.
+
+    Examples
+    --------
+    >>> tt.histogram2d([1.0, 2.0], [1.0, 2.0], bins=2)[0].eval()
+    array([[1., 0.],
+           [0., 1.]])
     """
     each: list[Bins] = list(bins) if isinstance(bins, list | tuple) and len(bins) == 2 else [bins, bins]
     counts, edges = histogramdd([x, y], each, range, density, weights)

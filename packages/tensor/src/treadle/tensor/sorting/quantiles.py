@@ -133,6 +133,11 @@ def median(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
         Axis or axes; all if None.
     keepdims
         Whether to keep the axes with length 1.
+
+    Examples
+    --------
+    >>> tt.median([1.0, 5.0, 2.0]).eval()
+    array(2.)
     """
     x, at, axes, ndim = _as_line("median", a, axis)
     n = shape_i(x, at)
@@ -193,6 +198,11 @@ def quantile(
     weights
         How often each element counts, for the method ``inverted_cdf``: of the tensor's shape, or a vector along the
         axis.
+
+    Examples
+    --------
+    >>> tt.quantile([1.0, 2.0, 4.0], 0.25).eval()
+    array(1.5)
     """
     return _quantile("quantile", a, _chosen("quantile", q, 1), axis, method, keepdims, weights, False)
 
@@ -206,26 +216,50 @@ def percentile(
     *,
     weights: TensorLike | None = None,
 ) -> TensorVariable:
-    """Return percentiles along axes: quantiles at `q` / 100 (as numpy.percentile; parameters as for `quantile`)."""
+    """Return percentiles along axes: quantiles at `q` / 100 (as numpy.percentile; parameters as for `quantile`).
+
+    Examples
+    --------
+    >>> tt.percentile([1.0, 2.0, 4.0], 50).eval()
+    array(2.)
+    """
     return _quantile("percentile", a, _chosen("percentile", q, 100), axis, method, keepdims, weights, False)
 
 
 def nanquantile(
     a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
-    """Return quantiles of what is not NaN (as numpy.nanquantile; parameters as for `quantile`)."""
+    """Return quantiles of what is not NaN (as numpy.nanquantile; parameters as for `quantile`).
+
+    Examples
+    --------
+    >>> tt.nanquantile([1.0, np.nan, 2.0], 0.5).eval()
+    array(1.5)
+    """
     return _quantile("nanquantile", a, _chosen("nanquantile", q, 1), axis, method, keepdims, None, True)
 
 
 def nanpercentile(
     a: TensorLike, q: TensorLike, axis: AxisLike = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
-    """Return percentiles of what is not NaN (as numpy.nanpercentile; parameters as for `quantile`)."""
+    """Return percentiles of what is not NaN (as numpy.nanpercentile; parameters as for `quantile`).
+
+    Examples
+    --------
+    >>> tt.nanpercentile([1.0, np.nan, 2.0], 50).eval()
+    array(1.5)
+    """
     return _quantile("nanpercentile", a, _chosen("nanpercentile", q, 100), axis, method, keepdims, None, True)
 
 
 def nanmedian(a: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> TensorVariable:
-    """Return the median of what is not NaN along axes (as numpy.nanmedian; parameters as for `median`)."""
+    """Return the median of what is not NaN along axes (as numpy.nanmedian; parameters as for `median`).
+
+    Examples
+    --------
+    >>> tt.nanmedian([1.0, np.nan, 2.0]).eval()
+    array(1.5)
+    """
     x, at, axes, ndim = _as_line("nanmedian", a, axis)
     if x.type.numpy_dtype.kind != "f":
         return median(a, axis, keepdims)

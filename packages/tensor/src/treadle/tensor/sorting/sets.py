@@ -116,6 +116,11 @@ def unique(
     Returns
     -------
     The values, or a tuple of them and what was asked for, in the order of the parameters.
+
+    Examples
+    --------
+    >>> tt.unique([3, 1, 3]).eval()
+    array([1, 3])
     """
     check_flags("unique", sorted=sorted)
     var = as_tensor_variable(ar)
@@ -172,22 +177,46 @@ def _row_order(rows: TensorVariable) -> TensorVariable:
 
 
 def unique_all(x: TensorLike) -> UniqueAll:
-    """Return distinct elements, first positions, positions in the result, and counts; NaN differ (numpy.unique_all)."""
+    """Return distinct elements, first positions, positions in the result, and counts; NaN differ (numpy.unique_all).
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.unique_all([3, 1, 3])]
+    [array([1, 3]), array([1, 0]), array([1, 0, 1]), array([1, 2])]
+    """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x: TensorLike) -> UniqueCounts:
-    """Return the distinct elements and how often each was found; NaN differ (as numpy.unique_counts)."""
+    """Return the distinct elements and how often each was found; NaN differ (as numpy.unique_counts).
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.unique_counts([3, 1, 3])]
+    [array([1, 3]), array([1, 2])]
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: TensorLike) -> UniqueInverse:
-    """Return the distinct elements, and where each element stands among them (as numpy.unique_inverse)."""
+    """Return the distinct elements, and where each element stands among them (as numpy.unique_inverse).
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.unique_inverse([3, 1, 3])]
+    [array([1, 3]), array([1, 0, 1])]
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: TensorLike) -> TensorVariable:
-    """Return the distinct elements, in order; NaN differ (as numpy.unique_values)."""
+    """Return the distinct elements, in order; NaN differ (as numpy.unique_values).
+
+    Examples
+    --------
+    >>> tt.unique_values([3, 1, 3]).eval()
+    array([1, 3])
+    """
     values = unique(x, equal_nan=False)
     assert not isinstance(values, tuple)
     return values
@@ -225,6 +254,11 @@ def isin(
         Without effect.
     invert
         Whether to return which are not among them.
+
+    Examples
+    --------
+    >>> tt.isin([1, 2, 3], [2, 3]).eval()
+    array([False,  True,  True])
     """
     as_flag("isin: assume_unique", assume_unique)
     as_choice("isin: kind", kind, (None, "sort", "table"))
@@ -284,7 +318,13 @@ def _as_sets(ar1: TensorLike, ar2: TensorLike, assume_unique: bool) -> tuple[Ten
 
 
 def union1d(ar1: TensorLike, ar2: TensorLike) -> TensorVariable:
-    """Return the distinct elements of two tensors, in order (as numpy.union1d)."""
+    """Return the distinct elements of two tensors, in order (as numpy.union1d).
+
+    Examples
+    --------
+    >>> tt.union1d([1, 2], [2, 3]).eval()
+    array([1, 2, 3])
+    """
     return _distinct(concatenate([flatten(as_tensor_variable(x)) for x in (ar1, ar2)]))
 
 
@@ -292,6 +332,11 @@ def setdiff1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> 
     """Return the distinct elements of a tensor that are not in another, in order (as numpy.setdiff1d).
 
     With `assume_unique` the elements stay in the order of the first tensor.
+
+    Examples
+    --------
+    >>> tt.setdiff1d([1, 2, 3], [2]).eval()
+    array([1, 3])
     """
     elements = flatten(as_tensor_variable(ar1))
     one = elements if as_flag("setdiff1d: assume_unique", assume_unique) else _distinct(elements)
@@ -299,7 +344,13 @@ def setdiff1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> 
 
 
 def setxor1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> TensorVariable:
-    """Return the elements that are in one of two tensors only, in order (as numpy.setxor1d)."""
+    """Return the elements that are in one of two tensors only, in order (as numpy.setxor1d).
+
+    Examples
+    --------
+    >>> tt.setxor1d([1, 2], [2, 3]).eval()
+    array([1, 3])
+    """
     both = sort(concatenate(list(_as_sets(ar1, ar2, as_flag("setxor1d: assume_unique", assume_unique)))))
     one = ones_like(subtensor(both, slice(None, 1)), "bool")
     steps = neq(subtensor(both, _TAIL), subtensor(both, _HEAD))
@@ -319,6 +370,11 @@ def intersect1d(
         Whether the elements of each are distinct already.
     return_indices
         Whether to return also where in each of the flattened tensors they are found first.
+
+    Examples
+    --------
+    >>> tt.intersect1d([1, 2, 3], [2, 3, 4]).eval()
+    array([2, 3])
     """
     distinct = as_flag("intersect1d: assume_unique", assume_unique)
     if not as_flag("intersect1d: return_indices", return_indices):

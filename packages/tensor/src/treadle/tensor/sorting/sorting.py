@@ -221,6 +221,11 @@ def sort(
         As in NumPy, without effect: equal elements always keep their order.
     order
         None.
+
+    Examples
+    --------
+    >>> tt.sort([3, 1, 2]).eval()
+    array([1, 2, 3])
     """
     x, at = _ordered_along("sort", a, axis, kind, order, stable)
     if x.type.numpy_dtype.kind == "c":
@@ -232,7 +237,13 @@ def sort(
 def argsort(
     a: TensorLike, axis: int | None = -1, kind: str | None = None, order: object = None, *, stable: bool | None = None
 ) -> TensorVariable:
-    """Return the positions that sort a tensor along an axis, int64 (as numpy.argsort; parameters as for `sort`)."""
+    """Return the positions that sort a tensor along an axis, int64 (as numpy.argsort; parameters as for `sort`).
+
+    Examples
+    --------
+    >>> tt.argsort([3, 1, 2]).eval()
+    array([1, 2, 0])
+    """
     x, at = _ordered_along("argsort", a, axis, kind, order, stable)
     if x.type.numpy_dtype.kind == "c":
         return _complex_order(x, at)
@@ -255,6 +266,11 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
         A sequence of tensors of one shape, or a tensor whose rows they are.
     axis
         The axis to sort along.
+
+    Examples
+    --------
+    >>> tt.lexsort([[1, 2, 3], [1, 0, 0]]).eval()
+    array([1, 2, 0])
     """
     rows: list[TensorVariable]
     if isinstance(keys, list | tuple):
@@ -284,7 +300,13 @@ def lexsort(keys: TensorLike | Sequence[TensorLike], axis: int = -1) -> TensorVa
 
 
 def sort_complex(a: TensorLike) -> TensorVariable:
-    """Return the elements sorted along the last axis, as complex numbers (as numpy.sort_complex)."""
+    """Return the elements sorted along the last axis, as complex numbers (as numpy.sort_complex).
+
+    Examples
+    --------
+    >>> tt.sort_complex([2.0, 1.0]).eval()
+    array([1.+0.j, 2.+0.j])
+    """
     x = sort(a)
     short = {"int8", "uint8", "int16", "uint16"}
     return x if x.type.numpy_dtype.kind == "c" else cast(x, "complex64" if x.dtype in short else "complex128")
@@ -323,6 +345,11 @@ def partition(
         The axis; None flattens first.
     kind, order
         As in NumPy, without effect: ``introselect`` or None.
+
+    Examples
+    --------
+    >>> tt.partition([3, 1, 2], 0).eval()[0]
+    np.int64(1)
     """
     as_choice("partition: kind", kind, ("introselect",))
     x, at = _ordered_along("partition", a, axis, None, order, None)
@@ -333,7 +360,13 @@ def partition(
 def argpartition(
     a: TensorLike, kth: object, axis: int | None = -1, kind: str = "introselect", order: object = None
 ) -> TensorVariable:
-    """Return the positions that partition a tensor (as numpy.argpartition; parameters as for `partition`)."""
+    """Return the positions that partition a tensor (as numpy.argpartition; parameters as for `partition`).
+
+    Examples
+    --------
+    >>> tt.argpartition([3, 1, 2], 0).eval()[0]
+    np.int64(1)
+    """
     as_choice("argpartition: kind", kind, ("introselect",))
     x, at = _ordered_along("argpartition", a, axis, None, order, None)
     _check_kth("argpartition", x, kth, at)
@@ -359,6 +392,11 @@ def topk(
         Whether to return the largest; else the smallest, in ascending order.
     sorted
         As in PyTorch, without effect: the elements are in order in any case.
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.topk([3, 1, 2], 2)]
+    [array([3, 2]), array([0, 2])]
     """
     as_flag("topk: sorted", sorted)
     var, at = _ordered_along("topk", x, axis, None, None, None)

@@ -124,7 +124,13 @@ kl_div = elementwise(
 
 
 def xlogx(x: TensorLike) -> TensorVariable:
-    """Return x log x, which is 0 at 0 (as scipy.special.xlogy of x and x)."""
+    """Return x log x, which is 0 at 0 (as scipy.special.xlogy of x and x).
+
+    Examples
+    --------
+    >>> tt.xlogx([0.0, 1.0]).eval()
+    array([0., 0.])
+    """
     return xlogy(x, x)
 
 

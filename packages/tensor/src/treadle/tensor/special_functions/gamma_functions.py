@@ -163,7 +163,13 @@ trigamma = alias(tri_gamma, "trigamma")
 
 
 def factorial(n: TensorLike) -> TensorVariable:
-    """Return Γ(n + 1), and 0 where `n` is negative (as scipy.special.factorial, inexactly)."""
+    """Return Γ(n + 1), and 0 where `n` is negative (as scipy.special.factorial, inexactly).
+
+    Examples
+    --------
+    >>> tt.factorial([3.0, 4.0]).eval().round(6)
+    array([ 6., 24.])
+    """
     return switch(lt(n, 0), 0, gamma(add(n, 1.0)))
 
 
@@ -176,6 +182,11 @@ def multigammaln(a: TensorLike, d: int) -> TensorVariable:
         A tensor. The function is defined above (d - 1) / 2; its result is NaN or infinite below.
     d
         The dimension of the space that is integrated over.
+
+    Examples
+    --------
+    >>> tt.multigammaln(3.0, 2).eval().round(6)
+    np.float64(1.550195)
     """
     count = as_count("multigammaln: the dimension d", d, 1)
     var = as_tensor_variable(a)

@@ -121,12 +121,24 @@ gamma_tail_moment = elementwise(
 
 
 def gammal(k: TensorLike, x: TensorLike) -> TensorVariable:
-    """Return the lower incomplete gamma function, gammainc(k, x) Γ(k)."""
+    """Return the lower incomplete gamma function, gammainc(k, x) Γ(k).
+
+    Examples
+    --------
+    >>> tt.gammal(1.0, 0.0).eval()
+    array(0.)
+    """
     return _times_gamma(gammainc, k, x)
 
 
 def gammau(k: TensorLike, x: TensorLike) -> TensorVariable:
-    """Return the upper incomplete gamma function, gammaincc(k, x) Γ(k)."""
+    """Return the upper incomplete gamma function, gammaincc(k, x) Γ(k).
+
+    Examples
+    --------
+    >>> tt.gammau(1.0, 0.0).eval()
+    array(1.)
+    """
     return _times_gamma(gammaincc, k, x)
 
 
@@ -141,5 +153,11 @@ def _times_gamma(share: Elemwise, k: TensorLike, x: TensorLike) -> TensorVariabl
 
 
 def chi2sf(x: TensorLike, k: TensorLike) -> TensorVariable:
-    """Return the probability that a chi-squared number of k degrees of freedom is above x (scipy.stats.chi2.sf)."""
+    """Return the probability that a chi-squared number of k degrees of freedom is above x (scipy.stats.chi2.sf).
+
+    Examples
+    --------
+    >>> tt.chi2sf(0.0, 2.0).eval()
+    array(1.)
+    """
     return gammaincc(true_div(k, 2), true_div(maximum(x, 0), 2))

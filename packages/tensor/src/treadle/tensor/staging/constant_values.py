@@ -101,6 +101,11 @@ def get_scalar_constant_value(
     ------
     NotScalarConstantError
         If it may have more elements, or the number is not known.
+
+    Examples
+    --------
+    >>> tt.get_scalar_constant_value(tt.constant(3.0) + 1)
+    array(4.)
     """
     what = "get_scalar_constant_value"
     if v is not None and any(n != 1 for n in as_tensor_variable(v).type.shape):
@@ -176,6 +181,11 @@ def get_vector_length(v: TensorLike) -> int:
     ------
     TensorTypeError
         If `v` is not a vector, or its length is not known.
+
+    Examples
+    --------
+    >>> tt.get_vector_length(tt.constant([1, 2, 3]))
+    3
     """
     var = as_tensor_variable(v)
     if var.ndim != 1 or var.type.shape[0] is None:
@@ -185,10 +195,22 @@ def get_vector_length(v: TensorLike) -> int:
 
 
 def shape_tuple(x: TensorLike) -> tuple[TensorVariable, ...]:
-    """Return the length of each dimension as an int64 scalar; those that are known as constants."""
+    """Return the length of each dimension as an int64 scalar; those that are known as constants.
+
+    Examples
+    --------
+    >>> [int(n.eval()) for n in tt.shape_tuple(np.ones((2, 3)))]
+    [2, 3]
+    """
     return tuple(lengths(x))
 
 
 def is_flat(var: TensorLike, ndim: int = 1) -> bool:
-    """Return whether a tensor has a rank: that of a vector, unless another is given."""
+    """Return whether a tensor has a rank: that of a vector, unless another is given.
+
+    Examples
+    --------
+    >>> tt.is_flat(tt.dvector("x")), tt.is_flat(tt.dmatrix("x"))
+    (True, False)
+    """
     return as_tensor_variable(var).ndim == as_integer("is_flat: ndim", ndim, 0)

@@ -48,6 +48,11 @@ def constant(
         If it is a masked array, or holds one.
     DtypeError
         If the value is complex and the dtype is not.
+
+    Examples
+    --------
+    >>> tt.constant([1.0, 2.0], name="c").eval()
+    array([1., 2.])
     """
     if isinstance(x, Variable):
         msg = f"constant: a plain value is needed, got the variable {x}. Use as_tensor_variable."
@@ -92,6 +97,11 @@ def as_tensor_variable(
     ------
     TensorTypeError
         If `x` is of another kind, or its rank is larger than `ndim`.
+
+    Examples
+    --------
+    >>> tt.as_tensor_variable([1.0, 2.0]).eval()
+    array([1., 2.])
     """
     if isinstance(x, Apply):
         x = x.out

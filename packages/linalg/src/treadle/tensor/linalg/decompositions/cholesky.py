@@ -280,6 +280,12 @@ def cho_factor(
     """Return Cholesky factors, and which triangle they are, for `cho_solve` (as scipy.linalg.cho_factor).
 
     Parameters and errors are those of `cholesky`. The other triangle, which SciPy leaves as it is, is zero.
+
+    Examples
+    --------
+    >>> tt.linalg.cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)[0].eval()
+    array([[2., 0.],
+           [1., 2.]])
     """
     is_lower = as_flag("cho_factor: lower", lower)
     return cholesky(a, is_lower, overwrite_a, check_finite, on_error=on_error), is_lower
@@ -315,6 +321,12 @@ def cho_solve(
     ------
     ShapeError
         If lengths are known and do not fit.
+
+    Examples
+    --------
+    >>> A = np.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> tt.linalg.cho_solve(tt.linalg.cho_factor(A), [8.0, 12.0]).eval()
+    array([1., 2.])
     """
     as_flag("cho_solve: overwrite_b", overwrite_b)
     if len(as_items("cho_solve: c_and_lower", c_and_lower)) != 2:

@@ -220,6 +220,11 @@ def eig(
     ------
     ArgumentError
         For the generalised problem, and for left eigenvectors.
+
+    Examples
+    --------
+    >>> tt.linalg.eig([[2.0, 0.0], [0.0, 3.0]])[0].eval()
+    array([2.+0.j, 3.+0.j])
     """
     check_flags("eig", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     _standard("eig", b, homogeneous_eigvals)
@@ -243,6 +248,11 @@ def eigvals(
     """Return the eigenvalues of square matrices, complex, in LAPACK's order (as scipy.linalg.eigvals).
 
     Parameters are those of `eig`.
+
+    Examples
+    --------
+    >>> tt.linalg.eigvals([[2.0, 0.0], [0.0, 3.0]]).eval()
+    array([2.+0.j, 3.+0.j])
     """
     check_flags("eigvals", overwrite_a=overwrite_a, check_finite=check_finite)
     _standard("eigvals", b, homogeneous_eigvals)

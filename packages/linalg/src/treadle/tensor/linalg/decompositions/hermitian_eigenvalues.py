@@ -290,6 +290,11 @@ def eigvalsh(
     """Return the eigenvalues of symmetric or Hermitian matrices, ascending (as scipy.linalg.eigvalsh).
 
     Parameters are those of `eigh`.
+
+    Examples
+    --------
+    >>> tt.linalg.eigvalsh([[2.0, 0.0], [0.0, 3.0]]).eval()
+    array([2., 3.])
     """
     check_flags("eigvalsh", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     arguments = (lower, UPLO, driver, type, subset_by_index, subset_by_value, on_error, False)

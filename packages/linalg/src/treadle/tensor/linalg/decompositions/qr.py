@@ -252,6 +252,11 @@ def qr(
     Lamour, 2012; D. and J. Roberts, 2020) are defined where the first k columns are linearly independent; through the
     last m - k columns of a full Q, of results that depend on the space alone which they span; through ``qr`` and
     ``tau`` there are none.
+
+    Examples
+    --------
+    >>> [x.eval().shape for x in tt.linalg.qr(np.ones((3, 2)), mode="economic")]
+    [(3, 2), (2, 2)]
     """
     if lwork is not None:
         as_integer("qr: lwork", lwork)
@@ -284,6 +289,12 @@ def householder_product(A: TensorLike, tau: TensorLike) -> TensorVariable:
     ------
     ShapeError
         If known lengths are not m >= n >= k.
+
+    Examples
+    --------
+    >>> tt.linalg.householder_product(np.eye(2), np.zeros(2)).eval()
+    array([[ 1.,  0.],
+           [-0.,  1.]])
     """
     a, factors = as_matrices("householder_product", A, tau, core=(2, 1))
     m, n, k = *a.type.shape[-2:], factors.type.shape[-1]

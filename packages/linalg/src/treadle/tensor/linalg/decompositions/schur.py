@@ -274,6 +274,13 @@ def schur(
     ------
     ArgumentError
         For a choice that there is not.
+
+    Examples
+    --------
+    >>> [x.eval() for x in tt.linalg.schur([[2.0, 0.0], [0.0, 3.0]])]
+    [array([[2., 0.],
+           [0., 3.]]), array([[1., 0.],
+           [0., 1.]])]
     """
     if lwork is not None:
         as_integer("schur: lwork", lwork)
@@ -294,6 +301,13 @@ def rsf2csf(T: TensorLike, Z: TensorLike, check_finite: bool = True, *, on_error
         As in SciPy, without effect: matrices are always checked.
     on_error
         What becomes of what is not finite: ``"nan"`` fills its results with NaN, ``"raise"`` raises a `MatrixError`.
+
+    Examples
+    --------
+    >>> T, Z = tt.linalg.rsf2csf(np.eye(2), np.eye(2))
+    >>> T.eval()
+    array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 1.+0.j]])
     """
     check_flags("rsf2csf", check_finite=check_finite)
     pair = as_matrices("rsf2csf", as_square_matrices("rsf2csf", T), as_square_matrices("rsf2csf", Z))
@@ -373,6 +387,11 @@ def qz(
     ------
     ArgumentError
         For a choice that there is not.
+
+    Examples
+    --------
+    >>> len(tt.linalg.qz(np.eye(2), np.eye(2)))
+    4
     """
     if lwork is not None:
         as_integer("qz: lwork", lwork)
@@ -395,6 +414,11 @@ def ordqz(
     """Return S, T, alpha, beta, Q, Z with A = Q S Z^H and B = Q T Z^H, in an order (as scipy.linalg.ordqz).
 
     Parameters are those of `qz`; `sort` is ``"lhp"`` in SciPy unless given, and None here.
+
+    Examples
+    --------
+    >>> len(tt.linalg.ordqz(np.eye(2), np.eye(2)))
+    6
     """
     check_flags("ordqz", overwrite_a=overwrite_a, overwrite_b=overwrite_b, check_finite=check_finite)
     return _generalised("ordqz", A, B, output, sort, on_error)

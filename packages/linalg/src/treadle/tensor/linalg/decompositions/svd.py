@@ -267,6 +267,11 @@ def svd(
     singular values coincide or are zero; of U and Vh where singular values are distinct and, if m and n differ, not
     zero. Signs of singular vectors, phases of complex ones, and the further columns of full matrices, are LAPACK's
     choice: derivatives hold for results that do not depend on it.
+
+    Examples
+    --------
+    >>> tt.linalg.svd([[3.0, 0.0], [0.0, 4.0]], compute_uv=False).eval()
+    array([4., 3.])
     """
     for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
         as_flag(f"svd: {name}", flag)
@@ -296,6 +301,11 @@ def svdvals(
     """Return the singular values of matrices in descending order (as scipy.linalg.svdvals, numpy.linalg.svdvals).
 
     Parameters and derivatives as for `svd`.
+
+    Examples
+    --------
+    >>> tt.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).eval()
+    array([4., 3.])
     """
     for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
         as_flag(f"svdvals: {name}", flag)
@@ -320,6 +330,12 @@ def polar(a: TensorLike, side: str = "right", *, on_error: str = "nan") -> tuple
     Returns
     -------
     u, with orthonormal columns, or rows where m < n; and p, Hermitian and positive semidefinite.
+
+    Examples
+    --------
+    >>> tt.linalg.polar([[2.0, 0.0], [0.0, 3.0]])[1].eval().round(12)
+    array([[2., 0.],
+           [0., 3.]])
     """
     place = as_option("polar: side", side, ("right", "left"))
     (x,) = as_matrices("polar", a)
@@ -360,6 +376,12 @@ def orth(A: TensorLike, rcond: TensorLike | None = None) -> TensorVariable:
     rcond
         Singular values up to this, relative to the largest one, count as zero; by default the machine precision times
         the larger one of m and n.
+
+    Examples
+    --------
+    >>> abs(tt.linalg.orth([[2.0], [0.0]])).eval()
+    array([[1.],
+           [0.]])
     """
     x = _matrix("orth", A)
     u, s, _ = SVD(full_matrices=False)(x)
@@ -379,6 +401,12 @@ def null_space(
     """Return an orthonormal basis of the x for which ``A @ x`` is 0 (as scipy.linalg.null_space; see `orth`).
 
     `overwrite_a`, `check_finite` and `lapack_driver` are taken for SciPy's sake, without effect.
+
+    Examples
+    --------
+    >>> abs(tt.linalg.null_space([[1.0, 0.0]])).eval()
+    array([[0.],
+           [1.]])
     """
     for name, flag in (("overwrite_a", overwrite_a), ("check_finite", check_finite)):
         as_flag(f"null_space: {name}", flag)
@@ -400,6 +428,11 @@ def subspace_angles(A: TensorLike, B: TensorLike) -> TensorVariable:
     Notes
     -----
     Small angles by their sines, others by their cosines (A. Knyazev and M. Argentati, 2002).
+
+    Examples
+    --------
+    >>> tt.linalg.subspace_angles([[1.0], [0.0]], [[0.0], [1.0]]).eval().round(6)
+    array([1.570796])
     """
     a, b = orth(A), orth(B)
     m, n = a.type.shape[0], b.type.shape[0]

@@ -207,6 +207,11 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike, *, on_error: st
     ------
     ShapeError
         If the shapes are known not to fit.
+
+    Examples
+    --------
+    >>> tt.linalg.solve_sylvester([[1.0]], [[1.0]], [[4.0]]).eval()
+    array([[2.]])
     """
     result: TensorVariable = Sylvester(on_error)(*as_matrices("solve_sylvester", A, B, Q))
     return result
@@ -227,6 +232,11 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike, *, on_error: str = "
     ------
     ShapeError
         If the shapes are known not to fit.
+
+    Examples
+    --------
+    >>> tt.linalg.solve_continuous_lyapunov([[1.0]], [[4.0]]).eval()
+    array([[2.]])
     """
     a, q = as_matrices("solve_continuous_lyapunov", A, Q)
     result: TensorVariable = Sylvester(on_error)(a, adjoint(a), q)
@@ -256,6 +266,11 @@ def solve_discrete_lyapunov(
         If the shapes are known not to fit.
     ArgumentError
         If `method` is something else.
+
+    Examples
+    --------
+    >>> tt.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]]).eval()
+    array([[4.]])
     """
     kind = as_choice("solve_discrete_lyapunov: method", method, (None, "direct", "bilinear"))
     as_on_error("solve_discrete_lyapunov", on_error)
@@ -310,6 +325,11 @@ def solve_discrete_are(
     ------
     ShapeError
         If the shapes are known not to fit.
+
+    Examples
+    --------
+    >>> tt.linalg.solve_discrete_are([[0.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(6)
+    array([[1.]])
     """
     check_flags("solve_discrete_are", balanced=balanced)
     return _riccati("solve_discrete_are", "discrete", (A, B, Q, R, e, s), on_error)
@@ -348,6 +368,11 @@ def solve_continuous_are(
     ------
     ShapeError
         If the shapes are known not to fit.
+
+    Examples
+    --------
+    >>> tt.linalg.solve_continuous_are([[0.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(6)
+    array([[1.]])
     """
     check_flags("solve_continuous_are", balanced=balanced)
     return _riccati("solve_continuous_are", "continuous", (A, B, Q, R, e, s), on_error)

@@ -218,6 +218,12 @@ def expm(A: TensorLike) -> TensorVariable:
     ------
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
+
+    Examples
+    --------
+    >>> tt.linalg.expm(np.zeros((2, 2))).eval()
+    array([[1., 0.],
+           [0., 1.]])
     """
     result: TensorVariable = Expm()(as_square_matrices("expm", A))
     return result
@@ -257,6 +263,11 @@ def expm_frechet(
     ------
     ShapeError
         If they are known not to be square, or not of one length.
+
+    Examples
+    --------
+    >>> tt.linalg.expm_frechet(np.zeros((1, 1)), np.ones((1, 1)))[1].eval()
+    array([[1.]])
     """
     check_flags("expm_frechet", check_finite=check_finite)
     as_choice("expm_frechet: method", method, (None, "SPS", "blockEnlarge"))
@@ -291,6 +302,12 @@ def sqrtm(A: TensorLike, *, hermitian: bool = False, on_error: str = "nan") -> T
     ------
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
+
+    Examples
+    --------
+    >>> tt.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).eval().round(6)
+    array([[2., 0.],
+           [0., 3.]])
     """
     a = as_square_matrices("sqrtm", A)
     if as_flag("sqrtm: hermitian", hermitian):
@@ -321,6 +338,12 @@ def logm(A: TensorLike, *, hermitian: bool = False, on_error: str = "nan") -> Te
     ------
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
+
+    Examples
+    --------
+    >>> tt.linalg.logm(np.eye(2)).eval().round(6)
+    array([[0., 0.],
+           [0., 0.]])
     """
     a = as_square_matrices("logm", A)
     if as_flag("logm: hermitian", hermitian):
@@ -353,6 +376,12 @@ def fractional_matrix_power(
     ------
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
+
+    Examples
+    --------
+    >>> tt.linalg.fractional_matrix_power([[4.0, 0.0], [0.0, 9.0]], 0.5).eval().round(6)
+    array([[2., 0.],
+           [0., 3.]])
     """
     a = as_square_matrices("fractional_matrix_power", A)
     exponent = as_number("fractional_matrix_power: t", t)
@@ -412,7 +441,14 @@ def funm(
 
 @composed
 def cosm(A: TensorLike) -> TensorVariable:
-    """Return the cosine of each square matrix of a stack, by exponentials (as scipy.linalg.cosm)."""
+    """Return the cosine of each square matrix of a stack, by exponentials (as scipy.linalg.cosm).
+
+    Examples
+    --------
+    >>> tt.linalg.cosm(np.zeros((2, 2))).eval().round(6)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     a = as_square_matrices("cosm", A)
     if a.type.numpy_dtype.kind == "c":
         return (expm(1j * a) + expm(-1j * a)) / 2
@@ -421,7 +457,14 @@ def cosm(A: TensorLike) -> TensorVariable:
 
 @composed
 def sinm(A: TensorLike) -> TensorVariable:
-    """Return the sine of each square matrix of a stack, by exponentials (as scipy.linalg.sinm)."""
+    """Return the sine of each square matrix of a stack, by exponentials (as scipy.linalg.sinm).
+
+    Examples
+    --------
+    >>> tt.linalg.sinm(np.zeros((2, 2))).eval().round(6)
+    array([[0., 0.],
+           [0., 0.]])
+    """
     a = as_square_matrices("sinm", A)
     if a.type.numpy_dtype.kind == "c":
         return (expm(1j * a) - expm(-1j * a)) * -0.5j
@@ -431,27 +474,55 @@ def sinm(A: TensorLike) -> TensorVariable:
 
 @composed
 def tanm(A: TensorLike) -> TensorVariable:
-    """Return the tangent of each square matrix of a stack, as a quotient (as scipy.linalg.tanm)."""
+    """Return the tangent of each square matrix of a stack, as a quotient (as scipy.linalg.tanm).
+
+    Examples
+    --------
+    >>> tt.linalg.tanm(np.zeros((2, 2))).eval().round(6)
+    array([[0., 0.],
+           [0., 0.]])
+    """
     return solve(cosm(A), sinm(A), b_ndim=2)
 
 
 @composed
 def coshm(A: TensorLike) -> TensorVariable:
-    """Return the hyperbolic cosine of each square matrix of a stack, by exponentials (as scipy.linalg.coshm)."""
+    """Return the hyperbolic cosine of each square matrix of a stack, by exponentials (as scipy.linalg.coshm).
+
+    Examples
+    --------
+    >>> tt.linalg.coshm(np.zeros((2, 2))).eval().round(6)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     a = as_square_matrices("coshm", A)
     return (expm(a) + expm(-a)) / 2
 
 
 @composed
 def sinhm(A: TensorLike) -> TensorVariable:
-    """Return the hyperbolic sine of each square matrix of a stack, by exponentials (as scipy.linalg.sinhm)."""
+    """Return the hyperbolic sine of each square matrix of a stack, by exponentials (as scipy.linalg.sinhm).
+
+    Examples
+    --------
+    >>> tt.linalg.sinhm(np.zeros((2, 2))).eval().round(6)
+    array([[0., 0.],
+           [0., 0.]])
+    """
     a = as_square_matrices("sinhm", A)
     return (expm(a) - expm(-a)) / 2
 
 
 @composed
 def tanhm(A: TensorLike) -> TensorVariable:
-    """Return the hyperbolic tangent of each square matrix of a stack, as a quotient (as scipy.linalg.tanhm)."""
+    """Return the hyperbolic tangent of each square matrix of a stack, as a quotient (as scipy.linalg.tanhm).
+
+    Examples
+    --------
+    >>> tt.linalg.tanhm(np.zeros((2, 2))).eval().round(6)
+    array([[0., 0.],
+           [0., 0.]])
+    """
     return solve(coshm(A), sinhm(A), b_ndim=2)
 
 

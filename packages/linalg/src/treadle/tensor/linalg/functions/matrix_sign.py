@@ -131,6 +131,12 @@ def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
     ------
     ShapeError
         If it has fewer dimensions than a matrix, or is known not to be square.
+
+    Examples
+    --------
+    >>> tt.linalg.signm([[2.0, 0.0], [0.0, -3.0]]).eval().round(6)
+    array([[ 1.,  0.],
+           [ 0., -1.]])
     """
     result: TensorVariable = MatrixSign(on_error)(as_square_matrices("signm", A))
     return result

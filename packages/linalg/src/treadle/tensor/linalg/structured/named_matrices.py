@@ -69,6 +69,12 @@ def hadamard(n: int, dtype: DTypeLike = int) -> TensorConstant:
     ------
     ArgumentError
         If n is not a power of 2.
+
+    Examples
+    --------
+    >>> tt.linalg.hadamard(2).eval()
+    array([[ 1,  1],
+           [ 1, -1]])
     """
     size = _size("hadamard", n, 1)
     if size & (size - 1):
@@ -78,12 +84,25 @@ def hadamard(n: int, dtype: DTypeLike = int) -> TensorConstant:
 
 
 def helmert(n: int, full: bool = False) -> TensorConstant:
-    """Return Helmert's matrix of contrasts (as scipy.linalg.helmert), with its first, constant row if `full`."""
+    """Return Helmert's matrix of contrasts (as scipy.linalg.helmert), with its first, constant row if `full`.
+
+    Examples
+    --------
+    >>> tt.linalg.helmert(2).eval().round(6)
+    array([[ 0.707107, -0.707107]])
+    """
     return constant(linalg.helmert(_size("helmert", n, 1), as_flag("helmert: full", full)))
 
 
 def hilbert(n: int) -> TensorConstant:
-    """Return Hilbert's matrix, with elements 1 / (i + j + 1) (as scipy.linalg.hilbert)."""
+    """Return Hilbert's matrix, with elements 1 / (i + j + 1) (as scipy.linalg.hilbert).
+
+    Examples
+    --------
+    >>> tt.linalg.hilbert(2).eval().round(6)
+    array([[1.      , 0.5     ],
+           [0.5     , 0.333333]])
+    """
     return constant(linalg.hilbert(_size("hilbert", n)))
 
 
@@ -101,6 +120,12 @@ def invhilbert(n: int, exact: bool = False) -> TensorConstant:
     ------
     ArgumentError
         If integers cannot hold it.
+
+    Examples
+    --------
+    >>> tt.linalg.invhilbert(2).eval()
+    array([[ 4., -6.],
+           [-6., 12.]])
     """
     size = _size("invhilbert", n, most=_MOST_COEFFICIENTS)
     return _integers("invhilbert", linalg.invhilbert(size, as_flag("invhilbert: exact", exact)))
@@ -137,7 +162,14 @@ def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstan
 
 
 def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> TensorConstant:
-    """Return the inverse of Pascal's matrix (as scipy.linalg.invpascal), int64 if `exact`; see `pascal`."""
+    """Return the inverse of Pascal's matrix (as scipy.linalg.invpascal), int64 if `exact`; see `pascal`.
+
+    Examples
+    --------
+    >>> tt.linalg.invpascal(2).eval()
+    array([[ 2, -1],
+           [-1,  1]])
+    """
     as_choice("invpascal: kind", kind, _KINDS)
     matrix = linalg.invpascal(_size("invpascal", n, most=_MOST_COEFFICIENTS), kind, as_flag("invpascal: exact", exact))
     return _integers("invpascal", matrix)

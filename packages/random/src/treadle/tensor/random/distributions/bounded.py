@@ -341,6 +341,11 @@ def truncated_normal(
         The bounds.
     options
         `size`, `rng`, `dtype`, `name` and `return_next_rng`, as for every distribution.
+
+    Examples
+    --------
+    >>> tt.random.truncated_normal(size=3).eval().shape
+    (3,)
     """
     loc, scale = as_tensor_variable(loc), as_tensor_variable(scale)
     a, b = ((in_double(as_tensor_variable(bound)) - loc) / scale for bound in (lower, upper))

@@ -161,17 +161,34 @@ def standard_normal(size: Size = None, **options: Operand) -> Operand:
         Shape of the draw, a scalar if None.
     options
         `rng`, `dtype`, `name` and `return_next_rng`, as for `normal`.
+
+    Examples
+    --------
+    >>> tt.random.standard_normal(size=3).eval().shape
+    (3,)
     """
     return normal(0.0, 1.0, size=size, **options)
 
 
 def standard_cauchy(size: Size = None, **options: Operand) -> Operand:
-    """Return a draw of the Cauchy distribution of median 0 and scale 1; parameters are those of `standard_normal`."""
+    """Return a draw of the Cauchy distribution of median 0 and scale 1; parameters are those of `standard_normal`.
+
+    Examples
+    --------
+    >>> tt.random.standard_cauchy(size=3).eval().shape
+    (3,)
+    """
     return cauchy(0.0, 1.0, size=size, **options)
 
 
 def standard_t(df: Operand, size: Size = None, **options: Operand) -> Operand:
-    """Return a draw of Student's t distribution; size and options are those of `standard_normal`."""
+    """Return a draw of Student's t distribution; size and options are those of `standard_normal`.
+
+    Examples
+    --------
+    >>> tt.random.standard_t(5.0, size=3).eval().shape
+    (3,)
+    """
     return t(df, 0.0, 1.0, size=size, **options)
 
 

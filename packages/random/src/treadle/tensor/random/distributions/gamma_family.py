@@ -249,6 +249,11 @@ def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = N
     ------
     ArgumentError
         If both are given, or none.
+
+    Examples
+    --------
+    >>> tt.random.gamma(2.0, scale=10.0, size=3).eval().shape
+    (3,)
     """
     if (rate is None) == (scale is None):
         msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
@@ -265,12 +270,23 @@ def chisquare(df: Operand, size: Size = None, **options: Operand) -> Operand:
         Degrees of freedom, above 0; no integer is needed.
     size, options
         As for `gamma`.
+
+    Examples
+    --------
+    >>> tt.random.chisquare(2.0, size=3).eval().shape
+    (3,)
     """
     return _gamma(as_tensor_variable(df) / 2.0, 2.0, size=size, **options)
 
 
 def standard_gamma(shape: Operand, size: Size = None, **options: Operand) -> Operand:
-    """Return a draw of the gamma distribution of scale 1; size and options are those of `gamma`."""
+    """Return a draw of the gamma distribution of scale 1; size and options are those of `gamma`.
+
+    Examples
+    --------
+    >>> tt.random.standard_gamma(2.0, size=3).eval().shape
+    (3,)
+    """
     return _gamma(shape, 1.0, size=size, **options)
 
 

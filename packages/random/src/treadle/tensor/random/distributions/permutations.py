@@ -181,6 +181,11 @@ def choice(
     ------
     ShapeError, ArgumentError
         If `p` is not a vector, or `a` is a float scalar.
+
+    Examples
+    --------
+    >>> tt.random.choice([1, 2, 3], size=2, replace=False).eval().shape
+    (2,)
     """
     among = _elements("choice", a)
     if among.ndim:
@@ -236,6 +241,11 @@ def permutation(
     ------
     ArgumentError
         If `x` is a float scalar.
+
+    Examples
+    --------
+    >>> tt.random.permutation(4).eval().sum()
+    np.int64(6)
     """
     x = _elements("permutation", x)
     names = ",".join(f"x{k}" for k in range(x.ndim))
@@ -262,6 +272,11 @@ def shuffle(x: TensorLike, axis: int = 0, size: Any = None, rng: Any = None, ret
     ------
     ShapeError
         If `x` is a scalar.
+
+    Examples
+    --------
+    >>> tt.random.shuffle(np.arange(4)).eval().sum()
+    np.int64(6)
     """
     return permutation(_array("shuffle", x), size, rng, return_next_rng, axis=axis)
 
@@ -284,6 +299,11 @@ def permuted(x: TensorLike, axis: int | None = None, rng: Any = None, return_nex
     ------
     ShapeError
         If `x` is a scalar.
+
+    Examples
+    --------
+    >>> tt.random.permuted(np.arange(4)).eval().sum()
+    np.int64(6)
     """
     x = _array("permuted", x)
     at = None if axis is None else normalize_axis("permuted: axis", axis, x.ndim)

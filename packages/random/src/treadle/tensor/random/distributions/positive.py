@@ -300,7 +300,13 @@ weibull = WeibullRV()
 
 
 def standard_exponential(size: Size = None, **options: Operand) -> Operand:
-    """Return a draw of the exponential distribution of mean 1; parameters are those of `standard_normal`."""
+    """Return a draw of the exponential distribution of mean 1; parameters are those of `standard_normal`.
+
+    Examples
+    --------
+    >>> tt.random.standard_exponential(size=3).eval().shape
+    (3,)
+    """
     return exponential(1.0, size=size, **options)
 
 

@@ -114,7 +114,13 @@ def foldl(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """Combine the rows of sequences by a function, from left to right: `reduce` forwards."""
+    """Combine the rows of sequences by a function, from left to right: `reduce` forwards.
+
+    Examples
+    --------
+    >>> treadle.scan.foldl(lambda x, total: total + x, tt.arange(4), tt.constant(0), return_updates=False).eval()
+    array(6)
+    """
     del mode
     return _reduced("foldl", fn, sequences, outputs_info, non_sequences, False, name, return_updates)
 
@@ -128,7 +134,13 @@ def foldr(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """Combine the rows of sequences by a function, from right to left: `reduce` backwards."""
+    """Combine the rows of sequences by a function, from right to left: `reduce` backwards.
+
+    Examples
+    --------
+    >>> treadle.scan.foldr(lambda x, total: 2 * total + x, tt.arange(4), tt.constant(0), return_updates=False).eval()
+    array(34)
+    """
     del mode
     return _reduced("foldr", fn, sequences, outputs_info, non_sequences, True, name, return_updates)
 
