@@ -71,7 +71,8 @@ class _ConfigModule(ModuleType):
         return repr(config)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *dir(config)})
+        public = (name for name in dir(config) if not name.startswith("_"))
+        return sorted({*__all__, *public, *(name for name in self.__dict__ if name.startswith("__"))})
 
 
 _own_names = versioned_names(__name__, "config")

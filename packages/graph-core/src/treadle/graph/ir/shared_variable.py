@@ -290,6 +290,11 @@ class SharedVariable(Variable[T_co]):
             Whether the value kept inside may be returned, which must then not be changed; else a copy.
         return_internal_type
             Whether to return the form a backend left it in.
+
+        Examples
+        --------
+        >>> tt.shared([1.0, 2.0]).get_value()
+        array([1., 2.])
         """
         if as_flag("get_value: return_internal_type", return_internal_type):
             return self.container.read()
@@ -313,6 +318,13 @@ class SharedVariable(Variable[T_co]):
             If the type does not accept it. The old value stays.
         GraphValueError
             Inside a function that is being compiled by `compiled`: it would be set once, not at each call.
+
+        Examples
+        --------
+        >>> w = tt.shared([1.0, 2.0])
+        >>> w.set_value([3.0, 4.0])
+        >>> w.get_value()
+        array([3., 4.])
         """
         tracer = _TRACING.get()
         if tracer is not None and self.container.order < tracer.start:
@@ -327,7 +339,15 @@ class SharedVariable(Variable[T_co]):
         self.container.write(filtered)
 
     def zero(self, borrow: bool = False) -> None:
-        """Set every element to zero; in place if `borrow`."""
+        """Set every element to zero; in place if `borrow`.
+
+        Examples
+        --------
+        >>> w = tt.shared(np.ones(2))
+        >>> w.zero()
+        >>> w.get_value()
+        array([0., 0.])
+        """
         in_place = as_flag("zero: borrow", borrow)
 
         def cleared(old: Value) -> Value:

@@ -147,6 +147,12 @@ class Variable(Generic[T_co]):
         ------
         MissingInputError
             If a value is missing.
+
+        Examples
+        --------
+        >>> x = tt.dscalar("x")
+        >>> (x**2).eval({x: 3.0})
+        array(9.)
         """
         try:
             values = dict(inputs_to_values or {})
@@ -159,7 +165,14 @@ class Variable(Generic[T_co]):
         return EVALUATOR.get()(self, values, mode, **kwargs)
 
     def dprint(self, **options: Any) -> str | TextIO | None:
-        """Print the graph that computes the variable (options as for `debugprint`)."""
+        """Print the graph that computes the variable (options as for `debugprint`).
+
+        Examples
+        --------
+        >>> tt.exp(tt.dscalar("x")).dprint()
+        Exp [id A]
+         └─ x [id B]
+        """
         text: str | TextIO | None = upward.debugprint(self, **options)
         return text
 

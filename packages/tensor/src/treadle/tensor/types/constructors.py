@@ -78,6 +78,11 @@ def tensor(name: str | None = None, *, dtype: Any = None, shape: Any = None, ndi
         If neither shape nor rank is given, they disagree, or one of the arguments is of a wrong kind.
     GraphValueError
         If a dtype is given in place of the name.
+
+    Examples
+    --------
+    >>> tt.tensor("x", shape=(None, 3)).type
+    TensorType(float64, shape=(None, 3))
     """
     if dtype is None and isinstance(name, str) and (name in DTYPES or name == "floatX"):
         msg = f"tensor: the name {name!r} is that of a dtype. Pass it as dtype={name!r}, or choose another name."
@@ -112,7 +117,29 @@ def _generic(rank: str) -> Callable[..., TensorVariable]:
         return variable
 
     construct.__name__ = construct.__qualname__ = rank
-    construct.__doc__ = f"Return an input variable of shape {pattern}; dtype floatX unless given."
+    construct.__doc__ = f"""Return an input variable of shape {pattern}; dtype floatX unless given.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    dtype
+        Its dtype; floatX if None.
+    shape
+        Length of each dimension, None where unknown; of another rank than {len(pattern)} it is refused.
+
+    Raises
+    ------
+    TensorTypeError
+        If the shape is of another rank, or an argument of a wrong kind.
+    ShapeError
+        If the shape does not fit {pattern}.
+
+    Examples
+    --------
+    >>> tt.{rank}("x", dtype="float32").type
+    {TensorType("float32", pattern)!r}
+    """
     return construct
 
 
@@ -151,7 +178,18 @@ def _several(name: str, one: Callable[..., TensorVariable]) -> Callable[..., Any
     names
         The names; or one text of which each letter is a name, a list of names, or the number of variables.
     options
-        Passed on.
+        Passed on: `shape`, and `dtype` where the name does not say it.
+
+    Raises
+    ------
+    GraphValueError
+        If one text of several letters is none, or the number of variables is negative or too large.
+
+    Examples
+    --------
+    >>> x, y = tt.{title}("x", "y")
+    >>> [x.name, y.name]
+    ['x', 'y']
     """
     return construct
 

@@ -10,6 +10,7 @@ import numpy as np
 from treadle.config import config
 from treadle.graph import Apply, Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
+from treadle.tensor.ops.texts import OfEach
 from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.types.policy import check_float64
 from treadle.tensor.types.tensor_type import TensorType
@@ -31,17 +32,35 @@ class TensorMethods(FurtherMethods):
 
     @property
     def dtype(self) -> str:
-        """Name of the dtype."""
+        """Name of the dtype.
+
+        Examples
+        --------
+        >>> tt.dvector("x").dtype
+        'float64'
+        """
         return self.type.dtype
 
     @property
     def ndim(self) -> int:
-        """Rank."""
+        """Rank.
+
+        Examples
+        --------
+        >>> tt.dmatrix("x").ndim
+        2
+        """
         return self.type.ndim
 
     @property
     def broadcastable(self) -> tuple[bool, ...]:
-        """Which dimensions are known to have length 1."""
+        """Which dimensions are known to have length 1.
+
+        Examples
+        --------
+        >>> tt.row("x").broadcastable
+        (True, False)
+        """
         return self.type.broadcastable
 
     def __iter__(self) -> Iterator[TensorVariable]:
@@ -141,6 +160,37 @@ class TensorSharedVariable(TensorVariable, SharedVariable[TensorType]):
             check_float64(self.type)
 
 
+def _said_of_type(kind: TensorType) -> str | None:
+    """Return the docstring of a type with a name, such as `dmatrix`, None for another one."""
+    name = kind.called_as
+    if name == "TensorType":
+        return None
+    return f"""{name}(name=None, *, shape=None)
+
+    The type {kind!r}; calling it returns an input variable of it.
+
+    Parameters
+    ----------
+    name
+        The variable's name.
+    shape
+        Length of each dimension, None where unknown, where more of it is known than the type says.
+
+    Raises
+    ------
+    TensorTypeError
+        If the shape is of another rank than {kind.ndim}.
+    ShapeError
+        If the shape does not fit the type's.
+
+    Examples
+    --------
+    >>> tt.{name}("x").type
+    {kind!r}
+    """
+
+
+setattr(TensorType, "__doc__", OfEach(TensorType.__doc__, _said_of_type))  # noqa: B010 - to mypy it is a string
 TensorType.variable_type = TensorVariable
 TensorType.constant_type = TensorConstant
 TensorType.shared_type = TensorSharedVariable
