@@ -82,6 +82,12 @@ def evaluate(variable: Variable, values: Mapping[Value, Value], mode: Any = None
     ------
     MissingInputError
         If the value of an input is missing.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> treadle.compile.evaluate(x**2, {x: 3.0})
+    array(9.)
     """
     inputs = list(explicit_graph_inputs([variable]))
     unused, givens = kwargs.get("on_unused_input"), kwargs.get("givens")

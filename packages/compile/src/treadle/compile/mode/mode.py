@@ -450,6 +450,11 @@ def get_mode(orig_string: object = None) -> Mode:
         If the name is that of a backend that is not installed.
     FunctionTypeError
         If the argument is neither a mode nor a string.
+
+    Examples
+    --------
+    >>> str(treadle.compile.get_mode("vm"))
+    'VM'
     """
     mode = config.mode if orig_string is None else orig_string
     if isinstance(mode, Mode):
@@ -463,5 +468,11 @@ def get_mode(orig_string: object = None) -> Mode:
 
 
 def get_default_mode() -> Mode:
-    """Return the mode that option ``mode`` names."""
+    """Return the mode that option ``mode`` names.
+
+    Examples
+    --------
+    >>> isinstance(treadle.compile.get_default_mode(), treadle.compile.Mode)
+    True
+    """
     return get_mode(None)

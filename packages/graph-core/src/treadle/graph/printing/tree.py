@@ -395,6 +395,13 @@ def min_informative_str(
         The variable.
     indent_level
         How far the first line is indented.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> print(treadle.printing.min_informative_str(tt.exp(x)))
+    A. Exp
+     B. x
     """
     tags = map(char_from_number, range(sys.maxsize)) if _tag_generator is None else _tag_generator
     letters: MutableMapping[Variable, str] = {} if _prev_obs is None else _prev_obs

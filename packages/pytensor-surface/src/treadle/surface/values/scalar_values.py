@@ -105,7 +105,13 @@ ScalarType.constant_type = ScalarConstant
 
 
 def get_scalar_type(dtype: str) -> ScalarType:
-    """Return the type of scalars of a dtype."""
+    """Return the type of scalars of a dtype.
+
+    Examples
+    --------
+    >>> tt.get_scalar_type("float64").dtype
+    'float64'
+    """
     return ScalarType(dtype)
 
 
@@ -226,6 +232,11 @@ def as_scalar(x: TensorLike, name: str | None = None) -> ScalarVariable:
     ------
     TensorTypeError
         If it is neither.
+
+    Examples
+    --------
+    >>> tt.as_scalar(3).eval()
+    np.int64(3)
     """
     if isinstance(x, ScalarVariable):
         return x

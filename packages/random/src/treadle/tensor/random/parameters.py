@@ -56,6 +56,11 @@ def params_broadcast_shapes(
         Their ranks for a single draw: that many lengths at the end of each shape stay as they are.
     use_pytensor
         Whether lengths may be symbolic; otherwise all are integers.
+
+    Examples
+    --------
+    >>> tt.random.params_broadcast_shapes([(2, 1), (3,)], [0, 0])
+    [(2, 3), (2, 3)]
     """
     what = "params_broadcast_shapes: param_shapes"
     listed = [tuple(as_items(what, s)) for s in as_items(what, param_shapes)]
@@ -99,6 +104,11 @@ def explicit_expand_dims(
         Their ranks for a single draw.
     size_length
         How many batch dimensions they are to have; as many as the parameter with most of them if None.
+
+    Examples
+    --------
+    >>> [x.ndim for x in tt.random.explicit_expand_dims([np.ones((2, 1)), np.ones(3)], [0, 0])]
+    [2, 2]
     """
     listed = as_items("explicit_expand_dims: params", params)
     ranked = _paired("explicit_expand_dims: ndim_params", listed, ndim_params)
@@ -109,7 +119,13 @@ def explicit_expand_dims(
 
 
 def compute_batch_shape(params: Sequence[TensorLike], ndims_params: Sequence[int]) -> TensorVariable:
-    """Return the shape that the batches of parameters broadcast to, a vector of int64."""
+    """Return the shape that the batches of parameters broadcast to, a vector of int64.
+
+    Examples
+    --------
+    >>> tt.random.compute_batch_shape([np.ones((2, 1)), np.ones(3)], [0, 0]).eval()
+    array([2, 3])
+    """
     listed = as_items("compute_batch_shape: params", params)
     ranked = _paired("compute_batch_shape: ndims_params", listed, ndims_params)
     pairs = [(as_tensor_variable(p), rank) for p, rank in ranked]

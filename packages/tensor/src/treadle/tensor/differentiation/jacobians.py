@@ -280,6 +280,14 @@ def gauss_newton_vector_product(cost: TensorLike, outputs: Any, wrt: Any, v: Any
     -----
     One product from the right with J, one with H and one from the left with J (N. N. Schraudolph, "Fast curvature
     matrix-vector products for second-order gradient descent", 2002).
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> v = tt.dvector("v")
+    >>> y = x**2
+    >>> tt.gauss_newton_vector_product((y**2).sum(), y, [x], [v])[0].eval({x: [1.0, 2.0], v: [1.0, 0.0]})
+    array([8., 0.])
     """
     results = [as_tensor_variable(out) for out in listed("gauss_newton_vector_product: outputs", outputs)]
     targets = variables("gauss_newton_vector_product", wrt)

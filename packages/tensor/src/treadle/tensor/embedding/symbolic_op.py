@@ -167,6 +167,12 @@ def infer_shape(
 
     A shape is a sequence of int64 scalars, None for what has no shape. A length that depends on values is that of the
     output.
+
+    Examples
+    --------
+    >>> x = tt.dmatrix("x")
+    >>> [[int(n.eval()) for n in shape] for shape in treadle.compile.infer_shape([x.T], [x], [(2, 3)])]
+    [[3, 2]]
     """
     if len(inputs) != len(input_shapes):
         msg = f"infer_shape: there are {len(inputs)} inputs, got {text_of(input_shapes)}. Give a shape for each."

@@ -353,6 +353,14 @@ def subgraph_grad(
     ------
     GraphValueError
         If there is neither a start nor a cost.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> y = x**2
+    >>> (by_x,), (by_y,) = tt.subgraph_grad([x], [y], cost=3 * y)
+    >>> [by_x.eval({x: 2.0}), by_y.eval()]
+    [array(0.), array(3.)]
     """
     if start is None and cost is None:
         msg = "subgraph_grad: gradients begin at a cost or at known ones. Pass cost or start."

@@ -197,12 +197,9 @@ def indices(
 
     Examples
     --------
-    >>> tt.indices((2, 2)).eval()
-    array([[[0, 0],
-            [1, 1]],
-
-           [[0, 1],
-            [0, 1]]])
+    >>> tt.indices((2, 2))[0].eval()
+    array([[0, 0],
+           [1, 1]])
     """
     dims = as_lengths("indices: dimensions", dimensions)
     name = TensorType(dtype).dtype

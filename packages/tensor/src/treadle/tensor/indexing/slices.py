@@ -147,6 +147,11 @@ def as_index_variable(idx: object) -> Variable:
     ------
     IndexingError
         If it is not an index.
+
+    Examples
+    --------
+    >>> tt.as_index_variable(2).eval()
+    array(2)
     """
     if idx is None:
         return NoneConst
@@ -206,6 +211,11 @@ def indexed_result_shape(
         The index; with `indices_are_shapes`, the shapes of arrays in their place.
     indices_are_shapes
         See `indices`.
+
+    Examples
+    --------
+    >>> [int(n.eval()) for n in tt.indexed_result_shape((4, 5), (slice(1, 3),))]
+    [2, 5]
     """
 
     def positions(piece: object) -> object:
@@ -231,6 +241,11 @@ def get_canonical_form_slice(theslice: Piece, length: TensorLike) -> tuple[slice
     -------
     A slice whose start and stop are from 0 to the length and whose step is positive, or the position counted from the
     start; and 1, or -1 for a slice that went backwards (a variable where the step's sign is not known).
+
+    Examples
+    --------
+    >>> tt.get_canonical_form_slice(slice(None, None, -1), 4)
+    (slice(0, 4, 1), -1)
     """
     if not isinstance(theslice, slice):
         known, n = known_integer(theslice), known_integer(length)

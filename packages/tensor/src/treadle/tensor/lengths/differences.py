@@ -27,6 +27,12 @@ def constant_difference(a: Variable, b: Variable) -> int | None:
     """Return a - b where sums, differences and products of integers show that it is always the same, else None.
 
     It is that of integers of any size: the values themselves may wrap around.
+
+    Examples
+    --------
+    >>> n = tt.lscalar("n")
+    >>> tt.constant_difference(n + 3, n)
+    3
     """
     budget = [_MOST_STEPS]
     total = _plus(_expanded(a, budget), _expanded(b, budget), -1)

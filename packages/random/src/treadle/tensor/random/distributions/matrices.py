@@ -205,6 +205,11 @@ def lkj_cholesky(
     ------
     TensorTypeError, ArgumentError
         If `n` is not an integer of 1 or more.
+
+    Examples
+    --------
+    >>> tt.random.lkj_cholesky(3, 2.0).eval().shape
+    (3, 3)
     """
     return LKJCholeskyRV(n=n)(eta, size=size, rng=rng, return_next_rng=return_next_rng, dtype=dtype)
 
@@ -228,6 +233,11 @@ def lkj_corr(
     ------
     TensorTypeError, ArgumentError
         If `n` is not an integer of 1 or more.
+
+    Examples
+    --------
+    >>> tt.random.lkj_corr(3, 2.0).eval().shape
+    (3, 3)
     """
     return LKJCorrRV(n=n)(eta, size=size, rng=rng, return_next_rng=return_next_rng, dtype=dtype)
 
@@ -255,6 +265,11 @@ def stick_breaking(
     ------
     TensorTypeError, ArgumentError
         If `K` is not an integer of 0 or more.
+
+    Examples
+    --------
+    >>> tt.random.stick_breaking(1.0, 4).eval().shape
+    (5,)
     """
     op = StickBreakingRV(n=as_integer("stick_breaking: K", K, 0) + 1)
     return op(alpha, size=size, rng=rng, return_next_rng=return_next_rng, dtype=dtype)

@@ -120,6 +120,13 @@ def rng(name: str | None = None, *, generator: Kind | None = None) -> RandomGene
         Name of the variable.
     generator
         Of which kind: ``"numpy"`` or ``"portable"``; what option `random__generator` says if None.
+
+    Examples
+    --------
+    >>> rng = tt.random.rng("rng")
+    >>> _, draw = rng.normal()
+    >>> draw.eval({rng: np.random.default_rng(1)}).round(6)
+    np.float64(0.345584)
     """
     variable: RandomGeneratorVariable = _kind("rng", generator).make_variable(name)  # type: ignore[assignment]  # its kind
     return variable
