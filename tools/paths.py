@@ -14,6 +14,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from treadle.tensor.names import LAZY
+
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "tools" / "paths.tsv"
 # Which distribution the modules below a path belong to; the longest path counts.
@@ -93,13 +95,20 @@ def text(path: str) -> str:
         call = ["__getattr__ = lazy_names(", "    __name__,", "    {", *entries, "    },", ")"]
         return "\n".join([lines[0], "", "from treadle.config import lazy_names", "", *call, ""])
     if path in SHOWN:
-        imports = [f"    from {home} import {_renamed(n)}" for home, names in homes.items() for n in sorted(names)]
+        places = sorted((_place(home, name), name) for home, names in homes.items() for name in names)
+        imports = [f"    from {place} import {_renamed(name)}" for place, name in places]
     else:
         imports = [f"    from {home} import *  # noqa: F403" for home in stars]
     lines += ["if TYPE_CHECKING:", *imports, "else:"]
     lines += ["    __getattr__ = lazy_names(", "        __name__,", "        {"]
     lines += [f"    {line}" for line in entries]
     return "\n".join([*lines, "        },", "    )", ""])
+
+
+def _place(home: str, name: str) -> str:
+    """Return the module that a name of a package is defined in, the package itself where no table says."""
+    tables = LAZY if home == "treadle.tensor" else {}
+    return next((f"{home}.{module}" for module, names in tables.items() if name in names.split()), home)
 
 
 def _renamed(name: str) -> str:

@@ -63,7 +63,7 @@ def functions() -> dict[str, Any]:
 
 def methods() -> dict[str, Any]:
     """Return the methods and properties of variables by class and name."""
-    found = {}
+    found: dict[str, Any] = {}
     for cls in CLASSES:
         for name in dir(cls):
             value = inspect.getattr_static(cls, name)
@@ -94,7 +94,7 @@ def test_examples_print_what_they_say() -> None:
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
     told: list[str] = []
     with config.change_flags(mode="Mode", linker="vm", optimizer="None"):
-        for text, names in {text: names for text, names in documented().values()}.items():
+        for text, names in dict(documented().values()).items():
             title = text.partition("\n")[0]
             runner.run(parser.get_doctest(text, names | SETTINGS, title, None, 0), out=told.append)
     assert runner.summarize(verbose=False).failed == 0, os.linesep.join(told)

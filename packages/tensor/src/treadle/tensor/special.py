@@ -5,83 +5,83 @@ from typing import TYPE_CHECKING
 from treadle.config import lazy_names
 
 if TYPE_CHECKING:
-    from treadle.tensor import beta as beta
-    from treadle.tensor import betainc as betainc
-    from treadle.tensor import betaincinv as betaincinv
-    from treadle.tensor import betaln as betaln
-    from treadle.tensor import cbrt as cbrt
-    from treadle.tensor import digamma as digamma
-    from treadle.tensor import entr as entr
-    from treadle.tensor import erf as erf
-    from treadle.tensor import erfc as erfc
-    from treadle.tensor import erfcinv as erfcinv
-    from treadle.tensor import erfcx as erfcx
-    from treadle.tensor import erfinv as erfinv
     from treadle.tensor import exp2 as exp2
     from treadle.tensor import expit as expit
     from treadle.tensor import expm1 as expm1
-    from treadle.tensor import exprel as exprel
-    from treadle.tensor import factorial as factorial
-    from treadle.tensor import gamma as gamma
-    from treadle.tensor import gammainc as gammainc
-    from treadle.tensor import gammaincc as gammaincc
-    from treadle.tensor import gammainccinv as gammainccinv
-    from treadle.tensor import gammaincinv as gammaincinv
-    from treadle.tensor import gammaln as gammaln
-    from treadle.tensor import hyp2f1 as hyp2f1
-    from treadle.tensor import i0 as i0
-    from treadle.tensor import i0e as i0e
-    from treadle.tensor import i1 as i1
-    from treadle.tensor import i1e as i1e
-    from treadle.tensor import iv as iv
-    from treadle.tensor import ive as ive
-    from treadle.tensor import j0 as j0
-    from treadle.tensor import j1 as j1
-    from treadle.tensor import jn as jn
-    from treadle.tensor import jv as jv
-    from treadle.tensor import jve as jve
-    from treadle.tensor import k0 as k0
-    from treadle.tensor import k0e as k0e
-    from treadle.tensor import k1 as k1
-    from treadle.tensor import k1e as k1e
-    from treadle.tensor import kl_div as kl_div
-    from treadle.tensor import kn as kn
-    from treadle.tensor import kv as kv
-    from treadle.tensor import kve as kve
     from treadle.tensor import log1mexp as log1mexp
     from treadle.tensor import log1p as log1p
     from treadle.tensor import log1pexp as log1pexp
-    from treadle.tensor import log_expit as log_expit
-    from treadle.tensor import log_ndtr as log_ndtr
-    from treadle.tensor import log_softmax as log_softmax
     from treadle.tensor import logaddexp as logaddexp
-    from treadle.tensor import loggamma as loggamma
-    from treadle.tensor import logit as logit
-    from treadle.tensor import logsumexp as logsumexp
-    from treadle.tensor import multigammaln as multigammaln
-    from treadle.tensor import ndtr as ndtr
-    from treadle.tensor import ndtri as ndtri
-    from treadle.tensor import ndtri_exp as ndtri_exp
-    from treadle.tensor import owens_t as owens_t
-    from treadle.tensor import poch as poch
-    from treadle.tensor import polygamma as polygamma
-    from treadle.tensor import psi as psi
-    from treadle.tensor import rel_entr as rel_entr
     from treadle.tensor import round as round
     from treadle.tensor import sigmoid as sigmoid
-    from treadle.tensor import sinc as sinc
-    from treadle.tensor import softmax as softmax
     from treadle.tensor import softplus as softplus
-    from treadle.tensor import tri_gamma as tri_gamma
-    from treadle.tensor import xlog1py as xlog1py
-    from treadle.tensor import xlogx as xlogx
-    from treadle.tensor import xlogy as xlogy
-    from treadle.tensor import xlogy0 as xlogy0
-    from treadle.tensor import y0 as y0
-    from treadle.tensor import y1 as y1
-    from treadle.tensor import yn as yn
-    from treadle.tensor import yv as yv
-    from treadle.tensor import yve as yve
+    from treadle.tensor.elementwise.floating import cbrt as cbrt
+    from treadle.tensor.reductions.normalization import log_softmax as log_softmax
+    from treadle.tensor.reductions.normalization import logsumexp as logsumexp
+    from treadle.tensor.reductions.normalization import softmax as softmax
+    from treadle.tensor.special_functions.bessel_functions import i0 as i0
+    from treadle.tensor.special_functions.bessel_functions import i0e as i0e
+    from treadle.tensor.special_functions.bessel_functions import i1 as i1
+    from treadle.tensor.special_functions.bessel_functions import i1e as i1e
+    from treadle.tensor.special_functions.bessel_functions import iv as iv
+    from treadle.tensor.special_functions.bessel_functions import ive as ive
+    from treadle.tensor.special_functions.bessel_functions import j0 as j0
+    from treadle.tensor.special_functions.bessel_functions import j1 as j1
+    from treadle.tensor.special_functions.bessel_functions import jn as jn
+    from treadle.tensor.special_functions.bessel_functions import jv as jv
+    from treadle.tensor.special_functions.bessel_functions import jve as jve
+    from treadle.tensor.special_functions.bessel_functions import k0 as k0
+    from treadle.tensor.special_functions.bessel_functions import k0e as k0e
+    from treadle.tensor.special_functions.bessel_functions import k1 as k1
+    from treadle.tensor.special_functions.bessel_functions import k1e as k1e
+    from treadle.tensor.special_functions.bessel_functions import kn as kn
+    from treadle.tensor.special_functions.bessel_functions import kv as kv
+    from treadle.tensor.special_functions.bessel_functions import kve as kve
+    from treadle.tensor.special_functions.bessel_functions import y0 as y0
+    from treadle.tensor.special_functions.bessel_functions import y1 as y1
+    from treadle.tensor.special_functions.bessel_functions import yn as yn
+    from treadle.tensor.special_functions.bessel_functions import yv as yv
+    from treadle.tensor.special_functions.bessel_functions import yve as yve
+    from treadle.tensor.special_functions.entropy import entr as entr
+    from treadle.tensor.special_functions.entropy import kl_div as kl_div
+    from treadle.tensor.special_functions.entropy import rel_entr as rel_entr
+    from treadle.tensor.special_functions.entropy import xlog1py as xlog1py
+    from treadle.tensor.special_functions.entropy import xlogx as xlogx
+    from treadle.tensor.special_functions.entropy import xlogy as xlogy
+    from treadle.tensor.special_functions.entropy import xlogy0 as xlogy0
+    from treadle.tensor.special_functions.error_functions import erf as erf
+    from treadle.tensor.special_functions.error_functions import erfc as erfc
+    from treadle.tensor.special_functions.error_functions import erfcinv as erfcinv
+    from treadle.tensor.special_functions.error_functions import erfcx as erfcx
+    from treadle.tensor.special_functions.error_functions import erfinv as erfinv
+    from treadle.tensor.special_functions.error_functions import log_ndtr as log_ndtr
+    from treadle.tensor.special_functions.error_functions import ndtr as ndtr
+    from treadle.tensor.special_functions.error_functions import ndtri as ndtri
+    from treadle.tensor.special_functions.error_functions import ndtri_exp as ndtri_exp
+    from treadle.tensor.special_functions.error_functions import owens_t as owens_t
+    from treadle.tensor.special_functions.gamma_functions import beta as beta
+    from treadle.tensor.special_functions.gamma_functions import betaln as betaln
+    from treadle.tensor.special_functions.gamma_functions import digamma as digamma
+    from treadle.tensor.special_functions.gamma_functions import factorial as factorial
+    from treadle.tensor.special_functions.gamma_functions import gamma as gamma
+    from treadle.tensor.special_functions.gamma_functions import gammaln as gammaln
+    from treadle.tensor.special_functions.gamma_functions import loggamma as loggamma
+    from treadle.tensor.special_functions.gamma_functions import multigammaln as multigammaln
+    from treadle.tensor.special_functions.gamma_functions import poch as poch
+    from treadle.tensor.special_functions.gamma_functions import polygamma as polygamma
+    from treadle.tensor.special_functions.gamma_functions import psi as psi
+    from treadle.tensor.special_functions.gamma_functions import tri_gamma as tri_gamma
+    from treadle.tensor.special_functions.hypergeometric import hyp2f1 as hyp2f1
+    from treadle.tensor.special_functions.incomplete_beta import betainc as betainc
+    from treadle.tensor.special_functions.incomplete_beta import betaincinv as betaincinv
+    from treadle.tensor.special_functions.incomplete_gamma import gammainc as gammainc
+    from treadle.tensor.special_functions.incomplete_gamma import gammaincc as gammaincc
+    from treadle.tensor.special_functions.incomplete_gamma import gammainccinv as gammainccinv
+    from treadle.tensor.special_functions.incomplete_gamma import gammaincinv as gammaincinv
+    from treadle.tensor.special_functions.stable_quotients import exprel as exprel
+    from treadle.tensor.special_functions.stable_quotients import log_expit as log_expit
+    from treadle.tensor.special_functions.stable_quotients import logit as logit
+    from treadle.tensor.special_functions.stable_quotients import sinc as sinc
 else:
     __getattr__ = lazy_names(
         __name__,
