@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tools import array_api, documented, from_pytensor, lowerings, names, ops, options, paths, rules
+from tools.errors import pages as errors
 
 # Each page, and what returns its text.
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -24,6 +25,7 @@ def main() -> int:
     """Write pages, modules at documented paths and tables of names; print what the page of documented names lacks."""
     paths.write()
     names.write()
+    errors.write()
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")
     for problem, names_of_problem in (

@@ -150,17 +150,24 @@ def test_without_lookups_there_is_nothing_to_explain(say: Say) -> None:
 def test_pickled_function_is_explained_without_being_made(say: Say, tmp_path: Path) -> None:
     file = tmp_path / "f.pickle"
     file.write_bytes(pickle.dumps(make(3.0)))
-    status, text = say("explain", str(file))
+    status, text = say("explain", "--trust", str(file))
     assert status == 0
     assert "A request hits." in text
     say("clear")
     FUNCTIONS.forget()
     make(4.0)
     before = FUNCTIONS.counts
-    status, text = say("explain", str(file))
+    status, text = say("explain", "--trust", str(file))
     assert FUNCTIONS.counts == before
     assert "It was never made under this key" in text
     assert "\n  graph: " in text
+
+
+def test_file_is_not_read_unless_it_is_trusted(say: Say, last_complaint: Callable[[], str], tmp_path: Path) -> None:
+    file = tmp_path / "f.pickle"
+    file.write_bytes(pickle.dumps(make(3.0)))
+    assert say("explain", str(file)) == (2, "")
+    assert "is read with --trust only: loading it may run any code in it" in last_complaint()
 
 
 def test_pickle_of_something_else_is_not_run(say: Say, tmp_path: Path) -> None:
@@ -171,21 +178,21 @@ def test_pickle_of_something_else_is_not_run(say: Say, tmp_path: Path) -> None:
     for number, thing in enumerate((Evil(), [Evil()], (Evil(), make()))):
         file = tmp_path / f"evil{number}"
         file.write_bytes(pickle.dumps(thing))
-        assert say("explain", str(file)) == (2, "")
+        assert say("explain", "--trust", str(file)) == (2, "")
     assert not (tmp_path / "made").exists()
     several = tmp_path / "several"
     several.write_bytes(pickle.dumps([make(), make(7.0)]))
-    assert say("explain", str(several))[0] == 0
+    assert say("explain", "--trust", str(several))[0] == 0
 
 
 def test_file_that_holds_no_function_is_reported(say: Say, last_complaint: Callable[[], str], tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(pickle.dumps([1, 2]))
-    assert say("explain", str(tmp_path / "other")) == (2, "")
+    assert say("explain", "--trust", str(tmp_path / "other")) == (2, "")
     assert last_complaint() == f"cache explain: {tmp_path / 'other'} holds no function\n"
     for content in b"no pickle", b"", b"\x80\xff.", b"ctreadle.no_such\nthing\n.":
         (tmp_path / "text").write_bytes(content)
-        assert say("explain", str(tmp_path / "text"))[0] == 2
-    assert say("explain", str(tmp_path / "absent"))[0] == 2
+        assert say("explain", "--trust", str(tmp_path / "text"))[0] == 2
+    assert say("explain", "--trust", str(tmp_path / "absent"))[0] == 2
 
 
 def test_command_runs_by_itself_and_reads_what_the_last_process_looked_up(folder: Path, tmp_path: Path) -> None:

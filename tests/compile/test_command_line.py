@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -164,3 +165,103 @@ class Entry(NamedTuple):
 
     def load(self) -> Callable[[], list[SelfTest]]:
         return lambda: [self.case]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("cash", "treadle: argument COMMAND: invalid choice: 'cash'"),
+        ("cache lst", "Did you mean list? See treadle cache --help."),
+        ("backends --jsn", "treadle backends: unrecognized arguments: --jsn. Did you mean --json?"),
+        ("config --jsno floatX", "Did you mean --json?"),
+        ("rewrites show", "treadle rewrites show: the following arguments are required"),
+        ("cache list extra", "treadle cache list: unrecognized arguments: extra."),
+        ("completion bsh", "Did you mean bash?"),
+    ],
+)
+def test_wrong_call_is_told_in_one_line(call: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(call.split())
+    error = capsys.readouterr().err
+    assert (caught.value.code, error.count("\n")) == (2, 1)
+    assert told in error
+
+
+def test_exit_statuses_are_told_by_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "Exit status: 0 if all is well; 1 if" in printed(capsys)
+
+
+def test_options_are_listed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with config.change_flags(optimizer="merge"):
+        assert main(["config", "--json", "optimizer"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["optimizer"]["value"] == "merge"
+    assert rows["optimizer"]["source"].startswith("change_flags")
+    assert all(name.startswith("optimizer") for name in rows)
+
+
+def test_cache_and_rules_are_listed_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        assert main(["cache", "list", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == []
+        assert main(["cache", "verify", "--json"]) == 0
+    capsys.readouterr()
+    assert main(["rewrites", "list", "--json", "--op", "exp"]) == 0
+    assert {"name", "law", "databases", "tags", "place"} == set(json.loads(capsys.readouterr().out)[0])
+
+
+def test_compile_directory_that_cannot_be_read_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with config.change_flags(base_compiledir=str(tmp_path / "file")):
+        for action in ("list", "verify", "clear", "purge"):
+            assert main(["cache", action]) == 2
+            assert "cannot be read (Not a directory). The option base_compiledir" in capsys.readouterr().err
+
+
+def test_errors_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "shapeerror"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# ShapeError\n")
+    assert text.count("Mended:") >= 3
+    assert main(["explain"]) == 0
+    assert "ShapeError            " in capsys.readouterr().out
+    assert main(["explain", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) > 80
+    assert main(["explain", "ShapError"]) == 2
+    assert "Did you mean ShapeError" in capsys.readouterr().err
+
+
+def test_command_runs_as_a_module_of_the_namespace() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "treadle", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("compile ")
+
+
+def completed(script: str, *words: str) -> list[str]:
+    """Return what bash completes words to."""
+    typed = " ".join(f"'{word}'" for word in words)
+    program = f'{script}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _treadle; echo "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    assert completed(script, "treadle", "ca") == ["cache"]
+    assert completed(script, "treadle", "cache", "li") == ["list"]
+    assert completed(script, "treadle", "cache", "list", "--j") == ["--json"]
+    assert completed(script, "treadle", "explain", "ShapeE") == ["ShapeError"]
+    assert completed(script, "treadle", "options", "floa") == ["floatX"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_a_script_with_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(f'"treadle {words}"' in script for words in ("cache", "cache list", "rewrites why", "explain"))
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.repo.tree import ROOT
 from tools import coverage, distributions, documented, from_pytensor, ops, rules
+from tools.errors import pages as error_pages
 from tools.pages import PAGES
 
 
@@ -51,3 +53,15 @@ def test_distributions_are_said_to_be_numpys_where_its_method_of_that_name_draws
     assert of_numpy["gamma"] == "other arguments"  # its second argument is the rate
     assert of_numpy["bernoulli"] == "by methods"
     assert all(hasattr(np.random.Generator, name) for name, answer in of_numpy.items() if answer == "yes")
+
+
+def test_pages_of_errors_are_up_to_date_and_every_public_error_has_one() -> None:
+    texts = error_pages.texts()  # runs every program
+    assert [path.as_posix() for path, text in texts.items() if (ROOT / path).read_text("utf-8") != text] == []
+    for folder in (error_pages.FOLDER, error_pages.SHIPPED):
+        assert {path.relative_to(ROOT) for path in (ROOT / folder).glob("*.md")} <= set(texts)
+
+
+def test_thirty_mistakes_or_more_are_told_message_by_message() -> None:
+    index = (ROOT / error_pages.FOLDER / "index.md").read_text("utf-8")
+    assert index.count("Traceback (most recent call last):") >= 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 import re
 import sys
@@ -20,7 +21,7 @@ from treadle.config import config
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from rich.console import Console
 
@@ -44,13 +45,18 @@ def add_parser(commands: Any) -> None:
     cache = commands.add_parser("cache", help="the compile cache")
     actions = cache.add_subparsers(dest="action", required=True)
     for name, text in _ACTIONS.items():
-        actions.add_parser(name, help=text)
+        action = actions.add_parser(name, help=text)
+        if name in {"list", "verify"}:
+            action.add_argument("--json", action="store_true", help="as JSON, for programs")
     explain = actions.add_parser("explain", help="what makes up a key, and why a look-up found nothing")
     explain.add_argument(
         "key",
         nargs="?",
         metavar="KEY | FILE",
-        help="key of an entry, or file of a pickled function (loading it runs it)",
+        help="key of an entry, or, with --trust, file of a pickled function",
+    )
+    explain.add_argument(
+        "--trust", action="store_true", help="load FILE, which may run any code in it: only for files of your own"
     )
     explain.add_argument("--last", action="store_true", help="explain the last look-up of the process that ended last")
 
@@ -59,10 +65,16 @@ def run(console: Console, arguments: argparse.Namespace) -> int:
     """Run the sub-command; return its exit status."""
     cache = default_cache()
     if arguments.action == "explain":
-        return _explain(console, cache, arguments.key, arguments.last)
+        return _explain(console, cache, arguments.key, arguments.last, arguments.trust)
+    fault = "" if arguments.action == "directory" else _fault(cache, changes=arguments.action in {"clear", "purge"})
+    if fault:
+        sys.stderr.write(f"treadle cache {arguments.action}: {fault}\n")
+        return 2
     if arguments.action == "verify":
-        return _verify(console, cache)
-    if arguments.action == "list":
+        return _verify(console, cache, arguments.json)
+    if arguments.action == "list" and arguments.json:
+        _write_json(cache.list())
+    elif arguments.action == "list":
         for info in sorted(cache.list(), key=lambda info: (info.used or math.inf, info.key)):
             _say(console, _line(info))
         _say(console, f"{cache.directory}: {_total(cache)}")
@@ -73,6 +85,37 @@ def run(console: Console, arguments: argparse.Namespace) -> int:
     else:
         _say(console, str(cache.directory))
     return 0
+
+
+def _fault(cache: Cache, *, changes: bool) -> str:
+    """Return why the compile directory cannot be read, or changed, an empty string if it can."""
+    cure = "The option base_compiledir names another folder."
+    try:
+        os.scandir(cache.directory).close()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{cache.directory} cannot be read ({error.strerror}). {cure}"
+    return f"{cache.directory} cannot be changed by this user. {cure}" if changes and not _is_writable(cache) else ""
+
+
+def _is_writable(cache: Cache) -> bool:
+    return os.access(cache.directory, os.W_OK)
+
+
+def _write_json(infos: Iterable[EntryInfo]) -> None:
+    rows = [
+        {
+            "key": info.key,
+            "kind": info.kind,
+            "bytes": info.size,
+            "used": info.used or None,
+            "fault": info.fault or None,
+            "about": {name: value for name, value in sorted(info.meta.items()) if name != "parts"},
+        }
+        for info in infos
+    ]
+    sys.stdout.write(json.dumps(rows, indent=2) + "\n")
 
 
 def _say(console: Console, text: str) -> None:
@@ -96,11 +139,14 @@ def _line(info: EntryInfo) -> str:
     return f"{info.key}  {info.kind:<7} {info.size:>9}  {used}  {info.fault or about}".rstrip()
 
 
-def _verify(console: Console, cache: Cache) -> int:
+def _verify(console: Console, cache: Cache, as_json: bool) -> int:
     faults = cache.verify()
+    damaged = sum(info.kind != "leftover" for info in faults)
+    if as_json:
+        _write_json(faults)
+        return 1 if damaged else 0
     for info in faults:
         _say(console, info.fault)
-    damaged = sum(info.kind != "leftover" for info in faults)
     _say(console, f"{cache.directory}: {_total(cache)}, {damaged} damaged")
     return 1 if damaged else 0
 
@@ -108,7 +154,7 @@ def _verify(console: Console, cache: Cache) -> int:
 # Explaining
 
 
-def _explain(console: Console, cache: Cache, subject: str | None, last: bool) -> int:
+def _explain(console: Console, cache: Cache, subject: str | None, last: bool, trust: bool) -> int:
     if last:
         return _explain_last(console, cache)
     if subject is None:
@@ -119,6 +165,11 @@ def _explain(console: Console, cache: Cache, subject: str | None, last: bool) ->
         if entry is not None:
             _show_parts(console, _parts(entry))
         return 0
+    if not trust:
+        return _refuse(
+            f"{subject!r} is no key. A file of a pickled function is read with --trust only: loading it may run any "
+            "code in it"
+        )
     try:
         return _explain_file(console, cache, Path(subject))
     except Exception as error:  # noqa: BLE001 - a file may hold anything, and what is loaded raise anything

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
 import traceback
@@ -28,6 +29,7 @@ def add_parser(commands: Any) -> None:
     list_parser = actions.add_parser("list", help="all rules, or those for an op, or with a tag")
     list_parser.add_argument("--op", help="name of an op or of a class of ops, such as exp or DimShuffle")
     list_parser.add_argument("--tag", help="only rules that carry the tag")
+    list_parser.add_argument("--json", action="store_true", help="as JSON, for programs")
     show_parser = actions.add_parser("show", help="what there is to know about a rule, or which rules change a graph")
     show_parser.add_argument("subject", metavar="RULE_ID | FILE.py:VARIABLE")
     show_parser.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
@@ -40,7 +42,7 @@ def add_parser(commands: Any) -> None:
 def run(console: Console, arguments: argparse.Namespace) -> int:
     """Run the sub-command; return its exit status."""
     if arguments.action == "list":
-        return _list(console, arguments.op, arguments.tag)
+        return _list(console, arguments.op, arguments.tag, arguments.json)
     if arguments.action == "show":
         return _show(console, arguments.subject, arguments.include)
     return _why(console, arguments.rule, arguments.subject, arguments.include)
@@ -50,9 +52,22 @@ def _say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _list(console: Console, op: str | None, tag: str | None) -> int:
+def _list(console: Console, op: str | None, tag: str | None, as_json: bool) -> int:
     # A paragraph for each rule: a table would cut the ids, which are there to be copied.
     cards = rules_for(op, tag)
+    if as_json:
+        rows = [
+            {
+                "name": card.name,
+                "law": card.law,
+                "databases": list(card.databases),
+                "tags": list(card.tags),
+                "place": card.place,
+            }
+            for card in cards
+        ]
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        return 0
     for card in cards:
         _say(console, f"{card.name}  ({', '.join(card.databases)}; {card.place})")
         _say(console, f"    {card.law}")
