@@ -1,12 +1,39 @@
 """The root of every error and warning that treadle raises, and the errors of options."""
 
+from importlib import import_module
+from typing import Any, Self
+
 
 class TreadleError(Exception):
     """Root of every error raised by treadle.
 
     Each concrete class also derives from the builtin that a caller would naturally catch.
-    Messages read *subject: what is wrong, what was given, what to do*.
+    Messages read *subject: what is wrong, what was given, what to do*. Where nothing catches an error, it is shown
+    without treadle's own frames (`treadle.config.tracebacks`).
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Return an error, and let errors be shown by their user's lines from the first one on."""
+        _Showing.begin()
+        return super().__new__(cls, *args, **kwargs)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows."""
+        lines: list[str] = import_module("treadle.config.tracebacks").rendered_in_ipython(self)
+        return lines
+
+
+class _Showing:
+    """Whether it was arranged how Python shows errors of treadle's."""
+
+    begun = False
+
+    @classmethod
+    def begin(cls) -> None:
+        """Arrange it, unless it is done."""
+        if not cls.begun:
+            cls.begun = True
+            import_module("treadle.config.tracebacks").install()
 
 
 class TreadleWarning(UserWarning):

@@ -71,7 +71,8 @@ _BY_OWNER = (
         "graph-core",
         (
             "allow_gc compute_test_value print_test_value exception_verbosity traceback__limit "
-            "traceback__compile_limit vm__lazy on_python_step on_wrong_length less_known_replacements toposort_from"
+            "traceback__compile_limit traceback__filtering vm__lazy on_python_step on_wrong_length "
+            "less_known_replacements toposort_from"
         ),
     ),
     (
