@@ -16,7 +16,6 @@ import pytest
 
 from tests.repo.tree import ROOT
 from treadle.compile import BACKENDS
-from treadle.config import config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,12 +74,14 @@ def test_blocks_of_python_run(page: Path, tmp_path: Path) -> None:
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
-@pytest.mark.parametrize("page", [p for p in pages() if any(name == "pycon" for name, _ in blocks(p))], ids=shown)
+def has_sessions(page: Path) -> bool:
+    """Whether a page has sessions that run here: test_pages runs those of docs/errors, whose messages it compares."""
+    return page.parent.name != "errors" and any(name == "pycon" for name, _ in blocks(page))
+
+
+@pytest.mark.parametrize("page", [p for p in pages() if has_sessions(p)], ids=shown)
 def test_sessions_give_what_they_show(page: Path) -> None:
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-    # The many small programs of these pages are about messages: nothing is compiled to machine code for them.
-    settings = {"mode": "VM"} if page.parent.name == "errors" else {}
-    with config.change_flags(**settings):
-        results = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    results = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert results.attempted > 0
     assert results.failed == 0, "what differs was printed"

@@ -65,7 +65,7 @@ def _heading(cause: Cause) -> str:
 
 
 def _session(session: Session) -> list[str]:
-    return ["```pycon", *session.lines, "```", ""]
+    return ["```pycon", *session.lines, "", "```", ""]  # without the empty line, doctest takes the fence for output
 
 
 def _about(kind: type[BaseException]) -> list[str]:
