@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from treadle.compile import function
 from treadle.compile.functions import progress
 from treadle.compile.functions.maker import FunctionMaker
 from treadle.compile.functions.progress import PROGRESS, Progress
-from treadle.config import Spans, collecting, config, span
+from treadle.config import Spans, collecting, config, counted, span
 
 
 class Terminal(io.StringIO):
@@ -195,3 +195,75 @@ def test_forked_process_can_compile_while_its_parent_is_shown(monkeypatch: pytes
                 os._exit(status)
         _, status = os.waitpid(child, 0)
     assert status == 0
+
+
+def test_share_that_is_done_is_shown_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_for(monkeypatch)
+    shown = Progress(patience=0.01, interval=0.01)
+    spans = Spans()
+    with shown.showing("model", spans), collecting(spans):
+        wait_until(lambda: shown.shown)
+        assert "%" not in terminal.getvalue()
+        for step in counted(range(3)):  # with linking, four steps
+            if step == 2:
+                wait_until(lambda: "50%" in terminal.getvalue())
+        wait_until(lambda: "75%" in terminal.getvalue())
+
+
+def test_rewriting_tells_how_many_of_its_phases_are_done() -> None:
+    x = tt.dvector("x")
+    spans = Spans()
+    with collecting(spans):
+        FunctionMaker([x], [tt.exp(x) + 1], mode="VM").make()
+    assert spans.steps is not None
+    done, total = spans.steps
+    assert done == total > 3
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """Let the process be the kernel of a notebook; yield what it shows."""
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    capturing = pytest.importorskip("IPython.core.displaypub")
+    shell = shells.InteractiveShell.instance()
+    publisher = capturing.CapturingDisplayPublisher()
+    monkeypatch.setattr(shell, "display_pub", publisher)
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    yield publisher.outputs
+    shells.InteractiveShell.clear_instance()
+
+
+def test_notebook_shows_long_compilations_and_keeps_nothing_of_them(notebook: list[dict[str, Any]]) -> None:
+    shown = Progress(patience=0.01, interval=0.01)
+    spans = Spans()
+    assert progress.is_wanted()
+    with shown.showing("<model>", spans), collecting(spans), span("rewriting"):
+        for step in counted(range(3)):
+            if step == 2:
+                wait_until(lambda: any('value="2" max="4"' in text["data"]["text/html"] for text in notebook))
+    texts = [each["data"]["text/html"] for each in notebook]
+    assert any("compiling &lt;model&gt;: rewriting" in text for text in texts)
+    assert texts[-1] == ""
+    assert len({each["transient"]["display_id"] for each in notebook}) == 1
+
+
+def test_notebook_is_told_from_other_uses_of_ipython() -> None:
+    assert not progress.is_notebook()
+
+
+@pytest.mark.parametrize("setting", ["off", "OFF", False, "0"])
+def test_progress_can_be_switched_off_in_words(setting: object) -> None:
+    with config.change_flags(progress=setting):
+        assert config.progress is False
+
+
+def test_nothing_is_done_for_progress_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(progress, "Spans", lambda: made.append(1))
+    monkeypatch.setattr(Progress, "_enter", lambda *_: made.append(2))
+    x = tt.dvector("x")
+    function([x], tt.exp(x), mode="VM", name="into a file")
+    with config.change_flags(progress="off"):
+        terminal_for(monkeypatch)
+        function([x], tt.exp(x), mode="VM", name="silenced")
+    assert made == []

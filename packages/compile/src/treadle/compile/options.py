@@ -7,6 +7,7 @@ from typing import Any
 
 from treadle.config import (
     BACKEND_REQUIREMENTS,
+    BOOL,
     INT,
     LINKER_REQUIREMENTS,
     EntryPointLoadError,
@@ -81,10 +82,16 @@ def _has_c() -> bool:
     return "c" in discover("treadle.backends")
 
 
+def _parse_switch(setting: object) -> bool:
+    words = {"on": True, "off": False}
+    return words[setting.lower()] if isinstance(setting, str) and setting.lower() in words else BOOL.parse(setting)
+
+
 def _tags(name: str, doc: str) -> Option[str]:
     return Option.string(name, default="", doc=doc, read_only=True, scoped=True)
 
 
+SWITCH: Kind[bool] = Kind("bool", _parse_switch, "True or False (or 1, 0, true, false, on, off)")
 MODE: Kind[object] = Kind(
     "mode", _parse_mode, "one of " + ", ".join(map(repr, _MODES)) + ", the name of another installed backend, or a Mode"
 )
@@ -192,10 +199,11 @@ _PROFILE: tuple[Option[object], ...] = (
             "Perfetto and speedscope open. Empty for none.",
             affects_code=False,
         ),
-        Option.boolean(
+        Option(
             "progress",
-            default=True,
-            doc="Show compilations that take over two seconds on stderr, where that is a terminal.",
+            True,
+            "Show compilations that take over two seconds: on stderr, where that is a terminal, and in notebooks.",
+            SWITCH,
             affects_code=False,
         ),
     )

@@ -35,7 +35,7 @@ from treadle.config.owners import BACKEND_REQUIREMENTS, DISTRIBUTIONS, LINKER_RE
 from treadle.config.places import is_installed_file, is_library_file, is_own_file, is_own_module
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
-from treadle.config.spans import Span, Spans, collecting, span, tally
+from treadle.config.spans import Span, Spans, collecting, counted, span, tally
 from treadle.config.subjects import about_call, alias
 from treadle.config.text import text_of
 
@@ -45,9 +45,10 @@ __all__ = [
     "Option", "OptionDefinitionError", "OptionScopeError", "OptionSettingsError", "OptionSourceError",
     "OptionValueError", "OptionWarning", "ReadOnlyOptionError", "Snapshot", "Span", "Spans", "TreadleError",
     "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "choice", "collecting", "config",
-    "discover", "frozen", "install_advice", "installed_version", "is_installed_file", "is_library_file", "is_own_file",
-    "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks", "new_condition", "new_lock",
-    "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth", "versioned_names", "warn_user",
+    "counted", "discover", "frozen", "install_advice", "installed_version", "is_installed_file", "is_library_file",
+    "is_own_file", "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks", "new_condition",
+    "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth", "versioned_names",
+    "warn_user",
 ]  # fmt: skip
 
 

@@ -67,11 +67,12 @@ _BY_OWNER = (
             "cache__shared cache__trust_shared cmodule__age_thresh_use"
         ),
     ),
+    ("config", "traceback__filtering"),
     (
         "graph-core",
         (
             "allow_gc compute_test_value print_test_value exception_verbosity traceback__limit "
-            "traceback__compile_limit traceback__filtering vm__lazy on_python_step on_wrong_length "
+            "traceback__compile_limit vm__lazy on_python_step on_wrong_length "
             "less_known_replacements toposort_from"
         ),
     ),

@@ -1,9 +1,12 @@
 """What a compilation is doing and how long each part takes: reported by the code that does it, kept on request."""
 
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Span(NamedTuple):
@@ -39,13 +42,16 @@ class Spans:
         The spans that have ended, in the order in which they did.
     counts
         How often something was tallied, by name.
+    steps
+        Of the first work whose steps are counted, how many are done, and how many there are; None before it begins.
     """
 
-    __slots__ = ("_open", "counts", "ended")
+    __slots__ = ("_open", "counts", "ended", "steps")
 
     def __init__(self) -> None:
         self.ended: list[Span] = []
         self.counts: dict[str, int] = {}
+        self.steps: tuple[int, int] | None = None
         self._open: tuple[str, ...] = ()
 
     @property
@@ -137,3 +143,26 @@ def tally(name: str, times: int = 1) -> None:
     spans = _CURRENT.get()
     if spans is not None:
         spans.counts[name] = spans.counts.get(name, 0) + times
+
+
+def counted(steps: Sequence[T]) -> Iterable[T]:
+    """Return steps to be done one by one; whoever collects sees how many are done (`Spans.steps`).
+
+    Steps inside of steps that are counted are not.
+
+    >>> spans = Spans()
+    >>> with collecting(spans):
+    ...     [(step, spans.steps) for step in counted("ab")]
+    [('a', (0, 2)), ('b', (1, 2))]
+    >>> spans.steps
+    (2, 2)
+    """
+    spans = _CURRENT.get()
+    return steps if spans is None or spans.steps is not None else _counted(spans, steps)
+
+
+def _counted(spans: Spans, steps: Sequence[T]) -> Iterable[T]:
+    for done, step in enumerate(steps):
+        spans.steps = done, len(steps)
+        yield step
+    spans.steps = len(steps), len(steps)

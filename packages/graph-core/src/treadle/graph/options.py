@@ -36,14 +36,6 @@ OPTIONS: tuple[Option[object], ...] = (
         INT.where("an integer >= -1", lambda value: value >= -1),
         affects_code=False,
     ),
-    Option.enum(
-        "traceback__filtering",
-        ("auto", "off"),
-        default="auto",
-        doc="Which frames an error is shown with where nothing catches it: auto leaves treadle's own out, at the "
-        "prompt, in IPython and at the end of a program; off shows all. The error itself has all of them.",
-        affects_code=False,
-    ),
     Option(
         "traceback__compile_limit",
         0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.config import config
+from treadle.config import config, counted
 from treadle.graph import CycleError, io_toposort
 from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.engine.run import running
@@ -42,7 +42,7 @@ class SequentialGraphRewriter(GraphRewriter):
     def apply(self, fgraph: FunctionGraph) -> int:
         """Run the rewriters; return the number of changes."""
         with running(fgraph) as run, run.in_phase(self.name):
-            return sum(run.apply(rewriter) for rewriter in self.rewrites)
+            return sum(run.apply(rewriter) for rewriter in counted(self.rewrites))
 
     def __iter__(self) -> Iterator[GraphRewriter]:
         return iter(self.rewrites)

@@ -1,13 +1,14 @@
-"""The progress bar of compilations that take long, and where their spans are kept."""
+"""The progress bar of compilations that take long, in terminals and notebooks, and where their spans are kept."""
 
 from __future__ import annotations
 
+import html
 import os
 import sys
 import threading
 from contextlib import contextmanager, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from treadle.config import Spans, collecting, config, lazy_module, new_condition
 
@@ -37,12 +38,122 @@ class _Compilation:
         self.title = title
         self.spans = spans
         self.begun = monotonic()
-        self.task: rich_progress.TaskID | None = None  # its line in the display, once it is shown
+        self.task: int | None = None  # its line in the display, once it is shown
 
     def text(self) -> str:
         """Return what the compilation is doing now."""
         path = self.spans.path
         return f"compiling {self.title}: {' / '.join(path)}" if path else f"compiling {self.title}"
+
+    def share(self) -> tuple[int, int] | None:
+        """Return how many steps are done, and how many there are: those of rewriting, and linking; None if unknown."""
+        steps = self.spans.steps
+        return None if steps is None else (steps[0], steps[1] + 1)
+
+
+class Display(Protocol):
+    """Where compilations are shown: a line for each."""
+
+    def add(self, begun: float) -> int:
+        """Begin a line for a compilation that began then, by `time.monotonic`, and return its number."""
+
+    def update(self, line: int, text: str, share: tuple[int, int] | None) -> None:
+        """Change a line; it is seen when the display is refreshed."""
+
+    def refresh(self) -> None:
+        """Draw the lines."""
+
+    def remove(self, line: int) -> None:
+        """Take a line away."""
+
+    def stop(self) -> None:
+        """Leave nothing behind."""
+
+
+class TerminalDisplay:
+    """Lines on stderr, with a bar each, below what the program prints."""
+
+    def __init__(self) -> None:
+        self._display = rich_progress.Progress(
+            rich_progress.SpinnerColumn(),
+            rich_progress.TextColumn("{task.description}", markup=False),
+            rich_progress.BarColumn(bar_width=20),
+            rich_progress.TaskProgressColumn(text_format_no_percentage=""),
+            rich_progress.TimeElapsedColumn(),
+            console=rich_console.Console(stderr=True),
+            transient=True,
+            auto_refresh=False,
+            # Redirecting would catch what any thread prints.
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._display.start()
+
+    def add(self, begun: float) -> int:
+        """Begin a line."""
+        # Adding a visible task would draw it at once.
+        task = self._display.add_task("", total=None, visible=False)
+        next(each for each in self._display.tasks if each.id == task).start_time = begun
+        return task
+
+    def update(self, line: int, text: str, share: tuple[int, int] | None) -> None:
+        """Change a line."""
+        done, total = (0, None) if share is None else share
+        task = rich_progress.TaskID(line)
+        self._display.update(task, description=text, completed=done, total=total, visible=True)
+
+    def refresh(self) -> None:
+        """Draw the lines."""
+        self._display.refresh()
+
+    def remove(self, line: int) -> None:
+        """Take a line away."""
+        self._display.remove_task(rich_progress.TaskID(line))
+
+    def stop(self) -> None:
+        """Wipe what was drawn."""
+        self._display.stop()
+
+
+class NotebookDisplay:
+    """Lines of HTML below the cell that runs, with a bar each."""
+
+    def __init__(self) -> None:
+        from IPython import display  # noqa: PLC0415 - only a notebook has it
+
+        self._lines: dict[int, tuple[float, str, tuple[int, int] | None]] = {}
+        self._html: Any = display.HTML
+        self._handle: Any = display.display(display.HTML(""), display_id=True)
+
+    def add(self, begun: float) -> int:
+        """Begin a line."""
+        line = max(self._lines, default=0) + 1
+        self._lines[line] = (begun, "", None)
+        return line
+
+    def update(self, line: int, text: str, share: tuple[int, int] | None) -> None:
+        """Change a line."""
+        self._lines[line] = (self._lines[line][0], text, share)
+
+    def refresh(self) -> None:
+        """Draw the lines."""
+        self._handle.update(self._html("".join(map(self._line, self._lines.values()))))
+
+    @staticmethod
+    def _line(line: tuple[float, str, tuple[int, int] | None]) -> str:
+        begun, text, share = line
+        values = "" if share is None else f' value="{share[0]}" max="{share[1]}"'
+        seconds = int(monotonic() - begun)
+        return f"<div><progress{values}></progress> {html.escape(text)} ({seconds} s)</div>"
+
+    def remove(self, line: int) -> None:
+        """Take a line away."""
+        self._lines.pop(line, None)
+
+    def stop(self) -> None:
+        """Empty the output; a notebook that is saved keeps nothing of it."""
+        self._lines.clear()
+        self._handle.update(self._html(""))
 
 
 class Progress:
@@ -59,7 +170,7 @@ class Progress:
         self._changed = new_condition()
         self._watcher: threading.Thread | None = None
         self._registered = False
-        self._display: rich_progress.Progress | None = None
+        self._display: Display | None = None
 
     @contextmanager
     def showing(self, title: str, spans: Spans) -> Iterator[None]:
@@ -101,7 +212,7 @@ class Progress:
             if entry in self._running:
                 self._running.remove(entry)
             if entry.task is not None and self._display is not None:
-                self._display.remove_task(entry.task)
+                self._display.remove(entry.task)
                 if not any(other.task is not None for other in self._running):
                     self._display.stop()
                     self._display = None
@@ -117,7 +228,8 @@ class Progress:
                     self._changed.wait(wait)
                     continue
             # Reading an attribute imports the module, which takes long: without the lock, so that nobody waits for it.
-            _ = rich_progress.Progress, rich_console.Console
+            if not is_notebook():
+                _ = rich_progress.Progress, rich_console.Console
             with self._changed:
                 self._look()
                 self._changed.wait(self._interval)
@@ -133,32 +245,25 @@ class Progress:
 
     def _show(self, entry: _Compilation) -> None:
         if self._display is None:
-            self._display = rich_progress.Progress(
-                rich_progress.SpinnerColumn(),
-                rich_progress.TextColumn("{task.description}", markup=False),
-                rich_progress.BarColumn(bar_width=20),
-                rich_progress.TimeElapsedColumn(),
-                console=rich_console.Console(stderr=True),
-                transient=True,
-                auto_refresh=False,
-                # Redirecting would catch what any thread prints.
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._display.start()
+            self._display = NotebookDisplay() if is_notebook() else TerminalDisplay()
         if entry.task is None:
-            # It began before it is shown. Adding a visible task would draw it at once.
-            entry.task = self._display.add_task(entry.text(), total=None, visible=False)
-            next(task for task in self._display.tasks if task.id == entry.task).start_time = entry.begun
-        self._display.update(entry.task, description=entry.text(), visible=True)
+            entry.task = self._display.add(entry.begun)
+        self._display.update(entry.task, entry.text(), entry.share())
 
 
 PROGRESS = Progress()
 
 
 def is_wanted() -> bool:
-    """Whether long compilations are shown: option ``progress``, and only where stderr is a terminal."""
-    return bool(config.progress) and _is_terminal(sys.stderr)
+    """Whether long compilations are shown: option ``progress``, and only in a notebook or a terminal at stderr."""
+    return bool(config.progress) and (_is_terminal(sys.stderr) or is_notebook())
+
+
+def is_notebook() -> bool:
+    """Whether the process is the kernel of a notebook, which shows HTML."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def _is_terminal(stream: object) -> bool:
