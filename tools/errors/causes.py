@@ -83,8 +83,6 @@ def run(program: str, names: dict[str, Any]) -> Session:
     for statement in _statements(program):
         first, *rest = statement.splitlines()
         lines += [f">>> {first}", *(f"... {line}" if line else "..." for line in rest)]
-        is_block = bool(rest) or bool(re.match(r"(if|for|with|class|def) ", first))
-        lines += ["..."] if is_block else []
         printed = io.StringIO()
         try:
             with contextlib.redirect_stdout(printed), warnings.catch_warnings():
