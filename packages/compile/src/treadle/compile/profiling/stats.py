@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from treadle.compile.errors import FunctionTypeError
 from treadle.compile.profiling.memory import least_memory, memory_use
+from treadle.compile.profiling.page import ProfilePage
 from treadle.compile.profiling.recording import Calling, FunctionRecord
 from treadle.compile.profiling.registry import REGISTRY
 from treadle.compile.profiling.tables import (
@@ -337,6 +338,22 @@ class ProfileStats:
         The latest 100,000 events of each function are kept.
         """
         write_trace(path, self.records)
+
+    def show(self) -> ProfilePage:
+        """Return the page of the profile: a flame graph and a timeline of compilations, calls and nodes.
+
+        A notebook shows it; its method ``save`` writes it to a file, which a browser shows without a network.
+
+        Examples
+        --------
+        >>> import treadle.tensor as tt
+        >>> x = tt.dvector("x")
+        >>> f = function([x], tt.exp(x), profile=True)
+        >>> _ = f([1.0, 2.0])
+        >>> f.profile.show()
+        <page of the profile 'function': a notebook shows it, save(path) writes it to a file>
+        """
+        return ProfilePage(self.title, tuple(self.records))
 
     @property
     def title(self) -> str:

@@ -165,11 +165,19 @@ def _names(what: str, names: tuple[object, ...]) -> list[object]:
 def _several(name: str, one: Callable[..., TensorVariable]) -> Callable[..., Any]:
     title = plural(name)
 
-    def construct(*names: object, **options: object) -> list[TensorVariable] | TensorVariable:
+    def make(names: tuple[object, ...], options: dict[str, object]) -> list[TensorVariable] | TensorVariable:
         variables = [one(name, **options) for name in _names(title, names)]
         # A letter alone is one name, and not a list of one.
         return variables[0] if len(names) == len(variables) == 1 and isinstance(names[0], str) else variables
 
+    def of_any_dtype(*names: object, dtype: object = None, shape: object = None) -> Any:
+        return make(names, {"dtype": dtype, "shape": shape})
+
+    def of_dtype(*names: object, shape: object = None) -> Any:
+        return make(names, {"shape": shape})
+
+    construct: Callable[..., Any] = of_dtype if isinstance(one, TensorType) else of_any_dtype
+    dtype_text = "" if isinstance(one, TensorType) else "\n    dtype\n        The dtype; floatX if None."
     construct.__name__ = construct.__qualname__ = title
     construct.__doc__ = f"""Return a list of variables as `{name}` makes them; for one letter alone, the variable.
 
@@ -177,8 +185,8 @@ def _several(name: str, one: Callable[..., TensorVariable]) -> Callable[..., Any
     ----------
     names
         The names; or one text of which each letter is a name, a list of names, or the number of variables.
-    options
-        Passed on: `shape`, and `dtype` where the name does not say it.
+    shape
+        Length of each dimension, None where unknown.{dtype_text}
 
     Raises
     ------
