@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import Function, function
+from treadle.compile import Function, ProfileStats, function
 from treadle.compile.profiling import page
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def profiled() -> Function:
     x = tt.dmatrix("x")
-    compute = function([x], tt.exp(x @ x).sum(), profile=True, name="</script><b>model", mode="VM")
+    profile = ProfileStats(atexit_print=False)
+    compute = function([x], tt.exp(x @ x).sum(), profile=profile, name="</script><b>model", mode="VM")
     for _ in range(3):
         compute(np.ones((20, 20)))
     return compute

@@ -99,12 +99,25 @@ def hstack(blocks: Operand, format: str | None = None, dtype: object = None) -> 
         If the list holds something else.
     SparseShapeError
         If it is empty, or numbers of rows are known to differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.hstack([A, A]).eval().shape
+    (2, 4)
     """
     return _stacked("hstack", blocks, 1, format, dtype)
 
 
 def vstack(blocks: Operand, format: str | None = None, dtype: object = None) -> SparseVariable:
-    """Return sparse matrices below each other; parameters and errors as of `hstack`, for columns."""
+    """Return sparse matrices below each other; parameters and errors as of `hstack`, for columns.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.vstack([A, A]).eval().shape
+    (4, 2)
+    """
     return _stacked("vstack", blocks, 0, format, dtype)
 
 
@@ -115,6 +128,12 @@ def block_diag(*matrices: Operand, format: str = "csc") -> SparseVariable:
     ------
     SparseShapeError
         If there are none, or one is no matrix.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.block_diag(A, A).eval().shape
+    (4, 4)
     """
     name = check_format("block_diag", format)
     listed: list[Operand] = [as_sparse_or_tensor_variable(m) for m in matrices]
@@ -151,6 +170,13 @@ def construct_sparse_from_list(x: Operand, values: Operand, ilist: Operand) -> S
         If x or values is no matrix.
     SparseTypeError
         If ilist is no vector of integers.
+
+    Examples
+    --------
+    >>> sparse.construct_sparse_from_list(np.zeros((3, 2)), np.ones((1, 2)), [1]).eval().toarray()
+    array([[0., 0.],
+           [1., 1.],
+           [0., 0.]])
     """
     like, rows, places = map(tt.as_tensor_variable, (x, values, ilist))
     if like.ndim != RANK or rows.ndim != RANK:

@@ -199,6 +199,13 @@ def dot(x: Operand, y: Operand) -> TensorVariable:
         If neither factor is sparse.
     SparseShapeError
         If the inner lengths are known to differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.dot(A, np.eye(2)).eval()
+    array([[0., 4.],
+           [9., 0.]])
     """
     product: TensorVariable = Dot()(x, y)
     return product
@@ -219,6 +226,13 @@ def structured_dot(x: Operand, y: Operand) -> Operand:
         If neither factor is sparse.
     SparseShapeError
         If one is no matrix, or the inner lengths are known to differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.structured_dot(A, np.eye(2)).eval()
+    array([[0., 4.],
+           [9., 0.]])
     """
     first, second = operands("structured_dot", x, y)
     _check_inner("structured_dot", first, second)
@@ -233,7 +247,15 @@ def structured_dot(x: Operand, y: Operand) -> Operand:
 
 
 def structured_dot_grad(sparse_A: Operand, dense_B: Operand, ga: Operand) -> SparseVariable:  # noqa: N803 - documented names
-    """Return the gradient of `structured_dot` by its sparse factor, for the gradient by the product."""
+    """Return the gradient of `structured_dot` by its sparse factor, for the gradient by the product.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.structured_dot_grad(A, np.eye(2), np.ones((2, 2))).eval().toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
     arrays = compressed(sparse_A)
     dense, g = as_dense(dense_B), as_dense(ga)
     dtype = common_dtype(dense, g)
@@ -359,6 +381,13 @@ def true_dot(x: Operand, y: Operand, grad_preserves_dense: bool = True) -> Spars
         If neither is sparse.
     SparseShapeError
         If one is no matrix, or the inner lengths are known to differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.true_dot(A, np.eye(2)).eval().toarray()
+    array([[0., 4.],
+           [9., 0.]])
     """
     first, second = operands("true_dot", x, y)
     if is_sparse_variable(first):
@@ -390,6 +419,13 @@ def sampling_dot(x: Operand, y: Operand, p: Operand) -> SparseVariable:
         If x or y is sparse, or p is not.
     SparseShapeError
         If they are no matrices, or lengths are known not to fit.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.sampling_dot(np.eye(2), np.eye(2), A).eval().toarray()
+    array([[0., 0.],
+           [0., 0.]])
     """
     var = as_sparse_variable(p)
     for name, factor in (("x", x), ("y", y)):
@@ -426,6 +462,13 @@ def usmm(alpha: Operand, x: Operand, y: Operand, z: Operand) -> TensorVariable:
         If neither x nor y is sparse.
     SparseShapeError
         If alpha is no scalar, or z no matrix.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.usmm(2.0, A, np.eye(2), np.ones((2, 2))).eval()
+    array([[ 1.,  9.],
+           [19.,  1.]])
     """
     scale, addend = tt.as_tensor_variable(alpha), tt.as_tensor_variable(z)
     if any(n != 1 for n in scale.type.shape) or addend.ndim != RANK:

@@ -121,6 +121,12 @@ def sp_sum(x: Operand, axis: int | None = None, sparse_grad: bool = False) -> Te
     ------
     ArgumentError
         If the axis is another one.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.sp_sum(sparse.as_sparse(A), axis=0).eval()
+    array([9., 4.])
     """
     total: TensorVariable = SpSum(axis, sparse_grad)(x)
     return total
@@ -135,6 +141,12 @@ def diag(x: Operand) -> TensorVariable:
     ------
     SparseShapeError
         If the matrix is known not to be square.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.diag(A).eval()
+    array([0., 0.])
     """
     arrays = compressed(x)
     rows, columns = arrays.lengths
@@ -157,6 +169,12 @@ def square_diagonal(diag: Operand) -> SparseVariable:
     ------
     SparseShapeError
         If it is no vector.
+
+    Examples
+    --------
+    >>> sparse.square_diagonal([1.0, 2.0]).eval().toarray()
+    array([[1., 0.],
+           [0., 2.]])
     """
     vector = tt.as_tensor_variable(diag)
     if vector.ndim != 1:

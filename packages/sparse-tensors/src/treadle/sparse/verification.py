@@ -44,6 +44,11 @@ def verify_grad_sparse(
     ------
     GradientError
         If they differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.verify_grad_sparse(lambda x: sparse.sqr(x), [A], structured=True)
     """
     values: list[Operand] = []
     makers: list[Callable[[Operand], Operand]] = []

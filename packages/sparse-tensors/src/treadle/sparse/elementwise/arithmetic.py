@@ -118,6 +118,13 @@ def add_s_s(x: Operand, y: Operand) -> SparseVariable:
     """Add two sparse matrices of one shape; the sum has the format of the first.
 
     It stores an element where one of the two does, also where both cancel: which are stored depends on positions alone.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.add_s_s(A, A).eval().toarray()
+    array([[ 0.,  8.],
+           [18.,  0.]])
     """
     first, second = _pair("add", as_sparse_variable(x), as_sparse_variable(y))
     if first.has_pattern_of(second):
@@ -127,7 +134,15 @@ def add_s_s(x: Operand, y: Operand) -> SparseVariable:
 
 
 def add_s_s_data(x: Operand, y: Operand) -> SparseVariable:
-    """Add two sparse matrices that store elements at the same positions, which is not checked but for their number."""
+    """Add two sparse matrices that store elements at the same positions, which is not checked but for their number.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.add_s_s_data(A, A).eval().toarray()
+    array([[ 0.,  8.],
+           [18.,  0.]])
+    """
     first, second = _pair("add_s_s_data", as_sparse_variable(x), as_sparse_variable(y))
     message = "add_s_s_data: two matrices that store as many elements are needed. Use add for others."
     data = tt.Assert(message)(second.data, tt.eq(first.data.shape[0], second.data.shape[0]))
@@ -145,7 +160,15 @@ def _dense_operand(what: str, arrays: Compressed, y: TensorVariable, *ranks: int
 
 
 def add_s_d(x: Operand, y: Operand) -> TensorVariable:
-    """Add a sparse and a dense matrix of one shape, which gives a dense one; gradients by the sparse are structured."""
+    """Add a sparse and a dense matrix of one shape, which gives a dense one; gradients by the sparse are structured.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.add_s_d(A, np.ones((2, 2))).eval()
+    array([[ 1.,  5.],
+           [10.,  1.]])
+    """
     var, dense = as_sparse_variable(x), tt.as_tensor_variable(y)
     dtype = common_dtype(var, dense)
     arrays = compressed(cast(var, dtype))
@@ -158,7 +181,15 @@ def add_s_d(x: Operand, y: Operand) -> TensorVariable:
 
 
 def structured_add_s_v(x: Operand, y: Operand) -> SparseVariable:
-    """Add element j of a vector to the stored elements of column j; gradients are structured."""
+    """Add element j of a vector to the stored elements of column j; gradients are structured.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.structured_add_s_v(A, [1.0, 10.0]).eval().toarray()
+    array([[ 0., 14.],
+           [10.,  0.]])
+    """
     var, vector = as_sparse_variable(x), tt.as_tensor_variable(y)
     dtype = common_dtype(var, vector)
     arrays = compressed(cast(var, dtype))
@@ -180,6 +211,13 @@ def add(x: Operand, y: Operand) -> Operand:
         If neither is sparse.
     SparseShapeError
         If their shapes are known to differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.add(A, A).eval().toarray()
+    array([[ 0.,  8.],
+           [18.,  0.]])
     """
     first, second = operands("add", x, y)
     if is_sparse_variable(first):
@@ -188,13 +226,29 @@ def add(x: Operand, y: Operand) -> Operand:
 
 
 def neg(x: Operand) -> SparseVariable:
-    """Change the sign of the elements of a sparse matrix."""
+    """Change the sign of the elements of a sparse matrix.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.neg(A).eval().toarray()
+    array([[ 0., -4.],
+           [-9.,  0.]])
+    """
     arrays = compressed(x)
     return arrays.with_data(-arrays.data).variable()
 
 
 def subtract(x: Operand, y: Operand) -> Operand:
-    """Subtract two matrices of one shape, at least one of which is sparse: as `add`."""
+    """Subtract two matrices of one shape, at least one of which is sparse: as `add`.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.subtract(A, A).eval().toarray()
+    array([[0., 0.],
+           [0., 0.]])
+    """
     first, second = operands("subtract", x, y)
     return add(first, neg(second) if is_sparse_variable(second) else -second)
 
@@ -218,12 +272,28 @@ def _along(what: str, arrays: Compressed, vector: Operand, axis: int) -> Operand
 
 
 def row_scale(x: Operand, s: Operand) -> SparseVariable:
-    """Multiply row i of a sparse matrix by element i of a vector; gradients are structured."""
+    """Multiply row i of a sparse matrix by element i of a vector; gradients are structured.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.row_scale(A, [1.0, 10.0]).eval().toarray()
+    array([[ 0.,  4.],
+           [90.,  0.]])
+    """
     return _scaled("row_scale", x, s, 0)
 
 
 def col_scale(x: Operand, s: Operand) -> SparseVariable:
-    """Multiply column j of a sparse matrix by element j of a vector; gradients are structured."""
+    """Multiply column j of a sparse matrix by element j of a vector; gradients are structured.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.col_scale(A, [1.0, 10.0]).eval().toarray()
+    array([[ 0., 40.],
+           [ 9.,  0.]])
+    """
     return _scaled("col_scale", x, s, 1)
 
 
@@ -235,14 +305,30 @@ def _scaled(what: str, x: Operand, s: Operand, axis: int) -> SparseVariable:
 
 
 def mul_s_s(x: Operand, y: Operand) -> SparseVariable:
-    """Multiply the elements of two sparse matrices; the product stores one where both do."""
+    """Multiply the elements of two sparse matrices; the product stores one where both do.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.mul_s_s(A, A).eval().toarray()
+    array([[ 0., 16.],
+           [81.,  0.]])
+    """
     first, second = _pair("multiply", as_sparse_variable(x), as_sparse_variable(y))
     pattern = _combined(first, second, both=True)
     return pattern.with_data(first.elements_at(pattern) * second.elements_at(pattern)).variable()
 
 
 def mul_s_d(x: Operand, y: Operand) -> SparseVariable:
-    """Multiply a sparse matrix by a scalar, or its elements by those of a dense matrix of its shape."""
+    """Multiply a sparse matrix by a scalar, or its elements by those of a dense matrix of its shape.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.mul_s_d(A, 2 * np.ones((2, 2))).eval().toarray()
+    array([[ 0.,  8.],
+           [18.,  0.]])
+    """
     var, dense = as_sparse_variable(x), tt.as_tensor_variable(y)
     dtype = common_dtype(var, dense)
     arrays = compressed(cast(var, dtype))
@@ -257,7 +343,15 @@ def mul_s_d(x: Operand, y: Operand) -> SparseVariable:
 
 
 def mul_s_v(x: Operand, y: Operand) -> SparseVariable:
-    """Multiply the elements of a sparse matrix by those of a vector, as a row: column j by element j."""
+    """Multiply the elements of a sparse matrix by those of a vector, as a row: column j by element j.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.mul_s_v(A, [1.0, 10.0]).eval().toarray()
+    array([[ 0., 40.],
+           [ 9.,  0.]])
+    """
     return _scaled("mul_s_v", x, y, 1)
 
 
@@ -279,6 +373,13 @@ def multiply(x: Operand, y: Operand) -> SparseVariable:
         If neither is sparse.
     SparseShapeError
         If their shapes are known not to fit.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.multiply(A, A).eval().toarray()
+    array([[ 0., 16.],
+           [81.,  0.]])
     """
     first, second = operands("multiply", x, y)
     if not is_sparse_variable(first):
@@ -295,6 +396,13 @@ def divide(x: Operand, y: Operand) -> SparseVariable:
     """Divide the elements of a sparse matrix by a scalar, a dense matrix of its shape, or a vector, as a row.
 
     What is not stored stays 0, whatever it is divided by.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.divide(A, 2.0).eval().toarray()
+    array([[0. , 2. ],
+           [4.5, 0. ]])
     """
     var = as_sparse_variable(x)
     divisor = _beside(y, var)

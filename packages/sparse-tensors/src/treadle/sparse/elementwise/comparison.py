@@ -34,30 +34,78 @@ def _compared(name: str, x: Operand, y: Operand, of_zeros: bool) -> Operand:
 
 
 def eq(x: Operand, y: Operand) -> Operand:
-    """Return where elements are equal. Of two sparse matrices most are: they are compared as dense ones."""
+    """Return where elements are equal. Of two sparse matrices most are: they are compared as dense ones.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.eq(A, A).eval().toarray()
+    array([[1, 1],
+           [1, 1]], dtype=uint8)
+    """
     return _compared("eq", x, y, of_zeros=True)
 
 
 def neq(x: Operand, y: Operand) -> Operand:
-    """Return where elements differ."""
+    """Return where elements differ.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.neq(A, A).eval().toarray()
+    array([[0, 0],
+           [0, 0]], dtype=uint8)
+    """
     return _compared("neq", x, y, of_zeros=False)
 
 
 def lt(x: Operand, y: Operand) -> Operand:
-    """Return where elements of the first are less."""
+    """Return where elements of the first are less.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.lt(A, A).eval().toarray()
+    array([[0, 0],
+           [0, 0]], dtype=uint8)
+    """
     return _compared("lt", x, y, of_zeros=False)
 
 
 def gt(x: Operand, y: Operand) -> Operand:
-    """Return where elements of the first are greater."""
+    """Return where elements of the first are greater.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.gt(A, A).eval().toarray()
+    array([[0, 0],
+           [0, 0]], dtype=uint8)
+    """
     return _compared("gt", x, y, of_zeros=False)
 
 
 def le(x: Operand, y: Operand) -> Operand:
-    """Return where elements of the first are less or equal. Two sparse matrices are compared as dense ones."""
+    """Return where elements of the first are less or equal. Two sparse matrices are compared as dense ones.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.le(A, A).eval().toarray()
+    array([[1, 1],
+           [1, 1]], dtype=uint8)
+    """
     return _compared("le", x, y, of_zeros=True)
 
 
 def ge(x: Operand, y: Operand) -> Operand:
-    """Return where elements of the first are greater or equal. Two sparse matrices are compared as dense ones."""
+    """Return where elements of the first are greater or equal. Two sparse matrices are compared as dense ones.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.ge(A, A).eval().toarray()
+    array([[1, 1],
+           [1, 1]], dtype=uint8)
+    """
     return _compared("ge", x, y, of_zeros=True)

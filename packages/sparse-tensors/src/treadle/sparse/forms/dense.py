@@ -186,19 +186,41 @@ def compressed_from_dense(dense: Operand, name: str) -> Compressed:
 
 
 def asformat(x: Operand, format: str) -> SparseVariable:
-    """Return a sparse matrix in a format, ``csr`` or ``csc``; entries come sorted if the format changes."""
+    """Return a sparse matrix in a format, ``csr`` or ``csc``; entries come sorted if the format changes.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.asformat(A, "csc").eval().format
+    'csc'
+    """
     var = as_sparse_variable(x)
     name = check_format("asformat", format)
     return var if var.format == name else compressed(var).in_format(name).variable()
 
 
 def transpose(x: Operand) -> SparseVariable:
-    """Return the transpose of a sparse matrix, of the other format: the same arrays, read the other way."""
+    """Return the transpose of a sparse matrix, of the other format: the same arrays, read the other way.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.transpose(A).eval().toarray()
+    array([[0., 9.],
+           [4., 0.]])
+    """
     return compressed(x).transposed.variable()
 
 
 def cast(variable: Operand, dtype: object) -> SparseVariable:
-    """Convert the elements of a sparse matrix to another dtype; gradients are structured."""
+    """Convert the elements of a sparse matrix to another dtype; gradients are structured.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.cast(sparse.as_sparse(A), "float32").eval().dtype
+    dtype('float32')
+    """
     var = as_sparse_variable(variable)
     target = SparseTensorType(var.format, dtype).dtype
     if target == var.dtype:
@@ -208,59 +230,139 @@ def cast(variable: Operand, dtype: object) -> SparseVariable:
 
 
 def bcast(variable: Operand) -> SparseVariable:
-    """Convert the elements to int8."""
+    """Convert the elements to int8.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.bcast(sparse.as_sparse(A)).dtype
+    'int8'
+    """
     return cast(variable, "int8")
 
 
 def wcast(variable: Operand) -> SparseVariable:
-    """Convert the elements to int16."""
+    """Convert the elements to int16.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.wcast(sparse.as_sparse(A)).dtype
+    'int16'
+    """
     return cast(variable, "int16")
 
 
 def icast(variable: Operand) -> SparseVariable:
-    """Convert the elements to int32."""
+    """Convert the elements to int32.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.icast(sparse.as_sparse(A)).dtype
+    'int32'
+    """
     return cast(variable, "int32")
 
 
 def lcast(variable: Operand) -> SparseVariable:
-    """Convert the elements to int64."""
+    """Convert the elements to int64.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.lcast(sparse.as_sparse(A)).dtype
+    'int64'
+    """
     return cast(variable, "int64")
 
 
 def fcast(variable: Operand) -> SparseVariable:
-    """Convert the elements to float32."""
+    """Convert the elements to float32.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.fcast(sparse.as_sparse(A)).dtype
+    'float32'
+    """
     return cast(variable, "float32")
 
 
 def dcast(variable: Operand) -> SparseVariable:
-    """Convert the elements to float64."""
+    """Convert the elements to float64.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.dcast(sparse.as_sparse(A)).dtype
+    'float64'
+    """
     return cast(variable, "float64")
 
 
 def ccast(variable: Operand) -> SparseVariable:
-    """Convert the elements to complex64."""
+    """Convert the elements to complex64.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.ccast(sparse.as_sparse(A)).dtype
+    'complex64'
+    """
     return cast(variable, "complex64")
 
 
 def zcast(variable: Operand) -> SparseVariable:
-    """Convert the elements to complex128."""
+    """Convert the elements to complex128.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.zcast(sparse.as_sparse(A)).dtype
+    'complex128'
+    """
     return cast(variable, "complex128")
 
 
 def copy(x: Operand) -> SparseVariable:
-    """Return a copy of a sparse matrix."""
+    """Return a copy of a sparse matrix.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.copy(A).eval().toarray()
+    array([[0., 4.],
+           [9., 0.]])
+    """
     arrays = compressed(x)
     return arrays.with_data(arrays.data.copy()).variable()
 
 
 def sp_ones_like(x: Operand) -> SparseVariable:
-    """Return ones at the positions where a sparse matrix stores elements."""
+    """Return ones at the positions where a sparse matrix stores elements.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.sp_ones_like(A).eval().toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
     arrays = compressed(x)
     return arrays.with_data(tt.ones_like(arrays.data)).variable()
 
 
 def sp_zeros_like(x: Operand) -> SparseVariable:
-    """Return a matrix of the shape, format and dtype of a sparse one that stores nothing."""
+    """Return a matrix of the shape, format and dtype of a sparse one that stores nothing.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.sp_zeros_like(A).eval().toarray()
+    array([[0., 0.],
+           [0., 0.]])
+    """
     arrays = compressed(x)
     empty = Compressed(
         arrays.format,

@@ -385,31 +385,72 @@ def csm_properties(csm: Operand) -> list[TensorVariable]:
     """Return the elements, positions, pointers and shape of a sparse matrix, as four vectors.
 
     Gradients by the matrix are structured.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> [x.eval() for x in sparse.csm_properties(A)]
+    [array([4., 9.]), array([1, 0], dtype=int32), array([0, 1, 2], dtype=int32), array([2, 2], dtype=int32)]
     """
     return list(CSMProperties()(csm))
 
 
 def csm_data(csm: Operand) -> TensorVariable:
-    """Return the stored elements."""
+    """Return the stored elements.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.csm_data(A).eval()
+    array([4., 9.])
+    """
     return csm_properties(csm)[0]
 
 
 def csm_indices(csm: Operand) -> TensorVariable:
-    """Return the position of each stored element across the lines: columns of CSR, rows of CSC."""
+    """Return the position of each stored element across the lines: columns of CSR, rows of CSC.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.csm_indices(A).eval()
+    array([1, 0], dtype=int32)
+    """
     return csm_properties(csm)[1]
 
 
 def csm_indptr(csm: Operand) -> TensorVariable:
-    """Return where each line starts among the stored elements, and where the last one ends."""
+    """Return where each line starts among the stored elements, and where the last one ends.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.csm_indptr(A).eval()
+    array([0, 1, 2], dtype=int32)
+    """
     return csm_properties(csm)[2]
 
 
 def csm_shape(csm: Operand) -> TensorVariable:
-    """Return the numbers of rows and columns, as a vector of int32."""
+    """Return the numbers of rows and columns, as a vector of int32.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.csm_shape(A).eval()
+    array([2, 2], dtype=int32)
+    """
     return csm_properties(csm)[3]
 
 
 def sparse_shape(x: Operand) -> tuple[Operand, Operand]:
-    """Return the numbers of rows and columns, as int64 scalars."""
+    """Return the numbers of rows and columns, as int64 scalars.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> [int(n.eval()) for n in sparse.sparse_shape(A)]
+    [2, 2]
+    """
     arrays = compressed(x)
     return arrays.length(0), arrays.length(1)

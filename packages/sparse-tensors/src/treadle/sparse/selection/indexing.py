@@ -122,6 +122,12 @@ def get_item_list(x: Operand, index: Operand) -> SparseVariable:
     ------
     IndexingError
         If the list is no vector of integers, nor a mask.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.get_item_list(A, [1]).eval().toarray()
+    array([[9., 0.]])
     """
     return _take(compressed(x), _as_list(index), 0).variable()
 
@@ -135,6 +141,12 @@ def get_item_2d(x: Operand, index: Operand) -> SparseVariable:
     ------
     IndexingError
         If the index is of another kind.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.get_item_2d(A, (slice(0, 1), slice(0, 2))).eval().toarray()
+    array([[0., 4.]])
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not 1 <= len(parts) <= RANK or any(_is_scalar(part) for part in parts):
@@ -153,6 +165,12 @@ def get_item_2lists(x: Operand, ind1: Operand, ind2: Operand) -> TensorVariable:
     ------
     IndexingError
         If the two are no vectors of integers, or known to differ in length.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.get_item_2lists(A, [0, 1], [1, 0]).eval()
+    array([4., 9.])
     """
     arrays = compressed(x)
     rows, columns = _as_list(ind1), _as_list(ind2)
@@ -183,6 +201,12 @@ def get_item_scalar(x: Operand, index: Operand) -> TensorVariable:
     ------
     IndexingError
         If the index is not made of two integers.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.get_item_scalar(A, (0, 1)).eval()
+    array(4.)
     """
     if not isinstance(index, tuple) or len(index) != RANK or not all(_is_scalar(part) for part in index):
         msg = f"sparse index: two integers are needed, got {text_of(index)}. {_ADVICE}"
@@ -196,7 +220,14 @@ def get_item_scalar(x: Operand, index: Operand) -> TensorVariable:
 
 
 def getitem(x: Operand, index: Operand) -> Operand:
-    """Return a part of a sparse matrix: of two integers or two lists its elements, else a sparse matrix."""
+    """Return a part of a sparse matrix: of two integers or two lists its elements, else a sparse matrix.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.getitem(A, slice(0, 1)).eval().toarray()
+    array([[0., 4.]])
+    """
     parts = index if isinstance(index, tuple) else (index,)
     scalars = [_is_scalar(part) for part in parts]
     if len(parts) == RANK and all(scalars):

@@ -26,12 +26,25 @@ __all__ = [
 
 
 def is_sparse(value: object) -> bool:
-    """Whether a value is one of SciPy's sparse matrices or arrays."""
+    """Whether a value is one of SciPy's sparse matrices or arrays.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.is_sparse(A), sparse.is_sparse([1.0])
+    (True, False)
+    """
     return bool(scipy_sparse.issparse(value))
 
 
 def is_sparse_variable(value: object) -> bool:
-    """Whether a value is a variable for sparse matrices."""
+    """Whether a value is a variable for sparse matrices.
+
+    Examples
+    --------
+    >>> sparse.is_sparse_variable(sparse.csc_matrix("A"))
+    True
+    """
     return isinstance(value, Variable) and isinstance(value.type, SparseTensorType)
 
 
@@ -42,6 +55,12 @@ def constant(x: Operand, name: str | None = None) -> SparseConstant:
     ------
     SparseTypeError
         If it is no sparse matrix in one of the formats CSR and CSC, of a dtype that these may have.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.constant(A).type
+    SparseTensorType(format='csr', dtype='float64', shape=(2, 2))
     """
     kind = sparse_type_of(x).clone(shape=x.shape)
     return kind.make_constant(kind.filter(x.copy()), name)
@@ -63,6 +82,12 @@ def as_sparse_variable(x: Operand, name: str | None = None, ndim: int | None = N
     ------
     SparseTypeError
         If it is something else.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.as_sparse_variable(A).type
+    SparseTensorType(format='csr', dtype='float64', shape=(2, 2))
     """
     if ndim not in {None, 2}:
         msg = f"as_sparse_variable: a sparse matrix has rank 2, got ndim={text_of(ndim)}. Leave it out."
@@ -91,7 +116,14 @@ as_symbolic_sparse = alias(as_sparse_variable, "as_symbolic_sparse")
 
 
 def as_sparse_or_tensor_variable(x: Operand, name: str | None = None) -> SparseVariable | TensorVariable:
-    """Return a sparse variable for what is sparse, a tensor variable for anything else."""
+    """Return a sparse variable for what is sparse, a tensor variable for anything else.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.as_sparse_or_tensor_variable(A).type
+    SparseTensorType(format='csr', dtype='float64', shape=(2, 2))
+    """
     if isinstance(x, Apply):
         x = x.out
     return as_sparse_variable(x, name) if is_sparse(x) or is_sparse_variable(x) else as_tensor_variable(x, name)
@@ -115,6 +147,11 @@ def matrix(
         Its dtype, ``floatX`` if None.
     shape
         Numbers of rows and columns, None where one is unknown.
+
+    Examples
+    --------
+    >>> sparse.matrix("csr", "A").type
+    SparseTensorType(format='csr', dtype='float64', shape=(None, None))
     """
     return SparseTensorType(format, dtype, shape)(name)
 
@@ -135,7 +172,13 @@ def csr_matrix(
 def csc_matrix(
     name: str | None = None, dtype: object = None, shape: Iterable[int | None] | None = None
 ) -> SparseVariable:
-    """Return a new variable for CSC matrices; parameters as of `matrix`."""
+    """Return a new variable for CSC matrices; parameters as of `matrix`.
+
+    Examples
+    --------
+    >>> sparse.csc_matrix("A").type
+    SparseTensorType(format='csc', dtype='float64', shape=(None, None))
+    """
     return matrix("csc", name, dtype, shape)
 
 
@@ -167,6 +210,13 @@ def shared(
     ------
     SparseTypeError
         If it is no sparse matrix.
+
+    Examples
+    --------
+    >>> A = scipy.sparse.csr_matrix([[0.0, 4.0], [9.0, 0.0]])
+    >>> sparse.shared(A).get_value().toarray()
+    array([[0., 4.],
+           [9., 0.]])
     """
     kind = sparse_type_of(value if format is None or not is_sparse(value) else value.asformat(format))
     held = kind.filter(value) if borrow else kind.filter(value).copy()
