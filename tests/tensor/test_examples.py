@@ -97,6 +97,12 @@ def test_functions_for_authors_exist_and_have_no_example() -> None:
     assert {last(name) for name, (text, _) in texts.items() if ">>>" not in text} == FOR_AUTHORS
 
 
+def test_signatures_name_the_parameters() -> None:
+    for name, value in functions().items():
+        kinds = {parameter.kind for parameter in inspect.signature(value).parameters.values()}
+        assert kinds != {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}, name
+
+
 def test_examples_print_what_they_say() -> None:
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
     told: list[str] = []
