@@ -41,16 +41,20 @@ __all__ = [
     "Rule", "RuleCard", "RuleCost", "RuleDefinitionError", "RuleFaultError", "RuleSet", "Run", "SequenceDB",
     "SequentialGraphRewriter", "UnknownTagError", "as_query", "comparison_page", "current_run", "default_database",
     "feature_of", "fold", "looks_at", "optdb", "overwrite", "rewrite_graph", "rewrite_inner_graphs", "rules_for",
-    "same_number", "show_rewrites", "why_not",
+    "same_number", "show_rewrites", "steps_page", "why_not",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from treadle.rewrite.explanation import Explanation, RuleCard, comparison_page, rules_for, show_rewrites, why_not
+    from treadle.rewrite.steps import steps_page
 
     __version__: str
 else:
     __getattr__ = versioned_names(
         __name__,
         "rewrite",
-        {"treadle.rewrite.explanation": "Explanation RuleCard comparison_page rules_for show_rewrites why_not"},
+        {
+            "treadle.rewrite.explanation": "Explanation RuleCard comparison_page rules_for show_rewrites why_not",
+            "treadle.rewrite.steps": "steps_page",
+        },
     )

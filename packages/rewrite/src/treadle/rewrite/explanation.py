@@ -221,7 +221,7 @@ def show_rewrites(
         report: Report = maker.report
         return report
     rewriter: GraphRewriter = (optdb if database is None else database).query(query)
-    return rewriter.rewrite(_copy(graph)[0], keep_nodes=True)
+    return rewriter.rewrite(copy_of(graph)[0], keep_nodes=True)
 
 
 def comparison_page(
@@ -248,7 +248,7 @@ def comparison_page(
         If the library that draws is not installed; the message says how to install it.
     """
     rewriter: GraphRewriter = (optdb if database is None else database).query(query)
-    fgraph, equiv = _copy(graph)
+    fgraph, equiv = copy_of(graph)
     report = rewriter.rewrite(fgraph, keep_nodes=True)
     # The page of the graph before shows its own nodes, not those of the copy that was rewritten.
     own = {copied: node for node, copied in equiv.items()}
@@ -256,7 +256,7 @@ def comparison_page(
     return html_comparison(graph, fgraph, report, title=title)
 
 
-def _copy(graph: object) -> tuple[FunctionGraph, dict[Any, Any]]:
+def copy_of(graph: object) -> tuple[FunctionGraph, dict[Any, Any]]:
     """Return a copy of a graph, and which of its nodes and variables stands for which."""
     if isinstance(graph, FunctionGraph):
         return graph.clone_get_equiv(attach_feature=False)
@@ -344,7 +344,7 @@ def _unselected(
 
 def _explain_pass(rule: str, target: Apply, rewriter: GraphRewriter, graph: object) -> Explanation:
     """Say whether a rewriter of whole graphs replaced a node."""
-    fgraph, equiv = _copy(graph)
+    fgraph, equiv = copy_of(graph)
     report = rewriter.rewrite(fgraph, keep_nodes=True)
     firings = [firing for firing in report.firings if firing.rule == rule]
     if any(firing.before is equiv.get(target) for firing in firings):
@@ -358,8 +358,8 @@ def _explain_rule(
     rule: str, rewriter: NodeRewriter, target: Apply, full_run: GraphRewriter, graph: object
 ) -> Explanation:
     """Try a rule on a node as it is written, and look whether it applied in a whole run."""
-    fgraph, equiv = _copy(graph)
-    written, written_equiv = _copy(graph)
+    fgraph, equiv = copy_of(graph)
+    written, written_equiv = copy_of(graph)
     report = full_run.rewrite(fgraph, keep_nodes=True)
     copied = equiv.get(target)
     if copied is None:

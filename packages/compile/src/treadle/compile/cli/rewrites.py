@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.config import TreadleError
 from treadle.graph import Apply, Variable, toposort
-from treadle.rewrite import RewriteDatabaseQuery, looks_at, optdb, rules_for, show_rewrites, why_not
+from treadle.rewrite import RewriteDatabaseQuery, looks_at, optdb, rules_for, show_rewrites, steps_page, why_not
 
 if TYPE_CHECKING:
     import argparse
@@ -33,6 +33,7 @@ def add_parser(commands: Any) -> None:
     show_parser = actions.add_parser("show", help="what there is to know about a rule, or which rules change a graph")
     show_parser.add_argument("subject", metavar="RULE_ID | FILE.py:VARIABLE")
     show_parser.add_argument("--include", default="fast_run", help="tags of the rules to run, separated by commas")
+    show_parser.add_argument("--html", metavar="FILE", help="write a page on which the changes are clicked through")
     why_parser = actions.add_parser("why", help="why a rule does not apply to an expression")
     why_parser.add_argument("rule", metavar="RULE_ID")
     why_parser.add_argument("subject", metavar="FILE.py:VARIABLE")
@@ -44,7 +45,7 @@ def run(console: Console, arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         return _list(console, arguments.op, arguments.tag, arguments.json)
     if arguments.action == "show":
-        return _show(console, arguments.subject, arguments.include)
+        return _show(console, arguments.subject, arguments.include, arguments.html)
     return _why(console, arguments.rule, arguments.subject, arguments.include)
 
 
@@ -76,7 +77,7 @@ def _list(console: Console, op: str | None, tag: str | None, as_json: bool) -> i
     return 0
 
 
-def _show(console: Console, subject: str, include: str) -> int:
+def _show(console: Console, subject: str, include: str, page: str | None) -> int:
     if ".py:" not in subject:
         member = optdb[subject]
         cards = [card for card in rules_for() if card.name == getattr(member, "name", subject)]
@@ -85,9 +86,25 @@ def _show(console: Console, subject: str, include: str) -> int:
         if not cards:
             _say(console, f"{subject} is a database of {len(member)} members: {', '.join(str(m) for m in member)}")
         return 0
-    report = show_rewrites(_loaded(subject), _query(include))
+    graph = _loaded(subject)
+    if page is not None:
+        return _write_page(graph, subject, include, Path(page))
+    report = show_rewrites(graph, _query(include))
     _say(console, report.steps())
     _say(console, str(report))
+    return 0
+
+
+def _write_page(graph: Any, subject: str, include: str, page: Path) -> int:
+    """Write the page of the changes to a graph; of a function, to the graph that it was made from."""
+    maker = getattr(graph, "maker", None)
+    variables = graph if maker is None else maker.create_fgraph()
+    text = steps_page(variables, _query(include), title=f"Rewriting of {subject}")
+    try:
+        page.write_text(text, encoding="utf-8")
+    except OSError as error:
+        msg = f"rewrites: {page} cannot be written ({error.strerror}). Give another file."
+        raise _SubjectError(msg) from error
     return 0
 
 
