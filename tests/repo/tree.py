@@ -94,6 +94,8 @@ def _modules_below(folder: Path) -> list[str]:
     """List the packages with an ``__init__.py``, and the modules in others' packages."""
     modules = []
     for path in sorted(folder.rglob("*.py")):
+        if path.name == "__main__.py":  # it is run, and not imported
+            continue
         place = path.parent if path.name == "__init__.py" else path.with_suffix("")
         if not any((parent / "__init__.py").exists() for parent in place.parents if parent != folder.parent):
             modules.append(".".join(place.relative_to(folder).parts))

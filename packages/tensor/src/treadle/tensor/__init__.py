@@ -295,6 +295,12 @@ __all__ += _trigonometric.__all__
 __all__ += list(NAMES)
 
 if TYPE_CHECKING:
+    # Packages that are found as attributes, whichever distribution brings them.
+    from treadle.tensor import fft as fft
+    from treadle.tensor import linalg as linalg
+    from treadle.tensor import optimize as optimize
+    from treadle.tensor import random as random
+    from treadle.tensor import signal as signal
     from treadle.tensor import special as special
 
     __version__: str
