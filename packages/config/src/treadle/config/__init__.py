@@ -13,6 +13,7 @@ from treadle.config.discovery import EntryPointRef, discover, frozen, installed_
 from treadle.config.errors import (
     DecorationError,
     DiscoveryError,
+    Display,
     EntryPointLoadError,
     OptionDefinitionError,
     OptionScopeError,
@@ -76,6 +77,7 @@ class _ConfigModule(ModuleType):
         return sorted({*__all__, *public, *(name for name in self.__dict__ if name.startswith("__"))})
 
 
+Display.module = lazy_module("treadle.config.tracebacks")
 _own_names = versioned_names(__name__, "config")
 
 

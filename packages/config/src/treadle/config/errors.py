@@ -1,7 +1,6 @@
 """The root of every error and warning that treadle raises, and the errors of options."""
 
-from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 
 class TreadleError(Exception):
@@ -14,26 +13,31 @@ class TreadleError(Exception):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Return an error, and let errors be shown by their user's lines from the first one on."""
-        _Showing.begin()
+        if not Display.begun and Display.module is not None:
+            Display.begun = True
+            Display.module.install()
         return super().__new__(cls, *args, **kwargs)
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows."""
-        lines: list[str] = import_module("treadle.config.tracebacks").rendered_in_ipython(self)
+        lines: list[str] = Display.module.rendered_in_ipython(self)
         return lines
 
 
-class _Showing:
-    """Whether it was arranged how Python shows errors of treadle's."""
+class Display:
+    """How errors that nothing catches are shown.
 
-    begun = False
+    Attributes
+    ----------
+    module
+        `treadle.config.tracebacks`, which is imported when the first error is made; the package says so when it is
+        imported.
+    begun
+        Whether Python shows errors so.
+    """
 
-    @classmethod
-    def begin(cls) -> None:
-        """Arrange it, unless it is done."""
-        if not cls.begun:
-            cls.begun = True
-            import_module("treadle.config.tracebacks").install()
+    module: ClassVar[Any] = None
+    begun: ClassVar[bool] = False
 
 
 class TreadleWarning(UserWarning):
