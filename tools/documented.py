@@ -1,4 +1,4 @@
-"""Write docs/function.md: which test pins which documented name.
+"""Write docs/contributing/what_pins_what.md: which test pins which documented name.
 
 A test says what it pins with ``@pytest.mark.documents("function.givens", "In.mutable")``, in plain texts, which are
 read without running the tests. The names that need a test are read from the public objects themselves: parameters from
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "function.md"
+PAGE = ROOT / "docs" / "contributing" / "what_pins_what.md"
 REFERENCE = ROOT / "docs" / "function_reference.tsv"
 
 HEAD = """\

@@ -1,0 +1,1 @@
+"""The documentation site: what `./dev docs` builds from docs/."""

@@ -1,0 +1,47 @@
+"""Build the site: what `./dev docs` runs. `./dev docs links` looks whether the addresses that pages link to answer."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from sphinx.cmd.build import main as sphinx
+
+from tools.site import changelogs, gallery, reference
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+SITE = ROOT / "site"
+# Pages that are written at each build, by the folder of docs/ that holds them; git ignores these folders.
+GENERATED = {"reference/generated": reference.write, "gallery": gallery.write, "changelogs": changelogs.write}
+
+
+def write_pages() -> None:
+    """Write the generated pages anew."""
+    for name, write in GENERATED.items():
+        folder = DOCS / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        write(folder)
+
+
+def main() -> int:
+    """Build, with warnings as errors, or check links to other sites."""
+    parser = argparse.ArgumentParser(prog="./dev docs", description="Build the site of docs/ into site/.")
+    parser.add_argument("what", nargs="?", choices=("build", "links"), default="build", help="links needs a network")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier builds have read")
+    options = parser.parse_args()
+    write_pages()
+    builder = "html" if options.what == "build" else "linkcheck"
+    target = SITE / builder
+    flags = ["-W", "--keep-going", "-q", "-j", "auto", *(["-E", "-a"] if options.fresh else [])]
+    status = sphinx(["-b", builder, *flags, "-d", str(SITE / "read"), str(DOCS), str(target)])
+    if not status:
+        sys.stderr.write(f"dev: {target.relative_to(ROOT) / 'index.html'}\n" if builder == "html" else "dev: all answer.\n")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

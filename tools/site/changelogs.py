@@ -1,0 +1,30 @@
+"""Write the pages of changes: one for each distribution, which includes its CHANGELOG.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = [
+    "Changes",
+    "=======",
+    "",
+    "Each distribution has its own versions and its own list of changes.",
+    "",
+    ".. toctree::",
+    "   :maxdepth: 1",
+    "",
+]
+
+
+def write(folder: Path) -> None:
+    """Write the pages into an empty folder."""
+    files = sorted(ROOT.glob("packages/*/CHANGELOG.md"))
+    names = [path.parent.name for path in files]
+    (folder / "index.rst").write_text(
+        "\n".join([*HEAD, *(f"   {name} <{name}>" for name in names), ""]), encoding="utf-8"
+    )
+    for path, name in zip(files, names, strict=True):
+        body = [name, "=" * len(name), "", f".. include:: /../packages/{name}/CHANGELOG.md", "   :start-line: 1"]
+        text = "\n".join([*body, "   :parser: myst_parser.sphinx_", ""])
+        (folder / f"{name}.rst").write_text(text, encoding="utf-8")
