@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from docutils import nodes
+
 project = "treadle"
 author = "the treadle authors"
 project_copyright = "the treadle authors"
@@ -19,11 +21,9 @@ exclude_patterns = ["site_assets", "pictures"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 nitpicky = True
 default_role = "literal"
-suppress_warnings = [
-    "myst.header",  # lists of changes begin below the title of their page
-    "toc.empty_glob",  # a folder of pages that may have none
-]
+suppress_warnings = ["myst.header"]  # lists of changes begin below the title of their page
 highlight_language = "python"
+toc_object_entries_show_parents = "hide"
 pygments_style = "default"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -34,6 +34,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treadle"
 html_static_path = ["site_assets"]
 html_css_files = ["site.css"]
+# After the settings of Sphinx's search, before it runs.
+html_js_files = [("search_in_files.js", {"priority": 300})]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
@@ -69,7 +71,7 @@ _PAGES = {"CONTRIBUTING.md": "contributing/index.md", "README.md": "index.md"}
 _LINK = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<name>CONTRIBUTING\.md|README\.md)(?P<anchor>#[^)]*)?\)")
 
 
-def _lead_to_pages(app, docname, source):
+def _lead_to_pages(_, docname, source):
     """Let links to files at the top of the repository lead to the pages that stand for them."""
     depth = docname.count("/")
 
@@ -82,7 +84,16 @@ def _lead_to_pages(app, docname, source):
     source[0] = _LINK.sub(page, source[0])
 
 
+def _trim(_, document):
+    """Take the blank line from the end of each session, which doctest needs and readers do not."""
+    for block in document.findall(nodes.literal_block):
+        if block.get("language") == "pycon":
+            block.rawsource = block.astext().rstrip()
+            block.children = [nodes.Text(block.rawsource)]
+
+
 def setup(app):
     """Add what reads the pages."""
     app.connect("source-read", _lead_to_pages)
+    app.connect("doctree-read", _trim)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

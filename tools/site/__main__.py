@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
-from tools.site import changelogs, gallery, reference
+from tools.site import DOCS, ROOT, SITE, changelogs, gallery, reference
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-SITE = ROOT / "site"
 # Pages that are written at each build, by the folder of docs/ that holds them; git ignores these folders.
 GENERATED = {"reference/generated": reference.write, "gallery": gallery.write, "changelogs": changelogs.write}
 
@@ -39,7 +35,9 @@ def main() -> int:
     flags = ["-W", "--keep-going", "-q", "-j", "auto", *(["-E", "-a"] if options.fresh else [])]
     status = sphinx(["-b", builder, *flags, "-d", str(SITE / "read"), str(DOCS), str(target)])
     if not status:
-        sys.stderr.write(f"dev: {target.relative_to(ROOT) / 'index.html'}\n" if builder == "html" else "dev: all answer.\n")
+        sys.stderr.write(
+            f"dev: {target.relative_to(ROOT) / 'index.html'}\n" if builder == "html" else "dev: all answer.\n"
+        )
     return status
 
 

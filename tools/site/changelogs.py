@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools.site import ROOT
+
 HEAD = [
     "Changes",
     "=======",
@@ -19,12 +20,11 @@ HEAD = [
 
 def write(folder: Path) -> None:
     """Write the pages into an empty folder."""
-    files = sorted(ROOT.glob("packages/*/CHANGELOG.md"))
-    names = [path.parent.name for path in files]
+    names = [path.parent.name for path in sorted(ROOT.glob("packages/*/CHANGELOG.md"))]
     (folder / "index.rst").write_text(
         "\n".join([*HEAD, *(f"   {name} <{name}>" for name in names), ""]), encoding="utf-8"
     )
-    for path, name in zip(files, names, strict=True):
+    for name in names:
         body = [name, "=" * len(name), "", f".. include:: /../packages/{name}/CHANGELOG.md", "   :start-line: 1"]
         text = "\n".join([*body, "   :parser: myst_parser.sphinx_", ""])
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")

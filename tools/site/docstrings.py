@@ -15,6 +15,7 @@ SECTIONS = (
 )
 # Sections whose entries are names at the margin, each with an indented text.
 _OF_ENTRIES = {"Parameters", "Other Parameters", "Attributes", "Methods", "Raises", "Warns", "See Also", "Fields"}
+_OF_OWN_NAMES = {"Parameters", "Other Parameters", "Attributes", "Fields"}
 _OF_RESULTS = {"Returns", "Yields"}
 _SPAN = re.compile(r"``(?P<double>.+?)``|`(?P<single>[^`]+)`", re.DOTALL)
 _SPECIAL = re.compile(r"([*|\\]|(?<=\w)_(?=\W|$))")
@@ -30,6 +31,9 @@ class Docstring:
     def __init__(self, text: str | None, target: Callable[[str], str | None]) -> None:
         self._target = target
         self.summary, self.sections = _parted(inspect.cleandoc(text or ""))
+        # A parameter is no reference to a function of its name.
+        heads = (head for title, body in self.sections if title in _OF_OWN_NAMES for head, _ in _entries(body))
+        self._own = {name.strip("*` ") for head in heads for name in head.partition(" : ")[0].split(",")}
 
     def lines(self, own_name: str = "") -> Iterator[str]:
         """Yield the lines; a first line that only repeats the call of `own_name` is left out."""
@@ -39,9 +43,7 @@ class Docstring:
         yield from self._prose(blocks)
         for title, body in self.sections:
             yield from (f".. rubric:: {title}", "")
-            if title in _OF_ENTRIES:
-                yield from self._entries(body)
-            elif title in _OF_RESULTS and any(line.startswith(" ") for line in body):
+            if title in _OF_ENTRIES or (title in _OF_RESULTS and any(line.startswith(" ") for line in body)):
                 yield from self._entries(body)
             else:
                 yield from self._prose(_blocks(body))
@@ -51,8 +53,8 @@ class Docstring:
         parts, end = [], 0
         for span in _SPAN.finditer(text):
             parts.append(_SPECIAL.sub(r"\\\1", text[end : span.start()]))
-            before = "\\ " if span.start() and (text[span.start() - 1].isalnum() or text[span.start() - 1] in "_`") else ""
-            after = "\\ " if span.end() < len(text) and (text[span.end()].isalnum() or text[span.end()] == "_") else ""
+            beside = text[span.start() - 1 : span.start()], text[span.end() : span.end() + 1]
+            before, after = ("\\ " if sign.isalnum() or sign in {"_", "`"} else "" for sign in beside)
             parts.append(f"{before}{self._code(span)}{after}")
             end = span.end()
         return "".join([*parts, _SPECIAL.sub(r"\\\1", text[end:])])
@@ -62,7 +64,7 @@ class Docstring:
             content = " ".join(span["double"].split())
             return f"``{content}``" if content == content.strip("`") else f"*{content.strip('`')}*"
         content = " ".join(span["single"].split())
-        path = self._target(content)
+        path = None if content in self._own else self._target(content)
         return f":py:obj:`{content} <{path}>`" if path else f"``{content}``"
 
     def _prose(self, blocks: list[list[str]]) -> Iterator[str]:

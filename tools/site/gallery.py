@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools.site import ROOT
+
 EXAMPLES = ROOT / "examples"
 HEAD = [
     "Gallery",
     "=======",
     "",
-    "Programs on real or simulated data. Each is one file of ``examples/`` and is run by ``./dev run python FILE``; those",
-    "with a picture save it. A card leads to the whole program.",
+    "Programs on real or simulated data. Each is one file of ``examples/`` and is run by ``./dev run python FILE``;",
+    "those with a picture save it. A card leads to the whole program.",
     "",
     ".. grid:: 1 2 2 3",
     "   :gutter: 3",

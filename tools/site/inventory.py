@@ -71,6 +71,7 @@ ROOMS: Mapping[str, str] = {
     "batches": "Batches",
     "embedding": "Functions of other libraries as ops",
     "library": "Functions made of others",
+    "signal": "Convolution, pooling, windows, polynomials",
     "linalg": "Ops of linear algebra",
 }
 
@@ -184,7 +185,8 @@ def _by_rooms(entries: Iterable[Entry], others: dict[str, str]) -> Iterator[Page
 def _homes() -> dict[str, str]:
     """Return the module that each name of treadle.tensor is defined in, by the ``__all__`` of its modules."""
     found = {}
-    for source in (tables.ROOT / tables.SOURCE, *(tables.ROOT / path.parent for path in tables.BROUGHT)):
+    # Names of tensor itself come last: they stand, where a distribution beside it has them too.
+    for source in (*(tables.ROOT / path.parent for path in tables.BROUGHT), tables.ROOT / tables.SOURCE):
         for path in sorted(source.rglob("*.py")):
             parts = path.with_suffix("").parts
             module = ".".join(parts[parts.index("src") + 1 :])

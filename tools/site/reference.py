@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_origin
 
 from tools import ops
+from tools.site import DOCS
 from tools.site.docstrings import Docstring
 from tools.site.inventory import Entry, Page, pages, targets
 from treadle.config.errors import TreadleError, TreadleWarning
 from treadle.graph import Op
+from treadle.tensor import ScalarOp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+# Pages about single errors, if there are any: they hang below the page of all errors.
+PAGES_OF_ERRORS = DOCS / "errors"
+SHORT = 60  # characters: values whose text is shorter are shown
 HEAD = """\
 By module
 =========
@@ -63,7 +68,7 @@ def _page(page: Page) -> Iterator[str]:
 def _kind(value: Any) -> str:
     if inspect.isclass(value):
         return "Errors and warnings" if issubclass(value, BaseException) else "Classes"
-    return "Functions" if callable(value) else "Values"
+    return "Functions" if callable(value) and get_origin(value) is None else "Values"
 
 
 def signature(value: Any) -> str:
@@ -107,26 +112,32 @@ def _entry(entry: Entry) -> Iterator[str]:
 def _body(entry: Entry, kind: str) -> Iterator[str]:
     value = entry.value
     if kind == "Values":
-        yield from (f"A value of {_article(type(value).__name__)}.", "")
+        text = repr(value)
+        is_plain = len(text) < SHORT and not set(text) & set("<`")
+        yield from (f"``{text}``" if is_plain else f"A value of class ``{type(value).__name__}``.", "")
         return
     if kind == "Errors and warnings":
         bases = ", ".join(f"``{base.__name__}``" for base in value.__mro__[1:-3] if base not in _ROOTS) or "none"
         yield from (f"Also: {bases}.", "")
     text = inspect.getdoc(value) if kind == "Functions" else value.__dict__.get("__doc__")
     text = text if isinstance(text, str) else inspect.getdoc(type(value))
+    if kind == "Functions" and text == inspect.getdoc(type(value)):
+        # An instance without words of its own: its class, and what a call does.
+        text = f"``{value}``, an instance of `{type(value).__name__}`. {_first_paragraph(type(value).__call__)}"
     yield from Docstring(text, targets().get).lines(entry.names[0])
-    answer = ops.equivalent(entry.path.removeprefix("treadle.tensor.")) if entry.module.startswith("treadle.tensor") else ""
+    of_tensors = entry.module.startswith("treadle.tensor")
+    answer = ops.equivalent(entry.path.removeprefix("treadle.tensor.")) if of_tensors else ""
     if kind == "Functions" and answer and f"``{answer}``" not in (text or ""):
         yield from (f"Answers to ``{answer}``.", "")
-    if kind == "Classes" and not issubclass(value, Op):
+    if kind == "Classes" and not issubclass(value, Op | ScalarOp):
         yield from _members(entry)
 
 
 _ROOTS = (TreadleError, TreadleWarning)
 
 
-def _article(name: str) -> str:
-    return f"class ``{name}``"
+def _first_paragraph(function: Any) -> str:
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
 def _members(entry: Entry) -> Iterator[str]:
@@ -143,10 +154,10 @@ def _members(entry: Entry) -> Iterator[str]:
             text = inspect.getdoc(value) if inspect.isroutine(value) else None
             if text is None:
                 continue
-            yield from _member(entry, name, value, text, isinstance(member, property))
+            yield from _member(name, value, text, isinstance(member, property))
 
 
-def _member(entry: Entry, name: str, value: Any, text: str, is_property: bool) -> Iterator[str]:
+def _member(name: str, value: Any, text: str, is_property: bool) -> Iterator[str]:
     call = "" if is_property else signature(value).replace("(self, ", "(").replace("(self)", "()").replace("(self", "(")
     yield f".. py:{'property' if is_property else 'method'}:: {name}{call.replace('(, ', '(')}"
     yield ""
@@ -157,10 +168,12 @@ def _errors() -> Iterator[str]:
     """Yield the page of all errors and warnings."""
     yield from _heading("Errors and warnings")
     yield from (
-        "Every error of treadle is a ``TreadleError``, and also the builtin error that fits: catch either. A message says",
-        "what is wrong, what was given and what to do. :doc:`/guide/errors` shows how to read them.",
+        "Every error of treadle is a ``TreadleError``, and also the builtin error that fits: catch either. A message",
+        "says what is wrong, what was given and what to do. :doc:`/guide/errors` shows how to read them.",
         "",
     )
+    if any(PAGES_OF_ERRORS.glob("*.md")):
+        yield from (".. toctree::", "   :maxdepth: 1", "   :glob:", "", f"   /{PAGES_OF_ERRORS.name}/*", "")
     for title, root in (("Errors", TreadleError), ("Warnings", TreadleWarning)):
         yield from _heading(title, "-")
         for error in sorted(_below(root), key=lambda error: error.__name__):
