@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
+import tempfile
+from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
@@ -15,12 +16,21 @@ GENERATED = {"reference/generated": reference.write, "gallery": gallery.write, "
 
 
 def write_pages() -> None:
-    """Write the generated pages anew."""
+    """Write the generated pages anew. A file that stays as it was is left alone, so that Sphinx need not read it."""
     for name, write in GENERATED.items():
         folder = DOCS / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        write(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as place:
+            new = Path(place)
+            write(new)
+            texts = {path.name: path.read_bytes() for path in new.iterdir()}
+        for path in folder.iterdir():
+            if texts.get(path.name) == path.read_bytes():
+                del texts[path.name]
+            elif path.name not in texts:
+                path.unlink()
+        for file, text in texts.items():
+            (folder / file).write_bytes(text)
 
 
 def main() -> int:
@@ -33,7 +43,7 @@ def main() -> int:
     builder = "html" if options.what == "build" else "linkcheck"
     target = SITE / builder
     flags = ["-W", "--keep-going", "-q", "-j", "auto", *(["-E", "-a"] if options.fresh else [])]
-    status = sphinx(["-b", builder, *flags, "-d", str(SITE / "read"), str(DOCS), str(target)])
+    status: int = sphinx(["-b", builder, *flags, "-d", str(SITE / "read"), str(DOCS), str(target)])
     if not status:
         sys.stderr.write(
             f"dev: {target.relative_to(ROOT) / 'index.html'}\n" if builder == "html" else "dev: all answer.\n"

@@ -15,7 +15,7 @@ PICTURES = {
     "front": ("index.html", DESKTOP, ""),
     "function": ("guide/function.html", DESKTOP, ""),
     "reference": ("reference/generated/tensor_reductions.html", DESKTOP, "treadle.tensor.sum"),
-    "gallery": ("gallery/index.html", DESKTOP, ""),
+    "gallery": ("gallery/index.html", (1180, 760), ""),
     "search": ("search.html?q=gamma", DESKTOP, ""),
 }
 MORE = {
@@ -41,7 +41,7 @@ def take(name: str, page: str, size: tuple[int, int], anchor: str, folder: Path)
         browser.open(SITE / "html" / path)
         if query:
             browser.run(f"location.href = location.pathname + '?{query}'")
-            browser.wait("document.querySelectorAll('#search-results li').length > 5")
+            browser.wait("document.querySelector('#search-results h2')?.innerText.includes('Results')", 60)
         if anchor:
             browser.run(f"document.getElementById('{anchor}').scrollIntoView()")
         browser.run("new Promise(r => setTimeout(r, 400))")

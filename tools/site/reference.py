@@ -15,7 +15,7 @@ from treadle.graph import Op
 from treadle.tensor import ScalarOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # Pages about single errors, if there are any: they hang below the page of all errors.
 PAGES_OF_ERRORS = DOCS / "errors"
@@ -28,7 +28,7 @@ Every public name, with its signature and what it says of itself: what ``help`` 
 parted by subject. :doc:`/ops` says what each answers to in NumPy or SciPy, where it runs and how exact it is.
 
 .. toctree::
-   :maxdepth: 1
+   :hidden:
 
 """
 
@@ -40,7 +40,19 @@ def write(folder: Path) -> None:
         (folder / f"{page.name}.rst").write_text("\n".join([*_page(page), ""]), encoding="utf-8")
         names.append(page.name)
     (folder / "errors.rst").write_text("\n".join([*_errors(), ""]), encoding="utf-8")
-    (folder / "modules.rst").write_text(HEAD + "".join(f"   {name}\n" for name in names), encoding="utf-8")
+    text = HEAD + "".join(f"   {name}\n" for name in names) + "\n".join(["", *_table(pages()), ""])
+    (folder / "modules.rst").write_text(text, encoding="utf-8")
+
+
+def _table(listed: Iterable[Page]) -> Iterator[str]:
+    """Yield the table of all pages: title, module, and some of the names."""
+    yield from (".. list-table::", "   :header-rows: 1", "", "   * - page", "     - names of", "     - such as")
+    for page in listed:
+        yield f"   * - :doc:`{page.title} <{page.name}>`"
+        yield f"     - ``{page.module}``"
+        shown = sorted(page.entries, key=lambda entry: (_kind(entry.value) != "Functions", entry.names[0].isupper()))
+        known = [entry.names[0] for entry in shown] or list(page.others)
+        yield f"     - {', '.join(f'``{name}``' for name in known[:: max(1, len(known) // 6)][:6])}"
 
 
 def _heading(title: str, sign: str = "=") -> Iterator[str]:
@@ -119,15 +131,15 @@ def _body(entry: Entry, kind: str) -> Iterator[str]:
     if kind == "Errors and warnings":
         bases = ", ".join(f"``{base.__name__}``" for base in value.__mro__[1:-3] if base not in _ROOTS) or "none"
         yield from (f"Also: {bases}.", "")
-    text = inspect.getdoc(value) if kind == "Functions" else value.__dict__.get("__doc__")
-    text = text if isinstance(text, str) else inspect.getdoc(type(value))
+    own = inspect.getdoc(value) if kind == "Functions" else value.__dict__.get("__doc__")
+    text = own if isinstance(own, str) else inspect.getdoc(type(value)) or ""
     if kind == "Functions" and text == inspect.getdoc(type(value)):
         # An instance without words of its own: its class, and what a call does.
         text = f"``{value}``, an instance of `{type(value).__name__}`. {_first_paragraph(type(value).__call__)}"
     yield from Docstring(text, targets().get).lines(entry.names[0])
     of_tensors = entry.module.startswith("treadle.tensor")
     answer = ops.equivalent(entry.path.removeprefix("treadle.tensor.")) if of_tensors else ""
-    if kind == "Functions" and answer and f"``{answer}``" not in (text or ""):
+    if kind == "Functions" and answer and f"``{answer}``" not in text:
         yield from (f"Answers to ``{answer}``.", "")
     if kind == "Classes" and not issubclass(value, Op | ScalarOp):
         yield from _members(entry)
@@ -187,5 +199,6 @@ def _errors() -> Iterator[str]:
 
 
 def _below(root: type) -> set[type]:
-    below = {child for child in root.__subclasses__() if not child.__module__.startswith("tests")}
+    children: list[type] = root.__subclasses__()
+    below = {child for child in children if not child.__module__.startswith("tests")}
     return below.union(*(_below(child) for child in below))
