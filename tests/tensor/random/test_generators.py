@@ -14,6 +14,7 @@ from treadle.config import change_flags
 from treadle.graph import shared
 from treadle.tensor import lscalar
 from treadle.tensor.errors import ArgumentError, TensorTypeError
+from treadle.tensor.random import namespace
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, tr.PortableGenerator])
@@ -71,6 +72,15 @@ def test_generators_list_distributions_and_refuse_other_names() -> None:
     assert not hasattr(r, "shared_rng")
     with pytest.raises(AttributeError, match=r"Did you mean .*normal"):
         r.norml  # noqa: B018 - reading it is what is tested
+
+
+def test_names_are_compared_once_for_an_attribute_that_generators_do_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs ask their variables for attributes that some have: of generators that took longer than the graph."""
+    calls = []
+    monkeypatch.setattr(namespace, "distribution_names", lambda module: calls.append(module) or ["normal"])
+    r = tr.rng()
+    assert not any(hasattr(r, "container_that_is_not_there") for _ in range(3))
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("seed", [5, [1, 2, 3], 2**100 + 7, np.int32(4)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,17 @@ def distribution(name: str, of: object, module: ModuleType | None = None) -> Dis
     attribute = _find(name, module)
     if attribute is not None:
         return attribute
-    near = [] if name.startswith("_") else difflib.get_close_matches(name, distribution_names(module), n=3)
+    near = () if name.startswith("_") else _near(name, module)
     advice = f" Did you mean {' or '.join(near)}?" if near else ""
     msg = f"{of}: there is no attribute or distribution {name!r}.{advice}"
     raise AttributeError(msg)
+
+
+# Graphs ask generators for attributes that other variables have, over and over.
+@lru_cache(maxsize=1024)
+def _near(name: str, module: ModuleType | None) -> tuple[str, ...]:
+    """Return the names of distributions that are like a name that is none."""
+    return tuple(difflib.get_close_matches(name, distribution_names(module), n=3))
 
 
 def distribution_names(module: ModuleType | None = None) -> list[str]:
