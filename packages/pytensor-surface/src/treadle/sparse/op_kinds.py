@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph import Op
+    from treadle.tensor import TensorLike
 
 __all__ = [
     "AddSparseDense", "AddSparseSparse", "AddSparseSparseData", "CSMGrad", "Cast", "ColScaleCSC",
@@ -105,7 +106,7 @@ def _gradient_of_csr(indices: object, indptr: object, dense: object, slope: obje
     return SampledProduct()(indices, indptr, slope, dense)
 
 
-def _gradient_of_csm(*operands: object) -> Any:
+def _gradient_of_csm(*operands: Any) -> Any:
     """Return the elements of a gradient at the positions of a matrix of the same shape and format.
 
     The operands are data, indices, indptr and shape of the matrix, and then those of the gradient.
@@ -118,7 +119,7 @@ def _gradient_of_csm(*operands: object) -> Any:
     return Sampled()(g_data, g_indices, pointers, x_indices, x_indptr, across)
 
 
-def _placed(index: object, length: Any, values: Any) -> Any:
+def _placed(index: TensorLike, length: Any, values: Any) -> Any:
     """Return the CSC matrix with a column for each position in a list, with a value in that row."""
     at = tt.as_tensor_variable(index)
     rows = tt.switch(at < 0, at + length, at)
@@ -126,7 +127,7 @@ def _placed(index: object, length: Any, values: Any) -> Any:
     return ts.CSC(values, rows, tt.arange(count + 1), tt.stack([length, count]))
 
 
-def _gradient_of_list(x: object, index: object, gz: object) -> Any:
+def _gradient_of_list(x: object, index: TensorLike, gz: object) -> Any:
     """Return the gradient by a matrix of which rows were selected: their gradients, added in the rows selected."""
     matrix, slopes = ts.as_sparse_variable(x), ts.as_sparse_variable(gz)
     at = tt.as_tensor_variable(index)
@@ -134,7 +135,7 @@ def _gradient_of_list(x: object, index: object, gz: object) -> Any:
     return ts.asformat(ts.true_dot(placed, slopes), matrix.format)
 
 
-def _gradient_of_two_lists(x: object, ind1: object, ind2: object, gz: object) -> Any:
+def _gradient_of_two_lists(x: object, ind1: TensorLike, ind2: TensorLike, gz: TensorLike) -> Any:
     """Return the gradient by a matrix of which elements were selected: their gradients, added at their positions."""
     matrix, slopes, columns = ts.as_sparse_variable(x), tt.as_tensor_variable(gz), tt.as_tensor_variable(ind2)
     rows = _placed(ind1, matrix.shape[0], slopes.astype(matrix.dtype))
