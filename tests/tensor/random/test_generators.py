@@ -76,8 +76,13 @@ def test_generators_list_distributions_and_refuse_other_names() -> None:
 
 def test_names_are_compared_once_for_an_attribute_that_generators_do_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs ask their variables for attributes that some have: of generators that took longer than the graph."""
-    calls = []
-    monkeypatch.setattr(namespace, "distribution_names", lambda module: calls.append(module) or ["normal"])
+    calls: list[object] = []
+
+    def names(module: object) -> list[str]:
+        calls.append(module)
+        return ["normal"]
+
+    monkeypatch.setattr(namespace, "distribution_names", names)
     r = tr.rng()
     assert not any(hasattr(r, "container_that_is_not_there") for _ in range(3))
     assert len(calls) == 1

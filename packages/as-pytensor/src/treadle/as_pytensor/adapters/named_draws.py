@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from treadle import named
 from treadle.as_pytensor.adapters import draws
-from treadle.named.random import as_xrv
 
-cauchy = as_xrv(draws.cauchy)
-gumbel = as_xrv(draws.gumbel)
+cauchy = named.random.as_xrv(draws.cauchy)
+gumbel = named.random.as_xrv(draws.gumbel)
