@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.tensor import SCALAR_OPS, Composite, Elemwise, Step, TensorType
 
 if TYPE_CHECKING:
@@ -233,3 +234,33 @@ def test_kernel_of_one_addition_reads_as_written(link: Callable[..., Any]) -> No
         "  return 0;\n"
         "}\n"
     )
+
+
+def test_short_rows_of_operands_that_are_cut_or_broadcast() -> None:
+    x, y = tt.dmatrix("x"), tt.fmatrix("y")
+    a, b, z = tt.dvector("a"), tt.bvector("b"), tt.zmatrix("z")
+    doubled = x * 2
+    outs = [
+        tt.exp(doubled[:, 1:-1]) + doubled[:, 2:],
+        tt.exp(y.T) * b,
+        tt.expm1(-tt.sqr(a[:, None] - b)),
+        tt.exp(doubled[::-1, ::-2]) + a[:, None],
+        tt.stack([doubled[:, 1:-1], a[:, None] + b]) - tt.exp(y.T),
+        z[:, 1:-1] * b + a[:, None],
+    ]
+    compiled = function([x, y, a, b, z], outs, mode="C")
+    for rows, columns in itertools.product((0, 1, 5, 700), (1, 2, 3, 15, 16, 17)):
+        rng = np.random.default_rng(1)
+        v = rng.normal(size=(rows, columns + 2))
+        w = rng.normal(size=(columns, rows)).astype("float32")
+        s, t = rng.normal(size=rows), rng.integers(-9, 9, columns).astype("int8")
+        expected = [
+            np.exp(2 * v[:, 1:-1]) + 2 * v[:, 2:],
+            np.exp(w.T) * t,
+            np.expm1(-np.square(s[:, None] - t)),
+            np.exp(2 * v[::-1, ::-2]) + s[:, None],
+            np.stack([2 * v[:, 1:-1], s[:, None] + t]) - np.exp(w.T),
+            1j * v[:, 1:-1] * t + s[:, None],
+        ]
+        for result, wanted in zip(compiled(v, w, s, t, 1j * v), expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
