@@ -96,7 +96,7 @@ def test_static_arguments_decide_what_the_graph_is() -> None:
     with pytest.raises(FunctionTypeError, match="static names a parameter 'm', and <lambda> has x"):
         compiled(lambda x: x, static="m")
     with pytest.raises(FunctionTypeError, match="a function over tensors is needed, got 3"):
-        compiled(3)  # type: ignore[arg-type]  # on purpose
+        compiled(3)  # type: ignore[call-overload]  # on purpose
 
 
 def test_python_floats_have_the_width_of_the_floats_beside_them() -> None:
@@ -221,7 +221,7 @@ def test_methods_have_programs_for_each_object_and_do_not_keep_it() -> None:
 def test_objects_that_are_trees_are_arguments() -> None:
     assert Line(2.0).at(A).tolist() == [2.0, 4.0]
     assert Line(3.0).at(A).tolist() == [3.0, 6.0]
-    assert Line.at.cache_info().currsize == 1  # type: ignore[attr-defined]  # of the descriptor
+    assert Line.at.cache_info().currsize == 1
     assert Line(3.0).at.lower(A).arguments["self"].slope.ndim == 0
 
 

@@ -29,6 +29,7 @@ W, B, X, SCALE = tt.dmatrix("W"), tt.dvector("B"), tt.dvector("x"), tt.dscalar("
 PARAMS = {"layer": Layer(W, B), "rest": None}
 VALUES = {"layer": Layer(np.ones((2, 3)), [0.0, 1.0, 2.0]), "rest": None}
 OUTPUT = X @ W + B
+OUTPUTS: Any = {"y": OUTPUT}
 COST = (OUTPUT**2).sum() * SCALE
 
 
@@ -125,7 +126,7 @@ def test_derivatives_by_trees_are_trees() -> None:
         (tt.grad(COST, PARAMS), tt.grad(COST, [W, B])),
         (tt.value_and_grad(COST, PARAMS)[1], tt.grad(COST, [W, B])),
         (tt.jacobian(OUTPUT, PARAMS), tt.jacobian(OUTPUT, [W, B])),
-        (tt.jacobian({"y": OUTPUT}, PARAMS)["y"], tt.jacobian(OUTPUT, [W, B])),
+        (tt.jacobian(OUTPUTS, PARAMS)["y"], tt.jacobian(OUTPUT, [W, B])),
         (tt.hessian(COST, PARAMS), tt.hessian(COST, [W, B])),
         (tt.pullback({"y": OUTPUT}, PARAMS, {"y": OUTPUT}), tt.pullback(OUTPUT, [W, B], OUTPUT)),
         (

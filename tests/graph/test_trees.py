@@ -67,7 +67,7 @@ def test_registered_classes_and_their_other_parts_belong_to_the_form() -> None:
     with pytest.raises(GraphTypeError, match="expected an object of Box with 'left', got an object of Box"):
         form.leaves(Box([1, 2], "right"), "box")
     with pytest.raises(DuplicateRegistrationError, match="Box is registered already"):
-        register_tree_node(Box, list, list)  # type: ignore[arg-type]  # on purpose
+        register_tree_node(Box, list, list)
     with pytest.raises(GraphTypeError, match="cls must be a class, got 3"):
         register_tree_node(3, list, list)  # type: ignore[arg-type]  # on purpose
 

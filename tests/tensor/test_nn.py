@@ -13,7 +13,7 @@ import treadle.tensor as tt
 from treadle.compile import function, shared
 from treadle.tensor import nn
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch")
 F = torch.nn.functional
 RNG = np.random.default_rng(7)
 # Without rewriting: what is checked are the formulas as they are written.
@@ -74,6 +74,7 @@ def test_activations_with_parameters() -> None:
     assert one_hot.shape == (2, 3, 2)
     assert one_hot.dtype == "float32"
     assert one_hot.sum(axis=1).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    wrong: Any
     for wrong in (
         lambda: nn.gelu(X, "exact"), lambda: nn.glu(X[:3]), lambda: nn.one_hot(X, 3), lambda: nn.hard_tanh(X, 1, 0),
         lambda: nn.silu(tt.zmatrix()),
@@ -158,6 +159,7 @@ def test_losses_at_extremes_and_with_wrong_arguments() -> None:
     zeros = tt.dvector("z")
     slope = tt.grad(nn.cosine_similarity(zeros, [1.0, 2.0]), zeros)
     assert np.isfinite(slope.eval({zeros: [0.0, 0.0]})).all()
+    wrong: Any
     for wrong in (
         lambda: nn.mse(A, B, reduction="all"), lambda: nn.huber(A, B, delta=-1.0),
         lambda: nn.cross_entropy(A, SHARES, ignore_index=1), lambda: nn.cross_entropy(A, [[0]]),
@@ -192,6 +194,7 @@ def test_normalization() -> None:
         lambda x, w, b: nn.batch_norm(x, mean, variance, w, b),
         lambda x, w, b: F.batch_norm(x, torch.tensor(mean), torch.tensor(variance), w, b), IMAGE, SCALE, SHIFT,
     )  # fmt: skip
+    wrong: Any
     for wrong in (lambda: nn.group_norm(IMAGE, 3), lambda: nn.instance_norm(A), lambda: nn.group_norm(A[0], 1)):
         with pytest.raises(ValueError, match=r"^(group|instance)_norm: "):
             wrong()
@@ -224,6 +227,7 @@ def test_dropout_keeps_the_mean_and_draws_anew() -> None:
     assert not np.array_equal(g(), g())
     assert np.array_equal(evaluate(nn.dropout(A, 0.5, None, training=False)), A)
     assert not evaluate(nn.dropout(A, 1.0, stream)).any()
+    wrong: Any
     for wrong in (lambda: nn.dropout(A, 1.5, stream), lambda: nn.dropout(A, 0.5), lambda: nn.dropout(A, 0.5, 3)):
         with pytest.raises(ValueError, match=r"^dropout: (rate|rng) must be"):
             wrong()
@@ -279,7 +283,7 @@ def test_multi_head_attention() -> None:
 
 def test_initialisers_have_their_variances() -> None:
     stream = tt.random.RandomStream(3)
-    wanted = {
+    wanted: dict[Any, float] = {
         nn.glorot_uniform: 2 / 300, nn.glorot_normal: 2 / 300, nn.xavier_normal: 2 / 300, nn.he_uniform: 2 / 100,
         nn.he_normal: 2 / 100, nn.kaiming_uniform: 2 / 100, nn.lecun_uniform: 1 / 100, nn.lecun_normal: 1 / 100,
     }  # fmt: skip
@@ -298,6 +302,7 @@ def test_initialisers_have_their_variances() -> None:
     generator = tt.random.shared_rng(seed=2)
     after, values = nn.glorot_normal(generator, (2, 3))
     assert after.type == generator.type
+    wrong: Any
     for wrong in (lambda: nn.glorot_normal(stream, 3), lambda: nn.he_normal(None, (2, 3)),
                   lambda: nn.truncated_normal(stream, 3, lower=1.0, upper=0.0), lambda: nn.lecun_normal(stream, (2, 3), in_axis=4)):  # noqa: E501  # fmt: skip
         with pytest.raises(ValueError, match=r"^(glorot_normal|he_normal|truncated_normal|lecun_normal): "):
@@ -375,6 +380,7 @@ def test_optimizers_keep_dtypes_and_take_schedules_and_clipped_gradients() -> No
     step()
     rate.set_value(0.5)
     assert [float(step()) for _ in range(2)] == [0.9, 0.4]
+    wrong: Any
     for wrong in (lambda: nn.adam(cost, {"w": 3}), lambda: nn.adam(cost, [w, w]), lambda: nn.sgd(cost, shared(1)),
                   lambda: nn.sgd({"v": w}, {"w": w}), lambda: nn.lbfgs(cost, [])):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=r"^(adam|sgd|lbfgs): "):

@@ -140,9 +140,9 @@ def test_laws_without_scipy_are_consistent() -> None:
         law = getattr(R, name)
         graphs += [law.pdf(x, *arguments), law.cdf(x, *arguments), law.icdf(law.cdf(x, *arguments), *arguments)]
     graphs += [R.half_student_t.pdf(far, 5.0), R.half_student_t.cdf(far, 5.0), R.half_student_t.mean(5.0)]
-    for name, arguments in counts:
+    for name, parameters in counts:
         law = getattr(R, name)
-        graphs += [law.pmf(k, *arguments), law.cdf(k, *arguments), law.mean(*arguments), law.variance(*arguments)]
+        graphs += [law.pmf(k, *parameters), law.cdf(k, *parameters), law.mean(*parameters), law.variance(*parameters)]
     values = iter(evaluate(graphs))
     for _ in continuous:
         density, total, back = (next(values) for _ in range(3))
@@ -197,7 +197,10 @@ def test_vectors_have_the_densities_of_scipy() -> None:
 
 @pytest.mark.parametrize("cases", [CASES[::4], pytest.param(CASES, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_derivatives_of_densities_are_those_of_differences(cases: list[Any]) -> None:
-    variables, starts, totals, counts = [], [], [], []
+    variables: list[Any] = []
+    starts: list[Any] = []
+    totals: list[Any] = []
+    counts: list[int] = []
     for name, arguments, _, places in cases:
         # Away from bounds and kinks, which numbers move across.
         x = np.array([p + 0.013 for p in places if np.isfinite(p)])[1:-1]
@@ -213,7 +216,7 @@ def test_derivatives_of_densities_are_those_of_differences(cases: list[Any]) -> 
     rng = np.random.default_rng(1)
     directions = [rng.normal(size=np.shape(start)) for start in starts]
     ahead, back = (
-        np.array(f(*(s + step * d for s, d in zip(starts, directions, strict=True)))[: len(cases)], float)
+        np.asarray(f(*(s + step * d for s, d in zip(starts, directions, strict=True)))[: len(cases)])
         for step in (1e-6, -1e-6)
     )
     gradients = f(*starts)[len(cases) :]

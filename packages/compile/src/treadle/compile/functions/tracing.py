@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from treadle.compile.errors import CallError, FunctionTypeError
 from treadle.compile.functions.facade import function
@@ -114,6 +114,7 @@ class CompiledFunction:
         self._by_types: dict[Hashable, Traced] = {}
         # What a method is for each object, by its id, while the object lives.
         self._methods: dict[int, tuple[Any, CompiledFunction]] = {}
+        self.__wrapped__ = fun
         update_wrapper(self, fun, updated=())
         self._title = getattr(fun, "__name__", type(fun).__name__)
 
@@ -200,8 +201,7 @@ class CompiledFunction:
         """Return what is quickly told of an argument and decides its type, among arguments of the same kinds."""
         dtype, shape = getattr(leaf, "dtype", None), getattr(leaf, "shape", None)
         if dtype is None or shape is None:
-            kind: Hashable = type(leaf)
-            return kind
+            return cast("Hashable", type(leaf))
         return type(leaf), dtype, tuple(shape) if self.shapes else len(shape)
 
     def _refuse_static(self, call: _Call) -> None:
@@ -333,7 +333,7 @@ class CompiledFunction:
         for part in getattr(self, "__qualname__", "").split("."):
             found = getattr(found, part, None)
         if found is self:
-            return self.__qualname__  # type: ignore[attr-defined]  # of the function
+            return self.__qualname__
         return _remake, (self._fun, self.mode, self.static, self.shapes, self._options)
 
 

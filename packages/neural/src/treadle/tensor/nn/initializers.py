@@ -265,6 +265,6 @@ def orthogonal(rng: Any, shape: Any, gain: float = 1.0, dtype: str | None = None
     after, normals = drawn("orthogonal", "normal", rng, 0.0, 1.0, size=size, dtype=dtype or config.floatX)
     q, r = qr(normals, mode="reduced")
     along = sign(diagonal(r))
-    q = q * switch(eq(along, 0), cast(1, q.dtype), along)
+    q = q * switch(eq(along, 0), cast(1, normals.dtype), along)
     matrix = q if rows >= columns else q.T
     return _given(after, gain * reshape(matrix, lengths, ndim=len(lengths)))

@@ -73,7 +73,7 @@ def mae(
     return reduced("mae", abs(float_tensor("mae", prediction) - float_tensor("mae", target)), reduction, weight)
 
 
-def _positive(what: str, value: Any) -> TensorVariable:
+def _positive(what: str, value: Any) -> Any:
     if isinstance(value, int | float) and not value > 0:
         msg = f"{what} must be positive, got {value}."
         raise ArgumentError(msg)

@@ -10,7 +10,7 @@ from treadle.tensor.random.densities.attributes import function_of, law_of
 from treadle.tensor.random.densities.names import FUNCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from treadle.graph import Apply, Variable
 
@@ -20,19 +20,34 @@ __all__ = ["RNGConsumerOp"]
 class RNGConsumerOp(Op):
     """Base of ops that draw random numbers."""
 
-    def __getattr__(self, name: str) -> Any:
-        """Return a function of the distribution: its density, distribution function, quantiles, mean or variance.
+    if TYPE_CHECKING:
+        # Each where the distribution has it.
+        logpdf: Callable[..., Any]
+        pdf: Callable[..., Any]
+        logpmf: Callable[..., Any]
+        pmf: Callable[..., Any]
+        cdf: Callable[..., Any]
+        logcdf: Callable[..., Any]
+        sf: Callable[..., Any]
+        logsf: Callable[..., Any]
+        icdf: Callable[..., Any]
+        mean: Callable[..., Any]
+        variance: Callable[..., Any]
+    else:
 
-        Raises
-        ------
-        AttributeError
-            If there is none of this name.
-        """
-        distribution = vars(self).get("name")
-        if name in FUNCTIONS and isinstance(distribution, str) and type(self).__module__.startswith(__package__):
-            return function_of(distribution, name)
-        msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-        raise AttributeError(msg)
+        def __getattr__(self, name: str) -> Any:
+            """Return a function of the distribution: its density, distribution function, quantiles, mean or variance.
+
+            Raises
+            ------
+            AttributeError
+                If there is none of this name.
+            """
+            distribution = vars(self).get("name")
+            if name in FUNCTIONS and isinstance(distribution, str) and type(self).__module__.startswith(__package__):
+                return function_of(distribution, name)
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
 
     def __dir__(self) -> list[str]:
         """List the functions of the distribution too."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, cast
 
 from treadle.config import lazy_module
-from treadle.tensor.random.densities.names import FUNCTIONS, HOMES
+from treadle.tensor.random.densities.names import CONTINUOUS, FUNCTIONS, HOMES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+P = ParamSpec("P")
 
 # Distributions whose functions are called otherwise than they are.
 _CALLED = {"beta_binomial": "betabinom", "beta_negative_binomial": "betanbinom"}
@@ -65,8 +65,25 @@ class LateFunction:
         return f"<function {self.__qualname__}>"
 
 
-def with_functions(draws: Callable[..., Any], functions: str) -> Callable[..., Any]:
-    """Return a function that draws, with functions of its distribution as attributes."""
-    for function in functions.split():
+class DrawsAndFunctions(Protocol[P]):
+    """A function that draws, with the functions of its distribution."""
+
+    logpdf: Callable[..., Any]
+    pdf: Callable[..., Any]
+    cdf: Callable[..., Any]
+    logcdf: Callable[..., Any]
+    sf: Callable[..., Any]
+    logsf: Callable[..., Any]
+    icdf: Callable[..., Any]
+    mean: Callable[..., Any]
+    variance: Callable[..., Any]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Return a draw."""
+
+
+def with_functions(draws: Callable[P, Any]) -> DrawsAndFunctions[P]:
+    """Return a function that draws, with the functions of its distribution of real numbers as attributes."""
+    for function in CONTINUOUS.split():
         setattr(draws, function, LateFunction(draws.__name__, function))
-    return draws
+    return cast("DrawsAndFunctions[P]", draws)

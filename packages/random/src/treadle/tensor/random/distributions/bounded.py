@@ -11,7 +11,6 @@ from treadle.tensor.elementwise.comparison import isinf
 from treadle.tensor.elementwise.exponential import exp, expm1, log, log1p
 from treadle.tensor.lazy import lazy_scipy_module
 from treadle.tensor.random.densities.attributes import with_functions
-from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.distributions.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, vonmises_by_kappa
 from treadle.tensor.random.methods.conditions import in_double, positive, require
@@ -328,6 +327,7 @@ uniform = UniformRV()
 vonmises = VonMisesRV()
 
 
+@with_functions
 def truncated_normal(
     loc: Operand = 0.0, scale: Operand = 1.0, lower: Operand = -np.inf, upper: Operand = np.inf, **options: Operand
 ) -> Operand:
@@ -350,6 +350,3 @@ def truncated_normal(
     loc, scale = as_tensor_variable(loc), as_tensor_variable(scale)
     a, b = ((in_double(as_tensor_variable(bound)) - loc) / scale for bound in (lower, upper))
     return truncnorm(a, b, loc, scale, **options)
-
-
-with_functions(truncated_normal, CONTINUOUS)

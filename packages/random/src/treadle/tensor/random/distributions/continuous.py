@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from treadle.tensor.random.densities.attributes import with_functions
-from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.implicit import t_by_df
 from treadle.tensor.random.methods.conditions import nonnegative
 from treadle.tensor.random.op import REQUIRED, RandomVariable
@@ -152,6 +151,7 @@ normal = NormalRV()
 t = StudentTRV()
 
 
+@with_functions
 def standard_normal(size: Size = None, **options: Operand) -> Operand:
     """Return a draw of the normal distribution of mean 0 and standard deviation 1.
 
@@ -170,6 +170,7 @@ def standard_normal(size: Size = None, **options: Operand) -> Operand:
     return normal(0.0, 1.0, size=size, **options)
 
 
+@with_functions
 def standard_cauchy(size: Size = None, **options: Operand) -> Operand:
     """Return a draw of the Cauchy distribution of median 0 and scale 1; parameters are those of `standard_normal`.
 
@@ -181,6 +182,7 @@ def standard_cauchy(size: Size = None, **options: Operand) -> Operand:
     return cauchy(0.0, 1.0, size=size, **options)
 
 
+@with_functions
 def standard_t(df: Operand, size: Size = None, **options: Operand) -> Operand:
     """Return a draw of Student's t distribution; size and options are those of `standard_normal`.
 
@@ -190,7 +192,3 @@ def standard_t(df: Operand, size: Size = None, **options: Operand) -> Operand:
     (3,)
     """
     return t(df, 0.0, 1.0, size=size, **options)
-
-
-for _draws in (standard_cauchy, standard_normal, standard_t):
-    with_functions(_draws, CONTINUOUS)

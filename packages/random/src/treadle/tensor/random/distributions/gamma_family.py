@@ -10,7 +10,6 @@ from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.exponential import log
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.densities.attributes import with_functions
-from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.distributions.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import beta_by_shape, log_gamma_by_shape
 from treadle.tensor.random.methods.conditions import in_double, nonnegative, positive
@@ -231,6 +230,7 @@ noncentral_chisquare = NonCentralChiSquareRV()
 noncentral_f = NonCentralFRV()
 
 
+@with_functions
 def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = None, **options: Operand) -> Operand:
     """Return a draw of the gamma distribution, of mean shape / rate, or shape * scale.
 
@@ -261,6 +261,7 @@ def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = N
     return _gamma(shape, scale if rate is None else 1.0 / as_tensor_variable(rate), **options)
 
 
+@with_functions
 def chisquare(df: Operand, size: Size = None, **options: Operand) -> Operand:
     """Return a draw of the chi-squared distribution: of a sum of `df` squares of standard normal numbers.
 
@@ -279,6 +280,7 @@ def chisquare(df: Operand, size: Size = None, **options: Operand) -> Operand:
     return _gamma(as_tensor_variable(df) / 2.0, 2.0, size=size, **options)
 
 
+@with_functions
 def standard_gamma(shape: Operand, size: Size = None, **options: Operand) -> Operand:
     """Return a draw of the gamma distribution of scale 1; size and options are those of `gamma`.
 
@@ -288,7 +290,3 @@ def standard_gamma(shape: Operand, size: Size = None, **options: Operand) -> Ope
     (3,)
     """
     return _gamma(shape, 1.0, size=size, **options)
-
-
-for _draws in (gamma, chisquare, standard_gamma):
-    with_functions(_draws, CONTINUOUS)

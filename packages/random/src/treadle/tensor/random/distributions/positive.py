@@ -10,7 +10,6 @@ from treadle.config import alias
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.exponential import expm1, log, sqrt
 from treadle.tensor.random.densities.attributes import with_functions
-from treadle.tensor.random.densities.names import CONTINUOUS
 from treadle.tensor.random.distributions.continuous import LocationScaleRV
 from treadle.tensor.random.implicit import t_by_df
 from treadle.tensor.random.methods.conditions import nonnegative, positive
@@ -299,6 +298,7 @@ inverse_gaussian = alias(wald, "inverse_gaussian")
 weibull = WeibullRV()
 
 
+@with_functions
 def standard_exponential(size: Size = None, **options: Operand) -> Operand:
     """Return a draw of the exponential distribution of mean 1; parameters are those of `standard_normal`.
 
@@ -308,6 +308,3 @@ def standard_exponential(size: Size = None, **options: Operand) -> Operand:
     (3,)
     """
     return exponential(1.0, size=size, **options)
-
-
-with_functions(standard_exponential, CONTINUOUS)
