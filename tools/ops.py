@@ -70,6 +70,12 @@ TOOLS = {
     *("as_scalar", "scalar_from_tensor", "tensor_from_scalar", "transfer", "quadrature_rule"),
     # NumPy's compiled samplers, for backends:
     *("bit_generator_functions", "sampler_address"),
+    # Of networks: what is not a function of tensors alone, with tests of its own (tests/tensor/test_nn.py).
+    *("adadelta", "adagrad", "adam", "adamw", "lbfgs", "lion", "nadam", "rmsprop", "sgd"),
+    *("clip_by_norm", "clip_by_value", "global_norm", "dropout"),
+    *("constant_schedule", "cosine_decay", "exponential_decay", "linear_warmup", "piecewise_constant", "step_decay"),
+    *("glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal", "lecun_uniform"),
+    *("kaiming_normal", "kaiming_uniform", "xavier_normal", "xavier_uniform", "orthogonal", "truncated_normal"),
     # Integrals that derivatives of other functions are computed with:
     *("beta_tail_integral", "gamma_tail_integral"),
 }

@@ -14,7 +14,7 @@ from treadle.compile import function
 from treadle.tensor.random.densities.attributes import law_of
 from treadle.tensor.random.densities.names import HOMES
 
-R = tt.random
+R: Any = tt.random
 INF, NAN = np.inf, np.nan
 LINE = [-1e5, -40.0, -9.0, -2.0, -0.3, 0.0, 1e-9, 0.7, 3.0, 9.0, 40.0, 1e5, INF, -INF, NAN]
 HALF = [-1.0, 0.0, 1e-12, 1e-3, 0.4, 1.0, 2.5, 8.0, 35.0, 300.0, INF, NAN]

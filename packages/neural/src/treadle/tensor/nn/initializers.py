@@ -263,6 +263,7 @@ def orthogonal(rng: Any, shape: Any, gain: float = 1.0, dtype: str | None = None
     rows, columns = lengths[0], math.prod(lengths[1:])
     size = (max(rows, columns), min(rows, columns))
     after, normals = drawn("orthogonal", "normal", rng, 0.0, 1.0, size=size, dtype=dtype or config.floatX)
+    q: Any
     q, r = qr(normals, mode="reduced")
     along = sign(diagonal(r))
     q = q * switch(eq(along, 0), cast(1, normals.dtype), along)
