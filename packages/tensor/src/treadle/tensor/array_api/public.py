@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.config import lazy_module
+from treadle.tensor.upward import upward
 
-# What `treadle.tensor` offers; a module of a room cannot import it, as it imports the rooms.
-tt: Any = lazy_module("treadle.tensor")
+
+class _Public:
+    """What `treadle.tensor` offers, as attributes; a module of a room cannot import it, as it imports the rooms."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return upward.function(name)
+
+
+tt: Any = _Public()
