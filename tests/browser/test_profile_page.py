@@ -63,6 +63,7 @@ def test_page_is_searched_and_looked_into(window: Browser, profiled: Function, t
     assert window.run("focus === root")
 
 
+@pytest.mark.documents("ProfileStats.show")
 def test_longest_events_are_kept(profiled: Function, monkeypatch: pytest.MonkeyPatch) -> None:
     assert profiled.profile is not None
     monkeypatch.setattr(page, "MOST_EVENTS", 2)
