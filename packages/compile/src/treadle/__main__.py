@@ -1,7 +1,5 @@
-"""``python -m treadle``: the ``treadle`` command, where the folder of scripts is not on the path."""
+"""``python -m treadle``: the ``treadle`` command, as ``python -m treadle.compile`` is."""
 
-import sys
+import runpy
 
-from treadle.compile.command_line import main
-
-sys.exit(main())
+runpy.run_module("treadle.compile", run_name="__main__", alter_sys=True)

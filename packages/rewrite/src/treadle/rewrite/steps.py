@@ -95,7 +95,7 @@ def steps_page(
     fgraph, _ = copy_of(graph)
     recorder = _Recorder()
     fgraph.attach_feature(recorder)
-    before = len(fgraph.apply_nodes)
+    before = len(list(fgraph.apply_nodes))
     report = rewriter.rewrite(fgraph)
     laws = {card.name: card.law for card in rules_for()}
     phases = {firing.rule: firing.phase for firing in report.firings}
@@ -110,7 +110,7 @@ def steps_page(
         }
         for step in recorder.steps
     ]
-    about = f"{len(rows)} changes took {before} nodes to {len(fgraph.apply_nodes)}."
+    about = f"{len(rows)} changes took {before} nodes to {len(list(fgraph.apply_nodes))}."
     about += f" {recorder.left_out} more are not shown." if recorder.left_out else ""
     template = (resources.files("treadle.rewrite") / "assets" / "steps.html").read_text(encoding="utf-8")
     steps = json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
