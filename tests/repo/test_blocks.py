@@ -10,16 +10,19 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.repo.tree import ROOT
 from treadle.compile import BACKENDS
+from treadle.config import config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+GUIDE = {"start", "guide", "explanation"}
 NEEDS_PYMC = "python pymc"
 LANGUAGES = {"c", "ini", "pycon", "python", "sh", "text", "toml"}
 _FENCE = re.compile(r"^```(\w*(?: pymc)?)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -79,9 +82,15 @@ def has_sessions(page: Path) -> bool:
     return page.parent.name != "errors" and any(name == "pycon" for name, _ in blocks(page))
 
 
+def of_site(page: Path) -> bool:
+    """Whether a page is one of the guide: its sessions give the same in every mode, and are run in a cheap one."""
+    return page.is_relative_to(ROOT / "docs") and page.relative_to(ROOT / "docs").parts[0] in GUIDE
+
+
 @pytest.mark.parametrize("page", [p for p in pages() if has_sessions(p)], ids=shown)
 def test_sessions_give_what_they_show(page: Path) -> None:
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-    results = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    with config.change_flags(mode="VM") if of_site(page) else nullcontext():
+        results = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert results.attempted > 0
     assert results.failed == 0, "what differs was printed"

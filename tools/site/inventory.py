@@ -76,6 +76,10 @@ ROOMS: Mapping[str, str] = {
 }
 
 
+# Names of functions that mean a parameter wherever a docstring has them.
+PARAMETERS = {"dtype", "e", "name", "ndim", "shape", "size", "where"}
+
+
 @dataclass(slots=True)
 class Entry:
     """One public object, with the names that it has in its module."""
@@ -104,7 +108,7 @@ class Page:
 
 def public_names(module: ModuleType) -> list[str]:
     """Return the names that a module offers."""
-    return sorted(set(module.__all__), key=lambda name: (name.lower(), name))
+    return sorted({name for name in module.__all__ if not name.startswith("_")}, key=lambda name: (name.lower(), name))
 
 
 def _is_simple(value: Any) -> bool:
@@ -205,5 +209,5 @@ def targets() -> Mapping[str, str]:
             for name in entry.names:
                 paths[f"{entry.module}.{name}"] = entry.path
                 last[name].add(entry.path)
-    alone = {name: next(iter(found)) for name, found in last.items() if len(found) == 1}
+    alone = {name: next(iter(found)) for name, found in last.items() if len(found) == 1 and name not in PARAMETERS}
     return alone | {f"tt.{path.removeprefix('treadle.tensor.')}": path for path in paths.values()} | paths

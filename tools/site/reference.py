@@ -137,7 +137,8 @@ def _body(entry: Entry, kind: str) -> Iterator[str]:
         # An instance without words of its own: its class, and what a call does.
         text = f"``{value}``, an instance of `{type(value).__name__}`. {_first_paragraph(type(value).__call__)}"
     yield from Docstring(text, targets().get).lines(entry.names[0])
-    of_tensors = entry.module.startswith("treadle.tensor")
+    # Distributions say themselves whose draws they are.
+    of_tensors = entry.module.startswith("treadle.tensor") and entry.module != "treadle.tensor.random"
     answer = ops.equivalent(entry.path.removeprefix("treadle.tensor.")) if of_tensors else ""
     if kind == "Functions" and answer and f"``{answer}``" not in text:
         yield from (f"Answers to ``{answer}``.", "")
@@ -153,11 +154,15 @@ def _first_paragraph(function: Any) -> str:
 
 
 def _members(entry: Entry) -> Iterator[str]:
-    """Yield the public methods and properties that a class, or a base of ours, defines."""
+    """Yield the public methods and properties that a class defines, with those of bases that have no entry."""
     shown: set[str] = set()
     for base in entry.value.__mro__:
         if not base.__module__.startswith("treadle."):
             continue
+        path = targets().get(base.__name__)
+        if base is not entry.value and path and path != entry.path:
+            yield from (f"Also has what :py:obj:`{base.__name__} <{path}>` has.", "")
+            return
         for name, member in base.__dict__.items():
             if name.startswith("_") or name in shown:
                 continue
