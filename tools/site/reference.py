@@ -190,7 +190,7 @@ def _errors() -> Iterator[str]:
         "",
     )
     if any(PAGES_OF_ERRORS.glob("*.md")):
-        yield from (".. toctree::", "   :maxdepth: 1", "   :glob:", "", f"   /{PAGES_OF_ERRORS.name}/*", "")
+        yield from (".. toctree::", "   :hidden:", "   :glob:", "", f"   /{PAGES_OF_ERRORS.name}/*", "")
     for title, root in (("Errors", TreadleError), ("Warnings", TreadleWarning)):
         yield from _heading(title, "-")
         for error in sorted(_below(root), key=lambda error: error.__name__):
@@ -198,7 +198,9 @@ def _errors() -> Iterator[str]:
             text = next(iter((error.__doc__ or "").strip().splitlines()), "")
             path = targets().get(error.__name__)
             name = f":py:obj:`{error.__name__} <{path}>`" if path else f"``{error.__name__}``"
-            yield f"{name} (``{builtins[0]}``, ``{error.__module__}``)"
+            has_page = (PAGES_OF_ERRORS / f"{error.__name__}.md").exists()
+            more = f"; :doc:`more </{PAGES_OF_ERRORS.name}/{error.__name__}>`" if has_page else ""
+            yield f"{name} (``{builtins[0]}``, ``{error.__module__}``{more})"
             yield f"   {Docstring(text, targets().get).inline(text) or '..'}"
             yield ""
 
