@@ -103,7 +103,9 @@ _upward.wire(
     FunctionMaker=_lazy_module("treadle.compile.functions.maker"),
     MonitorMode=_lazy_module("treadle.compile.monitormode"),
     NanGuardMode=_lazy_module("treadle.compile.nanguardmode"),
+    NestedFunction=_lazy_module("treadle.compile.functions.nested"),
     detect_nan=_lazy_module("treadle.compile.monitormode"),
+    read_nesting=_lazy_module("treadle.compile.functions.nested"),
 )
 
 # Everything is loaded when it is first asked for: much of it is never used by a program that does not compile.

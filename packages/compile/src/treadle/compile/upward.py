@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.functions.nested import NestedFunction
     from treadle.compile.mode.mode import Mode
 
 
@@ -18,6 +19,9 @@ class Upward(UpwardCalls):
 
     # A mode says which class makes functions in it; that class takes modes.
     FunctionMaker: type[FunctionMaker]
+    # Few functions have nested arguments or results: what takes these apart is loaded for them only.
+    NestedFunction: type[NestedFunction]
+    read_nesting: Callable[[object, object], tuple[Any, Any, Any]]
     # The predefined modes that are classes derived from Mode are made by their names.
     DebugMode: Callable[..., Mode]
     MonitorMode: Callable[..., Mode]

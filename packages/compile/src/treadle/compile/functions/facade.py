@@ -8,16 +8,14 @@ from treadle.compile.errors import FunctionTypeError
 from treadle.compile.functions.specification import specify
 from treadle.compile.io import In, Out
 from treadle.compile.mode.mode import get_mode
-from treadle.config import frozen, lazy_module, text_of
+from treadle.compile.upward import upward
+from treadle.config import frozen, text_of
 from treadle.graph import Variable
 
 if TYPE_CHECKING:
-    from treadle.compile.functions import nested
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.mode.mode import Mode
-else:
-    nested = lazy_module("treadle.compile.functions.nested")
 
 
 def _check_name(name: object) -> None:
@@ -110,7 +108,7 @@ def function(
     _check_name(name)
     nesting = None
     if not (_is_flat(inputs) and (isinstance(outputs, Variable) or outputs is None or _is_flat(outputs))):
-        inputs, outputs, nesting = nested.read_nesting(inputs, outputs)
+        inputs, outputs, nesting = upward.read_nesting(inputs, outputs)
     with frozen():
         chosen = get_mode(mode)
         specification = specify(
@@ -125,7 +123,7 @@ def function(
             trust_input=trust_input,
         )
         made = maker.create()
-    return made if nesting is None else nested.NestedFunction(made, nesting)
+    return made if nesting is None else upward.NestedFunction(made, nesting)
 
 
 def _is_flat(items: object) -> bool:

@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
 
-# What is of use here and stands elsewhere too.
-_ELSEWHERE = {
-    "treadle.tensor.elementwise.exponential": "sigmoid",
-    "treadle.tensor.elementwise.trigonometric": "tanh",
-    "treadle.tensor.reductions.normalization": "log_softmax logsumexp softmax",
-    "treadle.tensor.signal.pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d",
-}
-
 if TYPE_CHECKING:
     from treadle.tensor.elementwise.exponential import sigmoid as sigmoid
     from treadle.tensor.elementwise.trigonometric import tanh as tanh
@@ -38,4 +30,13 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.nn.quasi_newton import *  # noqa: F403
     from treadle.tensor.nn.schedules import *  # noqa: F403
 else:
-    __getattr__ = lazy_names(__name__, _ELSEWHERE)
+    # What is of use here and stands elsewhere too.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "treadle.tensor.elementwise.exponential": "sigmoid",
+            "treadle.tensor.elementwise.trigonometric": "tanh",
+            "treadle.tensor.reductions.normalization": "log_softmax logsumexp softmax",
+            "treadle.tensor.signal.pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d",
+        },
+    )

@@ -50,7 +50,7 @@ def _normalized(x: Array, axis: Any) -> Array:
 
 
 def _attention(q: Array, k: Array, v: Array) -> Array:
-    return np.exp(_log_softmax(q @ k.T / 2.0)) @ v  # type: ignore[no-any-return]  # an array
+    return np.exp(_log_softmax(q @ k.T / 2.0)) @ v
 
 
 def _heads(q: Array, k: Array) -> Array:

@@ -9,19 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from treadle.tensor.elementwise.arithmetic import maximum, minimum
 from treadle.tensor.elementwise.cast import switch
-from treadle.tensor.elementwise.comparison import ge, gt, isinf, le, lt
+from treadle.tensor.elementwise.comparison import ge, gt, le, lt
 from treadle.tensor.elementwise.exponential import exp, expm1, log, log1mexp, log1p, logaddexp, sigmoid, softplus, sqrt
 from treadle.tensor.elementwise.logic import and_
-from treadle.tensor.elementwise.trigonometric import arcsin, arcsinh, arctan2, cos, cosh, sin, sinh, tan
+from treadle.tensor.elementwise.trigonometric import arcsinh, arctan2, cos, cosh, sin, sinh, tan
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.densities.law import REQUIRED, Law, either, floats, positive
-from treadle.tensor.random.normal_mass import log_normal_mass
 from treadle.tensor.special_functions.bessel_functions import i0e, ive
-from treadle.tensor.special_functions.entropy import xlog1py, xlogy
+from treadle.tensor.special_functions.entropy import xlogy
 from treadle.tensor.special_functions.error_functions import (
     erf,
     erfc,
@@ -30,7 +27,6 @@ from treadle.tensor.special_functions.error_functions import (
     log_ndtr,
     ndtr,
     ndtri,
-    ndtri_exp,
     owens_t,
 )
 from treadle.tensor.special_functions.gamma_functions import betaln, gammaln
@@ -58,12 +54,13 @@ def _only_scale(*parameters: Any) -> Any:
     return parameters[:-1], None, parameters[-1]
 
 
-def _plain(*parameters: Any) -> Any:
+def plain(*parameters: Any) -> Any:
     """Take all parameters as shapes."""
     return parameters, None, None
 
 
-def _gaussian(z: Any) -> Any:
+def gaussian(z: Any) -> Any:
+    """Return the logarithm of the standard normal density."""
     return -(z**2) / 2 - HALF_LOG_2PI
 
 
@@ -72,7 +69,7 @@ def _gaussian(z: Any) -> Any:
 normal = Law(
     "normal distribution", LOC_SCALE, scipy="norm",
     formulas={
-        "logpdf": _gaussian, "cdf": ndtr, "sf": lambda z: ndtr(-z), "logcdf": log_ndtr, "logsf": lambda z: log_ndtr(-z),
+        "logpdf": gaussian, "cdf": ndtr, "sf": lambda z: ndtr(-z), "logcdf": log_ndtr, "logsf": lambda z: log_ndtr(-z),
         "icdf": ndtri, "mean": lambda: 0.0, "variance": lambda: 1.0,
     },
 )  # fmt: skip
@@ -201,7 +198,7 @@ johnsonsu = Law(
     "Johnson SU distribution", {"a": REQUIRED, "b": REQUIRED, **LOC_SCALE}, scipy="johnsonsu",
     valid=lambda a, b: positive(b),
     formulas={
-        "logpdf": lambda z, a, b: log(b) - 0.5 * log1p(z**2) + _gaussian(a + b * arcsinh(z)),
+        "logpdf": lambda z, a, b: log(b) - 0.5 * log1p(z**2) + gaussian(a + b * arcsinh(z)),
         "cdf": lambda z, a, b: ndtr(a + b * arcsinh(z)), "sf": lambda z, a, b: ndtr(-a - b * arcsinh(z)),
         "logcdf": lambda z, a, b: log_ndtr(a + b * arcsinh(z)), "logsf": lambda z, a, b: log_ndtr(-a - b * arcsinh(z)),
         "icdf": lambda q, a, b: sinh((ndtri(q) - a) / b), "mean": lambda a, b: -exp(0.5 / b**2) * sinh(a / b),
@@ -226,7 +223,7 @@ def _skew(a: Any) -> Any:
 skewnorm = Law(
     "skew normal distribution", {"a": REQUIRED, **LOC_SCALE}, scipy="skewnorm",
     formulas={
-        "logpdf": lambda z, a: math.log(2) + _gaussian(z) + log_ndtr(a * z),
+        "logpdf": lambda z, a: math.log(2) + gaussian(z) + log_ndtr(a * z),
         # The difference of two small numbers far in the thin tail, where nothing is left of it.
         "cdf": lambda z, a: maximum(ndtr(z) - 2 * owens_t(z, a), 0),
         "sf": lambda z, a: maximum(ndtr(-z) + 2 * owens_t(z, a), 0),
@@ -234,7 +231,7 @@ skewnorm = Law(
     },
 )  # fmt: skip
 vonmises = Law(
-    "von Mises distribution", {"mu": REQUIRED, "kappa": REQUIRED}, place=_plain, scipy="vonmises",
+    "von Mises distribution", {"mu": REQUIRED, "kappa": REQUIRED}, place=plain, scipy="vonmises",
     valid=lambda mu, kappa: ge(kappa, 0),
     formulas={"logpdf": lambda x, mu, kappa: kappa * (cos(x - mu) - 1) - log(2 * PI * i0e(kappa))},
 )  # fmt: skip
@@ -259,7 +256,7 @@ halfcauchy = Law(
 halfnormal = Law(
     "half-normal distribution", LOC_SCALE, bounds=_from_zero, scipy="halfnorm",
     formulas={
-        "logpdf": lambda z: _gaussian(z) + math.log(2), "cdf": lambda z: erf(z / math.sqrt(2)),
+        "logpdf": lambda z: gaussian(z) + math.log(2), "cdf": lambda z: erf(z / math.sqrt(2)),
         "sf": lambda z: erfc(z / math.sqrt(2)), "logsf": lambda z: math.log(2) + log_ndtr(-z),
         "icdf": lambda q: math.sqrt(2) * erfinv(q), "mean": lambda: math.sqrt(2 / PI), "variance": lambda: 1 - 2 / PI,
     },
@@ -290,10 +287,10 @@ def _log_normal(x: Any, mean: Any, sigma: Any) -> Any:
 
 
 lognormal = Law(
-    "lognormal distribution", {"mean": 0.0, "sigma": 1.0}, place=_plain, bounds=_from_zero, is_open=True,
+    "lognormal distribution", {"mean": 0.0, "sigma": 1.0}, place=plain, bounds=_from_zero, is_open=True,
     valid=lambda mean, sigma: positive(sigma), scipy="lognorm",
     formulas={
-        "logpdf": lambda x, m, s: _gaussian(_log_normal(x, m, s)) - log(s) - log(x),
+        "logpdf": lambda x, m, s: gaussian(_log_normal(x, m, s)) - log(s) - log(x),
         "cdf": lambda x, m, s: ndtr(_log_normal(x, m, s)), "sf": lambda x, m, s: ndtr(-_log_normal(x, m, s)),
         "logcdf": lambda x, m, s: log_ndtr(_log_normal(x, m, s)),
         "logsf": lambda x, m, s: log_ndtr(-_log_normal(x, m, s)), "icdf": lambda q, m, s: exp(m + s * ndtri(q)),
@@ -330,7 +327,7 @@ def _wald_logsf(x: Any, mean: Any, scale: Any) -> Any:
 
 
 wald = Law(
-    "inverse Gaussian distribution", {"mean": 1.0, "scale": 1.0}, place=_plain, bounds=_from_zero, is_open=True,
+    "inverse Gaussian distribution", {"mean": 1.0, "scale": 1.0}, place=plain, bounds=_from_zero, is_open=True,
     valid=positive, scipy="invgauss",
     formulas={
         "logpdf": lambda x, m, s: 0.5 * log(s) - HALF_LOG_2PI - 1.5 * log(x) - s * (x - m) ** 2 / (2 * m**2 * x),
@@ -344,7 +341,7 @@ def _weibull_moment(order: int, shape: Any) -> Any:
 
 
 weibull = Law(
-    "Weibull distribution", {"shape": REQUIRED}, place=_plain, bounds=_from_zero, valid=positive,
+    "Weibull distribution", {"shape": REQUIRED}, place=plain, bounds=_from_zero, valid=positive,
     scipy="weibull_min",
     formulas={
         "logpdf": lambda x, c: log(c) + xlogy(c - 1, x) - x**c, "logsf": lambda x, c: -(x**c),
@@ -410,7 +407,7 @@ gamma_of_scale = Law(
     valid=positive, formulas=_GAMMA, scipy="gamma",
 )  # fmt: skip
 standard_gamma = Law(
-    "gamma distribution of scale 1", {"shape": REQUIRED}, place=_plain, bounds=_from_zero, valid=positive,
+    "gamma distribution of scale 1", {"shape": REQUIRED}, place=plain, bounds=_from_zero, valid=positive,
     formulas=_GAMMA, scipy="gamma",
 )  # fmt: skip
 chisquare = Law(
@@ -479,7 +476,7 @@ def _noncentral_logpdf(x: Any, df: Any, nonc: Any) -> Any:
 
 
 noncentral_chisquare = Law(
-    "noncentral chi-squared distribution", {"df": REQUIRED, "nonc": REQUIRED}, place=_plain, bounds=_from_zero,
+    "noncentral chi-squared distribution", {"df": REQUIRED, "nonc": REQUIRED}, place=plain, bounds=_from_zero,
     is_open=True, valid=lambda df, nonc: and_(gt(df, 0), ge(nonc, 0)), scipy="ncx2",
     formulas={
         "logpdf": _noncentral_logpdf, "mean": lambda df, nonc: df + nonc,
@@ -495,7 +492,7 @@ def _f_quantile(q: Any, n: Any, m: Any) -> Any:
 
 
 f = Law(
-    "F distribution", {"dfnum": REQUIRED, "dfden": REQUIRED}, place=_plain, bounds=_from_zero,
+    "F distribution", {"dfnum": REQUIRED, "dfden": REQUIRED}, place=plain, bounds=_from_zero,
     valid=positive, scipy="f",
     formulas={
         "logpdf": lambda x, n, m: (
@@ -510,194 +507,16 @@ f = Law(
     },
 )  # fmt: skip
 
-# On an interval
-
-uniform = Law(
-    "uniform distribution", {"low": 0.0, "high": 1.0}, place=lambda low, high: ((), low, high - low), bounds=_unit,
-    scipy="uniform",
-    formulas={
-        "logpdf": lambda z: z * 0, "cdf": lambda z: z, "sf": lambda z: 1 - z, "icdf": lambda q: q, "mean": lambda: 0.5,
-        "variance": lambda: 1 / 12,
-    },
-)  # fmt: skip
-beta = Law(
-    "beta distribution", {"alpha": REQUIRED, "beta": REQUIRED}, place=_plain, bounds=_unit,
-    valid=positive, scipy="beta",
-    formulas={
-        "logpdf": lambda x, a, b: xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b),
-        "cdf": lambda x, a, b: betainc(a, b, x), "sf": lambda x, a, b: betainc(b, a, 1 - x),
-        "icdf": lambda q, a, b: betaincinv(a, b, q), "mean": lambda a, b: a / (a + b),
-        "variance": lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
-    },
-)  # fmt: skip
-
-
-def _kumaraswamy_moment(order: int, a: Any, b: Any) -> Any:
-    return b * exp(betaln(1 + order / a, b))
-
-
-kumaraswamy = Law(
-    "Kumaraswamy distribution", {"a": REQUIRED, "b": REQUIRED}, place=_plain, bounds=_unit,
-    valid=positive,
-    formulas={
-        "logpdf": lambda x, a, b: log(a) + log(b) + xlogy(a - 1, x) + xlog1py(b - 1, -(x**a)),
-        "cdf": lambda x, a, b: -expm1(xlog1py(b, -(x**a))), "logsf": lambda x, a, b: xlog1py(b, -(x**a)),
-        "icdf": lambda q, a, b: (-expm1(log1p(-q) / b)) ** (1 / a), "mean": lambda a, b: _kumaraswamy_moment(1, a, b),
-        "variance": lambda a, b: _kumaraswamy_moment(2, a, b) - _kumaraswamy_moment(1, a, b) ** 2,
-    },
-)  # fmt: skip
-
-
-def _of_logit(x: Any, mu: Any, sigma: Any) -> Any:
-    return (logit(x) - mu) / sigma
-
-
-logit_normal = Law(
-    "logit-normal distribution", {"mu": 0.0, "sigma": 1.0}, place=_plain, is_open=True, bounds=_unit,
-    valid=lambda mu, sigma: positive(sigma),
-    formulas={
-        "logpdf": lambda x, m, s: _gaussian(_of_logit(x, m, s)) - log(s) - log(x) - log1p(-x),
-        "cdf": lambda x, m, s: ndtr(_of_logit(x, m, s)), "sf": lambda x, m, s: ndtr(-_of_logit(x, m, s)),
-        "logcdf": lambda x, m, s: log_ndtr(_of_logit(x, m, s)), "logsf": lambda x, m, s: log_ndtr(-_of_logit(x, m, s)),
-        "icdf": lambda q, m, s: sigmoid(m + s * ndtri(q)),
-    },
-)  # fmt: skip
-loguniform = Law(
-    "loguniform distribution", {"a": REQUIRED, "b": REQUIRED, **LOC_SCALE}, bounds=lambda a, b: (a, b),
-    valid=lambda a, b: and_(gt(a, 0), gt(b, a)), scipy="loguniform",
-    formulas={
-        "logpdf": lambda z, a, b: -log(z) - log(log(b / a)), "cdf": lambda z, a, b: log(z / a) / log(b / a),
-        "sf": lambda z, a, b: log(b / z) / log(b / a), "icdf": lambda q, a, b: a * exp(q * log(b / a)),
-        "mean": lambda a, b: (b - a) / log(b / a),
-        "variance": lambda a, b: (b - a) * (b + a) / (2 * log(b / a)) - ((b - a) / log(b / a)) ** 2,
-    },
-)  # fmt: skip
-power = Law(
-    "power distribution", {"a": REQUIRED}, place=_plain, bounds=_unit, valid=positive, scipy="powerlaw",
-    formulas={
-        "logpdf": lambda x, a: log(a) + xlogy(a - 1, x), "cdf": lambda x, a: x**a,
-        "sf": lambda x, a: -expm1(xlogy(a, x)),
-        "logcdf": lambda x, a: xlogy(a, x), "icdf": lambda q, a: q ** (1 / a), "mean": lambda a: a / (a + 1),
-        "variance": lambda a: a / ((a + 2) * (a + 1) ** 2),
-    },
-)  # fmt: skip
-
-
-def _triangular_place(left: Any, mode: Any, right: Any) -> Any:
-    return ((mode - left) / (right - left),), left, right - left
-
-
-def _triangular_logpdf(z: Any, c: Any) -> Any:
-    is_left = lt(z, c)
-    left, right = (
-        switch(is_left, z, 1.0) / switch(is_left, c, 1.0),
-        switch(is_left, 0.0, 1 - z) / switch(lt(c, 1), 1 - c, 1.0),
-    )
-    return math.log(2) + log(either(is_left, left, either(lt(c, 1), right, 1.0)))
-
-
-def _triangular_cdf(z: Any, c: Any) -> Any:
-    is_left = lt(z, c)
-    return either(is_left, z**2 / switch(gt(c, 0), c, 1.0), 1 - (1 - z) ** 2 / switch(lt(c, 1), 1 - c, 1.0))
-
-
-triangular = Law(
-    "triangular distribution", {"left": REQUIRED, "mode": REQUIRED, "right": REQUIRED}, place=_triangular_place,
-    bounds=_unit, valid=lambda c: and_(ge(c, 0), le(c, 1)), scipy="triang",
-    formulas={
-        "logpdf": _triangular_logpdf, "cdf": _triangular_cdf,
-        "sf": lambda z, c: either(
-            lt(z, c), 1 - z**2 / switch(gt(c, 0), c, 1.0), (1 - z) ** 2 / switch(lt(c, 1), 1 - c, 1.0)
-        ),
-        "icdf": lambda q, c: either(lt(q, c), sqrt(c * q), 1 - sqrt((1 - c) * (1 - q))),
-        "mean": lambda c: (c + 1) / 3, "variance": lambda c: (1 - c + c**2) / 18,
-    },
-)  # fmt: skip
-truncexpon = Law(
-    "truncated exponential distribution", {"b": REQUIRED, **LOC_SCALE}, bounds=lambda b: (0.0, b),
-    inner=lambda b: b / 2, valid=positive, scipy="truncexpon",
-    formulas={
-        "logpdf": lambda z, b: -z - log1mexp(-b), "cdf": lambda z, b: expm1(-z) / expm1(-b),
-        "sf": lambda z, b: exp(-z) * expm1(z - b) / expm1(-b), "icdf": lambda q, b: -log1p(q * expm1(-b)),
-        "mean": lambda b: 1 - b / expm1(b), "variance": lambda b: 1 - (b / (2 * sinh(b / 2))) ** 2,
-    },
-)  # fmt: skip
-
-
-def _inside(a: Any, b: Any) -> Any:
-    """Return a number between two, each of which may be infinite."""
-    low, high = switch(isinf(a), switch(isinf(b), -1.0, b - 1), a), switch(isinf(b), switch(isinf(a), 1.0, a + 1), b)
-    return (low + high) / 2
-
-
-def _truncnorm_quantile(q: Any, a: Any, b: Any) -> Any:
-    whole = log_normal_mass(a, b)
-    left = ndtri_exp(minimum(logaddexp(log_ndtr(a), log(q) + whole), 0))
-    right = -ndtri_exp(minimum(logaddexp(log_ndtr(-b), log1p(-q) + whole), 0))
-    return either(lt(a, 0), left, right)
-
-
-def _edge(z: Any, whole: Any, power: int) -> Any:
-    """Return z**power times the density of the truncated distribution at a bound, 0 at an infinite one."""
-    finite = switch(isinf(z), 0.0, z)
-    return either(isinf(z), 0.0, finite**power * exp(_gaussian(finite) - whole))
-
-
-def _truncnorm_mean(a: Any, b: Any) -> Any:
-    whole = log_normal_mass(a, b)
-    return _edge(a, whole, 0) - _edge(b, whole, 0)
-
-
-def _truncnorm_variance(a: Any, b: Any) -> Any:
-    whole = log_normal_mass(a, b)
-    return 1 + _edge(a, whole, 1) - _edge(b, whole, 1) - _truncnorm_mean(a, b) ** 2
-
-
-_TRUNCATED: dict[str, Any] = {
-    "logpdf": lambda z, a, b: _gaussian(z) - log_normal_mass(a, b),
-    "logcdf": lambda z, a, b: log_normal_mass(a, z) - log_normal_mass(a, b),
-    "logsf": lambda z, a, b: log_normal_mass(z, b) - log_normal_mass(a, b), "icdf": _truncnorm_quantile,
-    "mean": _truncnorm_mean, "variance": _truncnorm_variance,
-}  # fmt: skip
-truncnorm = Law(
-    "truncated normal distribution", {"a": REQUIRED, "b": REQUIRED, **LOC_SCALE}, bounds=lambda a, b: (a, b),
-    inner=_inside, valid=lt, formulas=_TRUNCATED, scipy="truncnorm",
-)  # fmt: skip
-
-
-def _standard_bound(bound: Any, loc: Any, scale: Any) -> Any:
-    """Return a bound in standard form; an infinite one moves with nothing, which slopes must not make NaN of."""
-    return switch(isinf(bound), bound, (switch(isinf(bound), 0.0, bound) - loc) / scale)
-
-
-def _truncated_place(loc: Any, scale: Any, lower: Any, upper: Any) -> Any:
-    return (_standard_bound(lower, loc, scale), _standard_bound(upper, loc, scale)), loc, scale
-
-
-truncated_normal = Law(
-    "normal distribution cut off at two bounds", {**LOC_SCALE, "lower": -np.inf, "upper": np.inf},
-    place=_truncated_place,
-    bounds=lambda a, b: (a, b), inner=_inside, valid=lt, formulas=_TRUNCATED,
-)  # fmt: skip
-arcsine = Law(
-    "arcsine distribution", LOC_SCALE, bounds=_unit, scipy="arcsine",
-    formulas={
-        "logpdf": lambda z: -math.log(PI) - 0.5 * log(z) - 0.5 * log1p(-z), "cdf": lambda z: 2 / PI * arcsin(sqrt(z)),
-        "sf": lambda z: 2 / PI * arcsin(sqrt(1 - z)), "icdf": lambda q: sin(PI / 2 * q) ** 2, "mean": lambda: 0.5,
-        "variance": lambda: 1 / 8,
-    },
-)  # fmt: skip
-
 # Without parameters, or with fewer of them
 
-standard_normal = Law("standard normal distribution", {}, place=_plain, formulas=normal.formulas, scipy="norm")
-standard_cauchy = Law("standard Cauchy distribution", {}, place=_plain, formulas=cauchy.formulas, scipy="cauchy")
+standard_normal = Law("standard normal distribution", {}, place=plain, formulas=normal.formulas, scipy="norm")
+standard_cauchy = Law("standard Cauchy distribution", {}, place=plain, formulas=cauchy.formulas, scipy="cauchy")
 standard_exponential = Law(
-    "standard exponential distribution", {}, place=_plain, bounds=_from_zero, formulas=exponential.formulas,
+    "standard exponential distribution", {}, place=plain, bounds=_from_zero, formulas=exponential.formulas,
     scipy="expon",
 )  # fmt: skip
 standard_t = Law(
-    "standard Student's t distribution", {"df": REQUIRED}, place=_plain, valid=positive,
+    "standard Student's t distribution", {"df": REQUIRED}, place=plain, valid=positive,
     formulas=t.formulas, scipy="t",
 )  # fmt: skip
 

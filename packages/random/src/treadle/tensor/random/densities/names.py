@@ -3,12 +3,15 @@
 CONTINUOUS = "logpdf pdf cdf logcdf sf logsf icdf mean variance"
 FUNCTIONS = frozenset(f"{CONTINUOUS} logpmf pmf".split())
 HOMES = {
+    "bounded": (
+        "arcsine beta kumaraswamy logit_normal loguniform power triangular truncated_normal truncexpon "
+        "truncnorm uniform"
+    ),
     "continuous": (
-        "arcsine beta cauchy chi chisquare exponential exponnorm f fisk gamma gengamma gompertz gumbel "
-        "half_student_t halfcauchy halfnormal invgamma johnsonsu kumaraswamy laplace laplace_asymmetric levy logistic "
-        "logit_normal lognormal loguniform maxwell moyal noncentral_chisquare normal pareto power rayleigh skewnorm "
-        "standard_cauchy standard_exponential standard_gamma standard_normal standard_t t triangular truncated_normal "
-        "truncexpon truncnorm uniform vonmises wald weibull"
+        "cauchy chi chisquare exponential exponnorm f fisk gamma gengamma gompertz gumbel half_student_t "
+        "halfcauchy halfnormal invgamma johnsonsu laplace laplace_asymmetric levy logistic lognormal maxwell "
+        "moyal noncentral_chisquare normal pareto rayleigh skewnorm standard_cauchy standard_exponential "
+        "standard_gamma standard_normal standard_t t vonmises wald weibull"
     ),
     "discrete": (
         "bernoulli beta_binomial beta_negative_binomial binomial discrete_uniform dlaplace geometric hurdle_poisson "
