@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import treadle.tensor as tt
+import treadle.tensor.random as tr
 from tests.compile.user_ops import (
     AddOneInPlace,
     Backwards,
@@ -96,6 +97,15 @@ def test_an_option_lets_steps_make_other_lengths_than_their_types_say(backend: s
     with config.change_flags(on_wrong_length="ignore", torch__compile=False):
         for result, right in zip(function([x], outs, mode=backend)(value), expected, strict=True):
             np.testing.assert_allclose(result, right)
+
+
+@TELLS
+@pytest.mark.parametrize("choice", ["warn", "ignore"])
+def test_states_of_generators_keep_their_length_between_steps(choice: str) -> None:
+    with config.change_flags(on_wrong_length=choice):
+        later, x = tr.exponential(1.0, size=(3,), rng=shared(tr.PortableGenerator(3)), return_next_rng=True)
+        y = tr.exponential(Twice()(x), size=(3,), rng=later)
+        assert (function([], y)() > 0).all()
 
 
 @TELLS

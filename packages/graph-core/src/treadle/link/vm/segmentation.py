@@ -6,7 +6,7 @@ import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from treadle.config import TreadleWarning, config, user_depth
+from treadle.config import TreadleError, TreadleWarning, config, user_depth
 from treadle.graph import (
     Apply,
     Branching,
@@ -301,7 +301,7 @@ def _add_segment(
     """Link a stretch and add its node to the graph being made."""
     inputs, outputs = _boundary(group, fgraph)
     # What comes from other nodes may be of other lengths than its type says, if that is no error.
-    loose = {} if config.on_wrong_length == "raise" else _without_lengths(inputs, fgraph)
+    loose = {} if config.on_wrong_length == "raise" else _without_lengths(inputs, group, fgraph)
     inner = FunctionGraph(*_rebuilt(inputs, outputs, loose), clone=not loose)
     if any(node.op.destroy_map for node in group):
         inner.attach_feature(DestroyHandler())
@@ -314,11 +314,31 @@ def _add_segment(
     copies.update(zip(outputs, step.outputs, strict=True))
 
 
-def _without_lengths(inputs: Iterable[Variable], fgraph: FunctionGraph) -> dict[Variable, Variable]:
-    """Return for variables that nodes compute, and of which lengths are known, others of which none is."""
+def _without_lengths(
+    inputs: Iterable[Variable], group: Sequence[Apply], fgraph: FunctionGraph
+) -> dict[Variable, Variable]:
+    """Return for variables that nodes compute, and of which lengths are known, others of which none is.
+
+    Ops may need a length, such as that of a generator's state: what they take stays as it is.
+    """
     given = set(fgraph.inputs)
     types = {x: x.type.without_lengths() for x in inputs if x not in given and x.owner is not None}
-    return {x: kind.make_variable(x.name) for x, kind in types.items() if kind != x.type}
+    loose = {x: kind.make_variable(x.name) for x, kind in types.items() if kind != x.type}
+    for node in group:
+        taken = [x for x in node.inputs if x in loose]
+        if taken and not _takes([loose.get(x, x) for x in node.inputs], node):
+            for x in taken:
+                loose.pop(x, None)
+    return loose
+
+
+def _takes(inputs: Sequence[Variable], node: Apply) -> bool:
+    """Whether an op takes other inputs than a node's."""
+    try:
+        node.clone_with_new_inputs(inputs, strict=False)
+    except TreadleError:
+        return False
+    return True
 
 
 def _rebuilt(
