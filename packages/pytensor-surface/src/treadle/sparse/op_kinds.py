@@ -17,8 +17,9 @@ from treadle.sparse.kernels.products import LinesProduct, SampledProduct, Transp
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from treadle.graph import Op
-    from treadle.tensor import TensorLike
+    from treadle.graph import Op, Variable
+    from treadle.sparse import SparseVariable
+    from treadle.tensor import TensorLike, TensorVariable
 
 __all__ = [
     "AddSparseDense", "AddSparseSparse", "AddSparseSparseData", "CSMGrad", "Cast", "ColScaleCSC",
@@ -106,7 +107,7 @@ def _gradient_of_csr(indices: object, indptr: object, dense: object, slope: obje
     return SampledProduct()(indices, indptr, slope, dense)
 
 
-def _gradient_of_csm(*operands: Any) -> Any:
+def _gradient_of_csm(*operands: TensorLike) -> Variable:
     """Return the elements of a gradient at the positions of a matrix of the same shape and format.
 
     The operands are data, indices, indptr and shape of the matrix, and then those of the gradient.
@@ -116,18 +117,20 @@ def _gradient_of_csm(*operands: Any) -> Any:
     pointers = tt.as_tensor_variable(g_indptr)
     across = tt.switch(tt.eq(lengths[0] + 1, pointers.shape[0]), lengths[1], lengths[0])
     # Where both lengths are the same, either is right.
-    return Sampled()(g_data, g_indices, pointers, x_indices, x_indptr, across)
+    gradient: Variable = Sampled()(g_data, g_indices, pointers, x_indices, x_indptr, across)
+    return gradient
 
 
-def _placed(index: TensorLike, length: Any, values: Any) -> Any:
+def _placed(index: TensorLike, length: TensorVariable, values: TensorVariable) -> SparseVariable:
     """Return the CSC matrix with a column for each position in a list, with a value in that row."""
     at = tt.as_tensor_variable(index)
     rows = tt.switch(at < 0, at + length, at)
     count = at.shape[0]
-    return ts.CSC(values, rows, tt.arange(count + 1), tt.stack([length, count]))
+    matrix: SparseVariable = ts.CSC(values, rows, tt.arange(count + 1), tt.stack([length, count]))
+    return matrix
 
 
-def _gradient_of_list(x: object, index: TensorLike, gz: object) -> Any:
+def _gradient_of_list(x: SparseVariable, index: TensorLike, gz: SparseVariable) -> SparseVariable:
     """Return the gradient by a matrix of which rows were selected: their gradients, added in the rows selected."""
     matrix, slopes = ts.as_sparse_variable(x), ts.as_sparse_variable(gz)
     at = tt.as_tensor_variable(index)
@@ -135,7 +138,7 @@ def _gradient_of_list(x: object, index: TensorLike, gz: object) -> Any:
     return ts.asformat(ts.true_dot(placed, slopes), matrix.format)
 
 
-def _gradient_of_two_lists(x: object, ind1: TensorLike, ind2: TensorLike, gz: TensorLike) -> Any:
+def _gradient_of_two_lists(x: SparseVariable, ind1: TensorLike, ind2: TensorLike, gz: TensorLike) -> SparseVariable:
     """Return the gradient by a matrix of which elements were selected: their gradients, added at their positions."""
     matrix, slopes, columns = ts.as_sparse_variable(x), tt.as_tensor_variable(gz), tt.as_tensor_variable(ind2)
     rows = _placed(ind1, matrix.shape[0], slopes.astype(matrix.dtype))
