@@ -114,6 +114,12 @@ values["width"] = [width.dtype, float(pt.exp(pt.log(width)).eval())]
 narrow = pt.as_tensor(3) * pt.as_tensor(10) ** 2
 narrow = [s / narrow, s + (pt.as_tensor(100) + pt.as_tensor(100))]
 values["narrow"] = [round(float(out.eval({s: 0.7})), 12) for out in narrow]
+from pytensor.graph.traversal import graph_inputs
+rngs = [pytensor.shared(np.random.default_rng(n), name=f"r{n}") for n in range(3)]
+drawn = [pt.random.uniform(0, 1, rng=rng).owner for rng in rngs]
+moved = {rng: node.outputs[0] for rng, node in zip(rngs[::-1], drawn[::-1])}
+graph = pytensor.function([], [node.outputs[1] for node in drawn], updates=moved).maker.fgraph
+values["seeded"] = [v.name for v in graph_inputs(graph.outputs) if v in graph.inputs]
 values["power"] = [pt.power(5, 2.5), pt.math.power(2, 3), pt.power(s, 2).type.dtype, pt.power(np.arange(3), 2).tolist()]
 values["excluded"] = pytensor.function([v], v * 2, mode=get_mode("FAST_RUN").excluding("no_such_rule"))([1.0]).tolist()
 """
@@ -139,6 +145,7 @@ EXPECTED: dict[str, Any] = {
     "rounded": ["float64", "float64", "float64"],
     "width": ["float32", pytest.approx(201, rel=1e-6)],
     "narrow": [0.002333333333, 200.7],
+    "seeded": ["r2", "r1", "r0"],
     "power": [5**2.5, 8, "float64", [0, 1, 4]],
     "L_op": ["TensorType", "DisconnectedType"],
     "arange": ["float32", "float32", "float32", "int64", "int64", "float64", "float64", "float64"],
