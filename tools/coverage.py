@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "api_reference.tsv"
-# Sections and areas of parts of the system that do not exist yet, with the reason for each.
+# Sections and areas of parts of the system that are at other paths, with what to say of each.
 LATER = {
-    "clients: xtensor": "no tensors with named dimensions yet",
+    "clients: xtensor": "tensors with named dimensions are in treadle.named",
 }
 
 
