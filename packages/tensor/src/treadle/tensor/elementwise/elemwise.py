@@ -277,9 +277,8 @@ class Elemwise(TensorOp):
             return inputs
         variables = [as_tensor_variable(x) for x in inputs]
         _, out = self.scalar_op.signature([v.type.numpy_dtype for v in variables])
-        ufunc = self.scalar_op.ufunc
-        is_rounding = ufunc in {"ceil", "floor", "trunc"}
-        return tuple(narrowed(variables, out, is_quotient=ufunc == "true_divide", is_rounding=is_rounding))
+        name, roundings = self.scalar_op.ufunc, ("ceil", "floor", "trunc")
+        return tuple(narrowed(variables, out, is_quotient=name == "true_divide", is_rounding=name in roundings))
 
     def _fixed(self, variables: list[Any], operands: Sequence[Operand]) -> list[Any]:
         """Make the Python numbers among the operands constants."""
