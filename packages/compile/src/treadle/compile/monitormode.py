@@ -152,7 +152,7 @@ def _hook(name: str, hook: Value) -> Any:
     return hook
 
 
-def detect_nan(fgraph: FunctionGraph, i: int, node: Apply, fn: Any) -> None:
+def detect_nan(fgraph: FunctionGraph, i: int, node: Apply, fn: MonitoredNode) -> None:
     """Print a node that has made NaN, with the graph above it, its inputs and its outputs; a `post_func`.
 
     Examples

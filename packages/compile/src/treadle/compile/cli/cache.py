@@ -21,11 +21,13 @@ from treadle.config import config
 
 if TYPE_CHECKING:
     import argparse
+    from argparse import _SubParsersAction
     from collections.abc import Iterable, Mapping
 
     from rich.console import Console
 
     from treadle.cache import Cache, EntryInfo
+    from treadle.compile.cli.parsing import Parser
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _ACTIONS = {
@@ -40,7 +42,7 @@ _LONGEST = 70
 _MOST_SHOWN = 12
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: _SubParsersAction[Parser]) -> None:
     """Add the sub-command to a parser's sub-commands."""
     cache = commands.add_parser("cache", help="the compile cache")
     actions = cache.add_subparsers(dest="action", required=True)

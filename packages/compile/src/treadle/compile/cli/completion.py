@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.compile.cli import explain
 from treadle.compile.cli.parsing import commands_of, every_command, words_of
@@ -12,7 +12,10 @@ from treadle.config import config
 
 if TYPE_CHECKING:
     import argparse
+    from argparse import _SubParsersAction
     from collections.abc import Callable, Mapping
+
+    from treadle.compile.cli.parsing import Parser
 
 _WHERE = {
     "bash": 'eval "$(treadle completion bash)" in ~/.bashrc',
@@ -21,7 +24,7 @@ _WHERE = {
 }
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: _SubParsersAction[Parser]) -> None:
     """Add the sub-command to a parser's sub-commands."""
     text = "; ".join(f"{shell}: {how}" for shell, how in _WHERE.items())
     parser = commands.add_parser("completion", help="a script that completes treadle's words in a shell", epilog=text)

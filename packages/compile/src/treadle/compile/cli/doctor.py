@@ -21,10 +21,12 @@ from treadle.config import EntryPointLoadError, discover, installed_version
 
 if TYPE_CHECKING:
     import argparse
+    from argparse import _SubParsersAction
     from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
 
+    from treadle.compile.cli.parsing import Parser
     from treadle.link.vm import Backend
 
 # Small graphs with known values, as `treadle.tensor.library.self_test` has them.
@@ -41,7 +43,7 @@ class Finding(NamedTuple):
     text: str
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: _SubParsersAction[Parser]) -> None:
     """Add the sub-command to a parser's sub-commands."""
     text = "what is installed, whether each backend computes right here, and the cure for what does not"
     doctor = commands.add_parser("doctor", help=text)

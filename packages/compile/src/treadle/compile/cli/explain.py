@@ -6,7 +6,7 @@ import difflib
 import json
 import sys
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markdown import Markdown
 
@@ -14,13 +14,16 @@ from treadle.compile.errors import UnknownNameError
 
 if TYPE_CHECKING:
     import argparse
+    from argparse import _SubParsersAction
 
     from rich.console import Console
+
+    from treadle.compile.cli.parsing import Parser
 
 _PAGES = "explanations"
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: _SubParsersAction[Parser]) -> None:
     """Add the sub-command to a parser's sub-commands."""
     text = "what an error or a warning means, its commonest causes, and the mended programs"
     explain = commands.add_parser("explain", help=text)

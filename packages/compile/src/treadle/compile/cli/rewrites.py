@@ -15,14 +15,17 @@ from treadle.rewrite import RewriteDatabaseQuery, looks_at, optdb, rules_for, sh
 
 if TYPE_CHECKING:
     import argparse
+    from argparse import _SubParsersAction
 
     from rich.console import Console
+
+    from treadle.compile.cli.parsing import Parser
 
 # This many nodes are explained where a rule does not look at the variable's own.
 MOST_NODES = 10
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: _SubParsersAction[Parser]) -> None:
     """Add the sub-command to a parser's sub-commands."""
     rewrites = commands.add_parser("rewrites", help="the rules that rewrite graphs")
     actions = rewrites.add_subparsers(dest="action", required=True)
@@ -157,7 +160,7 @@ def _loaded(subject: str) -> Any:
     return names[name]
 
 
-def _run_program(path: Path) -> dict[str, Any]:
+def _run_program(path: Path) -> dict[str, object]:
     """Run a program and return its names; a `_SubjectError` with the program's line if it raises or exits."""
     sys.path.insert(0, str(path.resolve().parent))
     try:

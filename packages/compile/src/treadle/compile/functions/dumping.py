@@ -62,7 +62,7 @@ class StripPickler(pickle.Pickler):
         return NotImplemented
 
 
-def _names(tags: Any) -> list[str]:
+def _names(tags: Iterable[str] | None) -> list[str]:
     names = [tags] if isinstance(tags, str) else list(tags or ())
     for name in names:
         if not isinstance(name, str):

@@ -410,7 +410,7 @@ class Function:
 
     # Pickling
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle the graph before rewriting, the mode, the state and the options it was made with.
 
         The function is compiled again on loading, or comes out of the compile cache. With option

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from treadle.graph import CALL_FILE, settle
 
@@ -94,7 +94,7 @@ class Snapshot:
         self._values = read_together(cells)
 
     @property
-    def values(self) -> Mapping[Container, Any]:
+    def values(self) -> Mapping[Container, object]:
         """The values by cell."""
         return self._values
 
@@ -103,7 +103,7 @@ class Snapshot:
         for cell, value in self._values.items():
             cell.write(value)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle the cells and the values, most of which are pickled with the cells anyway."""
         return _snapshot_of, (list(self._values), list(self._values.values()))
 
@@ -114,7 +114,7 @@ def _snapshot_of(cells: Sequence[Container], values: Sequence[Value]) -> Snapsho
     return snapshot
 
 
-def read_together(cells: Iterable[Container]) -> dict[Container, Any]:
+def read_together(cells: Iterable[Container]) -> dict[Container, object]:
     """Return the host values that cells have at one moment."""
     text = LockingText("def read():", {})
     names = text.enter(cells)

@@ -13,7 +13,7 @@ from treadle.config import text_of
 from treadle.graph import GraphTypeError, TreeForm, Variable, is_tree, tree_flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.graph import Compute, Value
 
@@ -214,7 +214,7 @@ class NestedFunction(Function):
                 raise CallError(msg) from None
         return leaves
 
-    def _expected(self, before: int) -> Any:
+    def _expected(self, before: int) -> Callable[[int], str]:
         return lambda at: f"a value of type {self.signature.inputs[self.signature.open[before + at]].variable.type}"
 
     def _say_where(self, args: Sequence[Value], leaves: Sequence[Value], error: CallError) -> None:
@@ -237,12 +237,14 @@ class NestedFunction(Function):
         """Return a function with a graph and state of its own."""
         return NestedFunction(super().__deepcopy__(memo), self.nesting)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle what `Function` does, and the nesting."""
         restore, state = super().__reduce__()
         return _restore, (restore, state, self.nesting)
 
 
-def _restore(restore: Any, state: tuple[Any, ...], nesting: Nesting) -> NestedFunction | None:
+def _restore(
+    restore: Callable[..., Function | None], state: tuple[object, ...], nesting: Nesting
+) -> NestedFunction | None:
     flat = restore(*state)
     return None if flat is None else NestedFunction(flat, nesting)

@@ -64,11 +64,11 @@ class Traced:
 
     arguments: dict[str, Any]
     results: Any
-    updates: Mapping[SharedVariable, Any]
+    updates: Mapping[SharedVariable, object]
     function: Function
     form: TreeForm
 
-    def call(self, leaves: Sequence[Any]) -> Any:
+    def call(self, leaves: Sequence[object]) -> Any:
         """Return the results for values of the arguments."""
         return self.form.fill(self.function(*leaves))
 
@@ -76,9 +76,9 @@ class Traced:
 class _Call(NamedTuple):
     """The arguments of a call: leaves and form of those that become variables, the others by name."""
 
-    leaves: list[Any]
+    leaves: list[object]
     form: TreeForm
-    static: dict[str, Any]
+    static: dict[str, object]
     bound: inspect.BoundArguments
 
 
@@ -113,7 +113,7 @@ class CompiledFunction:
         self._by_kind: dict[Hashable, Traced] = {}
         self._by_types: dict[Hashable, Traced] = {}
         # What a method is for each object, by its id, while the object lives.
-        self._methods: dict[int, tuple[Any, CompiledFunction]] = {}
+        self._methods: dict[int, tuple[object, CompiledFunction]] = {}
         self.__wrapped__ = fun
         update_wrapper(self, fun, updated=())
         self._title = getattr(fun, "__name__", type(fun).__name__)
@@ -123,14 +123,14 @@ class CompiledFunction:
 
     # Calls
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Return what the Python function returns, computed by the program for arguments of this kind."""
         call = self._read(args, kwargs)
         if call is None:
             return self._fun(*args, **kwargs)
         return self._program(call).call(call.leaves)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Traced:
+    def lower(self, *args: object, **kwargs: object) -> Traced:
         """Return the graph and compiled function for arguments of this kind, made if need be; nothing is computed.
 
         Raises
@@ -157,7 +157,7 @@ class CompiledFunction:
             self._methods.clear()
             self._hits = self._misses = 0
 
-    def _read(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Call | None:
+    def _read(self, args: Sequence[object], kwargs: Mapping[str, object]) -> _Call | None:
         """Return the arguments of a call; None where one is a variable: the call is then a part of another graph."""
         try:
             bound = self._signature.bind(*args, **kwargs)
@@ -197,7 +197,7 @@ class CompiledFunction:
             self._by_kind[key] = program
         return program
 
-    def _kind(self, leaf: Any) -> Hashable:
+    def _kind(self, leaf: object) -> Hashable:
         """Return what is quickly told of an argument and decides its type, among arguments of the same kinds."""
         dtype, shape = getattr(leaf, "dtype", None), getattr(leaf, "shape", None)
         if dtype is None or shape is None:
@@ -279,7 +279,7 @@ class CompiledFunction:
             "argument that decides what the graph is must be static: compiled(..., static='name')."
         )
 
-    def _split(self, returned: Any) -> tuple[Any, Mapping[SharedVariable, Any]]:
+    def _split(self, returned: Any) -> tuple[object, Mapping[SharedVariable, object]]:
         """Return results and updates: a dictionary from shared variables to new values, alone or last in a tuple."""
         if _are_updates(returned):
             return None, returned
@@ -288,7 +288,7 @@ class CompiledFunction:
             return rest[0] if len(rest) == 1 else rest, returned[-1]
         return returned, {}
 
-    def _output(self, leaf: Any, path: str) -> Variable:
+    def _output(self, leaf: object, path: str) -> Variable:
         if isinstance(leaf, Variable):
             return leaf
         try:
@@ -302,7 +302,7 @@ class CompiledFunction:
 
     # Methods, copies
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> CompiledFunction | _Method:
         """Return the method of an object: its own programs, unless the object itself is a tree of arguments."""
         if instance is None:
             return self
@@ -338,7 +338,7 @@ class CompiledFunction:
 
 
 def _remake(
-    fun: Callable[..., Any], mode: Any, static: Sequence[str], shapes: bool, options: Mapping[str, Any]
+    fun: Callable[..., Any], mode: Mode | str | None, static: Sequence[str], shapes: bool, options: Mapping[str, object]
 ) -> CompiledFunction:
     return CompiledFunction(fun, mode, static, shapes, options)
 
@@ -352,33 +352,33 @@ def _forget(owner: weakref.ref[CompiledFunction], key: int, reference: object) -
             del function_of_class._methods[key]
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 
 class _OfObject:
     """A function of a class with its first argument, which is kept only as long as others keep it."""
 
-    def __init__(self, fun: Callable[..., Any], holder: Callable[[], Any]) -> None:
+    def __init__(self, fun: Callable[..., Any], holder: Callable[[], object]) -> None:
         self._fun = fun
         self._holder = holder
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self._fun(self._holder(), *args, **kwargs)
 
 
 class _Method:
     """A compiled method of an object that is an argument like the others."""
 
-    def __init__(self, owner: CompiledFunction, instance: Any) -> None:
+    def __init__(self, owner: CompiledFunction, instance: object) -> None:
         self.__func__ = owner
         self.__self__ = instance
         update_wrapper(self, owner.__wrapped__)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Traced:
+    def lower(self, *args: object, **kwargs: object) -> Traced:
         """Return the graph and compiled function for arguments of this kind."""
         return self.__func__.lower(self.__self__, *args, **kwargs)
 
@@ -396,7 +396,7 @@ def _paths(form: TreeForm) -> list[str]:
     return [path for name, part in zip(form.static, form.parts, strict=True) for path in part.paths(name)]
 
 
-def _are_updates(item: Any) -> bool:
+def _are_updates(item: object) -> bool:
     return isinstance(item, Mapping) and bool(item) and all(isinstance(key, SharedVariable) for key in item)
 
 

@@ -12,7 +12,7 @@ from treadle.compile.profiling.trace import trace_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.compile.profiling.recording import FunctionRecord
 
@@ -40,9 +40,9 @@ class ProfilePage:
 
     def text(self) -> str:
         """Return the page as HTML."""
-        events = [_event(entry) for entry in _entries(self._records)]
-        kept = sorted(events, key=lambda event: -event["dur"])[:MOST_EVENTS]
-        kept.sort(key=lambda event: (event["ts"], -event["dur"]))
+        events = _entries(self._records)
+        longest = sorted(events, key=lambda event: -event["dur"])[:MOST_EVENTS]
+        kept = [_event(event) for event in sorted(longest, key=lambda event: (event["ts"], -event["dur"]))]
         functions = len(self._records)
         about = f"{functions} function{'s' * (functions != 1)}, {len(events)} events"
         about += f", of which the longest {MOST_EVENTS} are shown." if len(kept) < len(events) else "."
@@ -72,7 +72,7 @@ def _entries(records: Sequence[FunctionRecord]) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["ph"] == "X"]
 
 
-def _event(entry: dict[str, Any]) -> dict[str, Any]:
+def _event(entry: Mapping[str, Any]) -> dict[str, object]:
     """Return what the page shows of an event of a trace, times in microseconds."""
     arguments = entry["args"]
     return {

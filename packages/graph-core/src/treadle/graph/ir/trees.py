@@ -32,8 +32,8 @@ class _Opened(NamedTuple):
 class _Kind:
     """How containers of a class are taken apart and put together again from an old one and new parts."""
 
-    opened: Callable[[Any], _Opened]
-    closed: Callable[[Any, Any, Sequence[Tree]], Any]
+    opened: Callable[[Tree], _Opened]
+    closed: Callable[..., Tree]
 
 
 class _Registry:
@@ -55,11 +55,11 @@ class _Registry:
 _REGISTERED = _Registry()
 
 
-def _indices(parts: Sequence[Any]) -> tuple[str, ...]:
+def _indices(parts: Sequence[object]) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(len(parts)))
 
 
-def _opened_dict(item: Mapping[Any, Tree]) -> _Opened:
+def _opened_dict(item: Mapping[object, Tree]) -> _Opened:
     return _Opened(tuple(f"[{_key_text(key)}]" for key in item), list(item.values()), tuple(item))
 
 
@@ -67,7 +67,7 @@ def _key_text(key: object) -> str:
     return f'"{key}"' if isinstance(key, str) and '"' not in key else text_of(key)
 
 
-def _closed_dict(cls: type, keys: Sequence[Any], parts: Sequence[Tree]) -> Any:
+def _closed_dict(cls: type, keys: Sequence[object], parts: Sequence[Tree]) -> Tree:
     items = dict(zip(keys, parts, strict=True))
     if cls is dict:
         return items
@@ -79,29 +79,29 @@ def _closed_dict(cls: type, keys: Sequence[Any], parts: Sequence[Tree]) -> Any:
         return new
 
 
-def _closed_sequence(cls: Any, static: None, parts: Sequence[Tree]) -> Any:
+def _closed_sequence(cls: type, static: None, parts: Sequence[Tree]) -> Tree:
     del static
     return cls(parts)
 
 
-def _opened_record(item: Any) -> _Opened:
+def _opened_record(item: Tree) -> _Opened:
     return _Opened(tuple(f".{name}" for name in item._fields), tuple(item), None)
 
 
-def _closed_record(cls: Any, static: None, parts: Sequence[Tree]) -> Any:
+def _closed_record(cls: Tree, static: None, parts: Sequence[Tree]) -> Tree:
     del static
     return cls._make(parts)
 
 
-def _opened_dataclass(item: Any) -> _Opened:
+def _opened_dataclass(item: Tree) -> _Opened:
     names = [field.name for field in fields(item) if not field.metadata.get(STATIC)]
     kept = tuple((field.name, getattr(item, field.name)) for field in fields(item) if field.metadata.get(STATIC))
     return _Opened(tuple(f".{name}" for name in names), [getattr(item, name) for name in names], kept)
 
 
-def _closed_dataclass(cls: Any, static: Iterable[tuple[str, Any]], parts: Sequence[Tree]) -> Any:
+def _closed_dataclass(cls: type, static: Iterable[tuple[str, object]], parts: Sequence[Tree]) -> Tree:
     # The class may check or convert what it is made of in __init__: values there were checked when they were given.
-    new = object.__new__(cls)
+    new: object = object.__new__(cls)
     names = [field.name for field in fields(cls) if not field.metadata.get(STATIC)]
     for name, value in (*static, *zip(names, parts, strict=True)):
         object.__setattr__(new, name, value)
@@ -177,7 +177,7 @@ def register_tree_node(cls: type[Any], flatten: Any, unflatten: Any) -> None:
             msg = f"register_tree_node: {what} must be a function, got {text_of(function)}."
             raise GraphTypeError(msg)
 
-    def opened(item: Any) -> _Opened:
+    def opened(item: Tree) -> _Opened:
         taken = flatten(item)
         if not isinstance(taken, tuple) or len(taken) != 2:
             msg = (
@@ -227,11 +227,11 @@ class TreeForm:
         pairs = zip(self.entries, self.parts, strict=True)
         return [path for entry, part in pairs for path in part.paths(root + entry)]
 
-    def fill(self, leaves: Iterable[Any]) -> Tree:
+    def fill(self, leaves: Iterable[object]) -> Tree:
         """Return a tree of the form with these leaves."""
         return self._filled(iter(leaves))
 
-    def _filled(self, remaining: Iterator[Any]) -> Tree:
+    def _filled(self, remaining: Iterator[object]) -> Tree:
         if self.cls is None:
             return next(remaining)
         if self.cls is type(None):
@@ -241,7 +241,7 @@ class TreeForm:
 
     def leaves(
         self, tree: Tree, root: str, leaf: Callable[[int], str] | None = None, *, optional: bool = False
-    ) -> list[Any]:
+    ) -> list[Tree]:
         """Return the leaves of a tree, which must be of this form; messages call it `root`.
 
         Entries of dictionaries may come in any order, and a list may stand for a tuple or a named tuple.
@@ -259,12 +259,12 @@ class TreeForm:
         GraphTypeError
             If the tree is of another form; the message has the path of the first difference.
         """
-        found: list[Any] = []
+        found: list[object] = []
         self._collect(tree, root, leaf, optional, found)
         return found
 
     def _collect(
-        self, tree: Tree, path: str, leaf: Callable[[int], str] | None, optional: bool, found: list[Any]
+        self, tree: Tree, path: str, leaf: Callable[[int], str] | None, optional: bool, found: list[object]
     ) -> None:
         if tree is None and optional:
             found += [None] * self.count
@@ -324,7 +324,7 @@ _LEAF = TreeForm(None)
 _NOTHING = TreeForm(type(None), count=0)
 
 
-def _dict_text(keys: Iterable[Any]) -> str:
+def _dict_text(keys: Iterable[object]) -> str:
     listed = ", ".join(map(_key_text, keys))
     return f"a dict with the keys {listed}" if listed else "an empty dict"
 
@@ -350,7 +350,7 @@ def _kind_of_class(cls: type) -> _Kind:
     return _DICT if issubclass(cls, dict) else _DATACLASS
 
 
-def _flattened(tree: Tree, depth: int, leaves: list[Any]) -> TreeForm:
+def _flattened(tree: Tree, depth: int, leaves: list[Tree]) -> TreeForm:
     if tree is None:
         return _NOTHING
     if depth > _DEEPEST:
@@ -366,7 +366,7 @@ def _flattened(tree: Tree, depth: int, leaves: list[Any]) -> TreeForm:
     return TreeForm(type(tree), opened.entries, opened.static, parts, len(leaves) - before)
 
 
-def tree_flatten(tree: Tree) -> tuple[list[Any], TreeForm]:
+def tree_flatten(tree: Tree) -> tuple[list[Tree], TreeForm]:
     """Return the leaves of a tree, in order, and its form.
 
     Containers are dictionaries, tuples, lists, named tuples, dataclasses, and classes given to `register_tree_node`;
@@ -384,11 +384,11 @@ def tree_flatten(tree: Tree) -> tuple[list[Any], TreeForm]:
     >>> leaves, form.fill(["one", "two"])
     ([1, 2], {'w': ('one', 'two'), 'b': None})
     """
-    leaves: list[Any] = []
+    leaves: list[Tree] = []
     return leaves, _flattened(tree, 0, leaves)
 
 
-def tree_leaves(tree: Tree) -> list[Any]:
+def tree_leaves(tree: Tree) -> list[Tree]:
     """Return the leaves of a tree, in order (see `tree_flatten`).
 
     >>> tree_leaves([1, {"a": 2, "b": (3, None)}])
@@ -397,7 +397,7 @@ def tree_leaves(tree: Tree) -> list[Any]:
     return tree_flatten(tree)[0]
 
 
-def tree_unflatten(form: TreeForm, leaves: Iterable[Any]) -> Tree:
+def tree_unflatten(form: TreeForm, leaves: Iterable[object]) -> Tree:
     """Return a tree of a form with these leaves (see `tree_flatten`).
 
     Raises
@@ -419,7 +419,7 @@ def tree_unflatten(form: TreeForm, leaves: Iterable[Any]) -> Tree:
     return form.fill(given)
 
 
-def tree_map(function: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
+def tree_map(function: Callable[..., Tree], tree: Tree, *rest: Tree) -> Tree:
     """Return a tree of what a function returns for each leaf, with the leaves of further trees at the same places.
 
     Parameters
