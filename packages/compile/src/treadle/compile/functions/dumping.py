@@ -62,14 +62,15 @@ class StripPickler(pickle.Pickler):
         return NotImplemented
 
 
-def _names(tags: Iterable[str] | None) -> list[str]:
-    names = [tags] if isinstance(tags, str) else list(tags or ())
-    for name in names:
+def _names(tags: Iterable[object] | None) -> list[str]:
+    names = []
+    for name in [tags] if isinstance(tags, str) else (tags or ()):
         if not isinstance(name, str):
             msg = (
                 f"extra_tag_to_remove: names of tag attributes are needed, got {text_of(name)}. Pass a list of strings."
             )
             raise FunctionTypeError(msg)
+        names.append(name)
     return names
 
 
