@@ -257,4 +257,6 @@ def test_functions_have_signatures_and_docstrings_and_are_listed() -> None:
     assert {"logpdf", "cdf", "icdf"} <= set(dir(R.normal))
     for laws in HOMES.values():
         for name in laws.split():
-            assert law_of(name).names()
+            law = law_of(name)
+            assert law is not None
+            assert law.names()

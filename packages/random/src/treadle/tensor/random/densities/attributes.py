@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ParamSpec, Protocol, cast
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
 from treadle.config import lazy_module
 from treadle.tensor.random.densities.names import CONTINUOUS, FUNCTIONS, HOMES
 
+if TYPE_CHECKING:
+    from treadle.tensor.random.densities.law import Law
+    from treadle.tensor.random.densities.vectors import VectorLaw
+    from treadle.tensor.variables.variable import TensorVariable
+
 P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
 
 # Distributions whose functions are called otherwise than they are.
 _CALLED = {"beta_binomial": "betabinom", "beta_negative_binomial": "betanbinom"}
@@ -16,13 +22,14 @@ _MODULES = {name: lazy_module(f"treadle.tensor.random.densities.{name}") for nam
 _HOMES = {law: module for module, laws in HOMES.items() for law in laws.split()}
 
 
-def law_of(name: str) -> Any:
+def law_of(name: str) -> Law | VectorLaw | None:
     """Return the law of a distribution by name; None for one that has none."""
     module = _HOMES.get(name)
-    return None if module is None else getattr(_MODULES[module], name)
+    law: Law | VectorLaw | None = None if module is None else getattr(_MODULES[module], name)
+    return law
 
 
-def function_of(name: str, function: str) -> Callable[..., Any]:
+def function_of(name: str, function: str) -> Callable[..., TensorVariable]:
     """Return a function of a distribution.
 
     Raises
@@ -32,8 +39,7 @@ def function_of(name: str, function: str) -> Callable[..., Any]:
     """
     law = law_of(name) if function in FUNCTIONS else None
     if law is not None and law.has(function):
-        found: Callable[..., Any] = law.function(function, _CALLED.get(name, name))
-        return found
+        return law.function(function, _CALLED.get(name, name))
     own = f" It has {', '.join(law.names())}." if law is not None else ""
     msg = f"{name}: there is no function {function!r}.{own}"
     raise AttributeError(msg)
@@ -50,14 +56,14 @@ class LateFunction:
         self.__module__ = "treadle.tensor.random"
 
     @property
-    def __wrapped__(self) -> Callable[..., Any]:
+    def __wrapped__(self) -> Callable[..., TensorVariable]:
         return function_of(*self._places)
 
     @property
     def __doc__(self) -> str | None:
         return self.__wrapped__.__doc__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> TensorVariable:
         """Return the function's value."""
         return function_of(*self._places)(*args, **kwargs)
 
@@ -65,25 +71,25 @@ class LateFunction:
         return f"<function {self.__qualname__}>"
 
 
-class DrawsAndFunctions(Protocol[P]):
+class DrawsAndFunctions(Protocol[P, R_co]):
     """A function that draws, with the functions of its distribution."""
 
-    logpdf: Callable[..., Any]
-    pdf: Callable[..., Any]
-    cdf: Callable[..., Any]
-    logcdf: Callable[..., Any]
-    sf: Callable[..., Any]
-    logsf: Callable[..., Any]
-    icdf: Callable[..., Any]
-    mean: Callable[..., Any]
-    variance: Callable[..., Any]
+    logpdf: Callable[..., TensorVariable]
+    pdf: Callable[..., TensorVariable]
+    cdf: Callable[..., TensorVariable]
+    logcdf: Callable[..., TensorVariable]
+    sf: Callable[..., TensorVariable]
+    logsf: Callable[..., TensorVariable]
+    icdf: Callable[..., TensorVariable]
+    mean: Callable[..., TensorVariable]
+    variance: Callable[..., TensorVariable]
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Return a draw."""
 
 
-def with_functions(draws: Callable[P, Any]) -> DrawsAndFunctions[P]:
+def with_functions(draws: Callable[P, R_co]) -> DrawsAndFunctions[P, R_co]:
     """Return a function that draws, with the functions of its distribution of real numbers as attributes."""
     for function in CONTINUOUS.split():
         setattr(draws, function, LateFunction(draws.__name__, function))
-    return cast("DrawsAndFunctions[P]", draws)
+    return cast("DrawsAndFunctions[P, R_co]", draws)

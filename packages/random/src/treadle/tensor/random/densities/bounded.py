@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +27,14 @@ from treadle.tensor.special_functions.gamma_functions import betaln
 from treadle.tensor.special_functions.incomplete_beta import betainc, betaincinv
 from treadle.tensor.special_functions.stable_quotients import logit
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def _unit(*shapes: Any) -> Any:
+    from treadle.tensor.random.densities.law import Bounds, Formula, Placed
+    from treadle.tensor.variables.variable import TensorVariable
+
+
+def _unit(*shapes: TensorVariable) -> Bounds:
     del shapes
     return 0.0, 1.0
 
@@ -53,7 +59,7 @@ beta = Law(
 )  # fmt: skip
 
 
-def _kumaraswamy_moment(order: int, a: Any, b: Any) -> Any:
+def _kumaraswamy_moment(order: int, a: TensorVariable, b: TensorVariable) -> TensorVariable:
     return b * exp(betaln(1 + order / a, b))
 
 
@@ -69,7 +75,7 @@ kumaraswamy = Law(
 )  # fmt: skip
 
 
-def _of_logit(x: Any, mu: Any, sigma: Any) -> Any:
+def _of_logit(x: TensorVariable, mu: TensorVariable, sigma: TensorVariable) -> TensorVariable:
     return (logit(x) - mu) / sigma
 
 
@@ -104,11 +110,11 @@ power = Law(
 )  # fmt: skip
 
 
-def _triangular_place(left: Any, mode: Any, right: Any) -> Any:
+def _triangular_place(left: TensorVariable, mode: TensorVariable, right: TensorVariable) -> Placed:
     return ((mode - left) / (right - left),), left, right - left
 
 
-def _triangular_logpdf(z: Any, c: Any) -> Any:
+def _triangular_logpdf(z: TensorVariable, c: TensorVariable) -> TensorVariable:
     is_left = lt(z, c)
     left, right = (
         switch(is_left, z, 1.0) / switch(is_left, c, 1.0),
@@ -117,7 +123,7 @@ def _triangular_logpdf(z: Any, c: Any) -> Any:
     return math.log(2) + log(either(is_left, left, either(lt(c, 1), right, 1.0)))
 
 
-def _triangular_cdf(z: Any, c: Any) -> Any:
+def _triangular_cdf(z: TensorVariable, c: TensorVariable) -> TensorVariable:
     is_left = lt(z, c)
     return either(is_left, z**2 / switch(gt(c, 0), c, 1.0), 1 - (1 - z) ** 2 / switch(lt(c, 1), 1 - c, 1.0))
 
@@ -145,36 +151,36 @@ truncexpon = Law(
 )  # fmt: skip
 
 
-def _inside(a: Any, b: Any) -> Any:
+def _inside(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     """Return a number between two, each of which may be infinite."""
     low, high = switch(isinf(a), switch(isinf(b), -1.0, b - 1), a), switch(isinf(b), switch(isinf(a), 1.0, a + 1), b)
     return (low + high) / 2
 
 
-def _truncnorm_quantile(q: Any, a: Any, b: Any) -> Any:
+def _truncnorm_quantile(q: TensorVariable, a: TensorVariable, b: TensorVariable) -> TensorVariable:
     whole = log_normal_mass(a, b)
     left = ndtri_exp(minimum(logaddexp(log_ndtr(a), log(q) + whole), 0))
     right = -ndtri_exp(minimum(logaddexp(log_ndtr(-b), log1p(-q) + whole), 0))
     return either(lt(a, 0), left, right)
 
 
-def _edge(z: Any, whole: Any, power: int) -> Any:
+def _edge(z: TensorVariable, whole: TensorVariable, power: int) -> TensorVariable:
     """Return z**power times the density of the truncated distribution at a bound, 0 at an infinite one."""
     finite = switch(isinf(z), 0.0, z)
     return either(isinf(z), 0.0, finite**power * exp(gaussian(finite) - whole))
 
 
-def _truncnorm_mean(a: Any, b: Any) -> Any:
+def _truncnorm_mean(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     whole = log_normal_mass(a, b)
     return _edge(a, whole, 0) - _edge(b, whole, 0)
 
 
-def _truncnorm_variance(a: Any, b: Any) -> Any:
+def _truncnorm_variance(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     whole = log_normal_mass(a, b)
     return 1 + _edge(a, whole, 1) - _edge(b, whole, 1) - _truncnorm_mean(a, b) ** 2
 
 
-_TRUNCATED: dict[str, Any] = {
+_TRUNCATED: Mapping[str, Formula] = {
     "logpdf": lambda z, a, b: gaussian(z) - log_normal_mass(a, b),
     "logcdf": lambda z, a, b: log_normal_mass(a, z) - log_normal_mass(a, b),
     "logsf": lambda z, a, b: log_normal_mass(z, b) - log_normal_mass(a, b), "icdf": _truncnorm_quantile,
@@ -186,12 +192,14 @@ truncnorm = Law(
 )  # fmt: skip
 
 
-def _standard_bound(bound: Any, loc: Any, scale: Any) -> Any:
+def _standard_bound(bound: TensorVariable, loc: TensorVariable, scale: TensorVariable) -> TensorVariable:
     """Return a bound in standard form; an infinite one moves with nothing, which slopes must not make NaN of."""
     return switch(isinf(bound), bound, (switch(isinf(bound), 0.0, bound) - loc) / scale)
 
 
-def _truncated_place(loc: Any, scale: Any, lower: Any, upper: Any) -> Any:
+def _truncated_place(
+    loc: TensorVariable, scale: TensorVariable, lower: TensorVariable, upper: TensorVariable
+) -> Placed:
     return (_standard_bound(lower, loc, scale), _standard_bound(upper, loc, scale)), loc, scale
 
 

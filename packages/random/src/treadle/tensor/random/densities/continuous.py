@@ -7,7 +7,7 @@ so that tails keep their digits; where SciPy has the distribution, its parameter
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from treadle.tensor.elementwise.arithmetic import maximum, minimum
 from treadle.tensor.elementwise.cast import switch
@@ -34,32 +34,38 @@ from treadle.tensor.special_functions.incomplete_beta import betainc, betaincinv
 from treadle.tensor.special_functions.incomplete_gamma import gammainc, gammaincc, gammainccinv, gammaincinv
 from treadle.tensor.special_functions.stable_quotients import log_expit, logit
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from treadle.tensor.random.densities.law import Bounds, Formula, Placed
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
 PI, EULER = math.pi, 0.5772156649015329
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 LOC_SCALE = {"loc": 0.0, "scale": 1.0}
 
 
-def _from_zero(*shapes: Any) -> Any:
+def _from_zero(*shapes: TensorVariable) -> Bounds:
     del shapes
     return 0.0, math.inf
 
 
-def _unit(*shapes: Any) -> Any:
+def _unit(*shapes: TensorVariable) -> Bounds:
     del shapes
     return 0.0, 1.0
 
 
-def _only_scale(*parameters: Any) -> Any:
+def _only_scale(*parameters: TensorVariable) -> Placed:
     """Take the last parameter as the scale."""
     return parameters[:-1], None, parameters[-1]
 
 
-def plain(*parameters: Any) -> Any:
+def plain(*parameters: TensorVariable) -> Placed:
     """Take all parameters as shapes."""
     return parameters, None, None
 
 
-def gaussian(z: Any) -> Any:
+def gaussian(z: TensorVariable) -> TensorVariable:
     """Return the logarithm of the standard normal density."""
     return -(z**2) / 2 - HALF_LOG_2PI
 
@@ -75,7 +81,7 @@ normal = Law(
 )  # fmt: skip
 
 
-def _laplace_tail(z: Any) -> Any:
+def _laplace_tail(z: TensorVariable) -> TensorVariable:
     return 0.5 * exp(-abs(z))
 
 
@@ -118,16 +124,16 @@ gumbel = Law(
 )  # fmt: skip
 
 
-def _t_logpdf(z: Any, df: Any) -> Any:
+def _t_logpdf(z: TensorVariable, df: TensorVariable) -> TensorVariable:
     return -betaln(0.5, df / 2) - 0.5 * log(df) - (df + 1) / 2 * log1p(z**2 / df)
 
 
-def _t_tail(z: Any, df: Any) -> Any:
+def _t_tail(z: TensorVariable, df: TensorVariable) -> TensorVariable:
     """Return the probability of numbers further from 0 than z, on either side."""
     return betainc(df / 2, 0.5, df / (df + z**2))
 
 
-def _t_quantile(tail: Any, df: Any) -> Any:
+def _t_quantile(tail: TensorVariable, df: TensorVariable) -> TensorVariable:
     """Return how far from 0 numbers are, on either side, with a probability."""
     is_far = lt(tail, 0.5)
     far, near = (
@@ -150,11 +156,11 @@ t = Law(
 )  # fmt: skip
 
 
-def _asymmetric_weight(kappa: Any) -> Any:
+def _asymmetric_weight(kappa: TensorVariable) -> TensorVariable:
     return 1 / (1 + kappa**2)
 
 
-def _asymmetric_quantile(q: Any, kappa: Any) -> Any:
+def _asymmetric_quantile(q: TensorVariable, kappa: TensorVariable) -> TensorVariable:
     low = kappa**2 * _asymmetric_weight(kappa)
     is_low = lt(q, low)
     below = kappa * log(switch(is_low, q, low) / low)
@@ -180,7 +186,7 @@ laplace_asymmetric = Law(
 )  # fmt: skip
 
 
-def _exponnorm_part(z: Any, k: Any) -> Any:
+def _exponnorm_part(z: TensorVariable, k: TensorVariable) -> TensorVariable:
     return 1 / (2 * k**2) - z / k + log_ndtr(z - 1 / k)
 
 
@@ -216,7 +222,7 @@ moyal = Law(
 )  # fmt: skip
 
 
-def _skew(a: Any) -> Any:
+def _skew(a: TensorVariable) -> TensorVariable:
     return a / sqrt(1 + a**2) * math.sqrt(2 / PI)
 
 
@@ -263,7 +269,7 @@ halfnormal = Law(
 )  # fmt: skip
 
 
-def _half_t_mean(df: Any) -> Any:
+def _half_t_mean(df: TensorVariable) -> TensorVariable:
     # 2 sqrt(df) / ((df - 1) B(df / 2, 1 / 2))
     return 2 * sqrt(df) * exp(-betaln(df / 2, 0.5)) / (df - 1)
 
@@ -282,7 +288,7 @@ half_student_t = Law(
 )  # fmt: skip
 
 
-def _log_normal(x: Any, mean: Any, sigma: Any) -> Any:
+def _log_normal(x: TensorVariable, mean: TensorVariable, sigma: TensorVariable) -> TensorVariable:
     return (log(x) - mean) / sigma
 
 
@@ -309,18 +315,20 @@ pareto = Law(
 )  # fmt: skip
 
 
-def _wald_sides(x: Any, mean: Any, scale: Any) -> Any:
+def _wald_sides(
+    x: TensorVariable, mean: TensorVariable, scale: TensorVariable
+) -> tuple[TensorVariable, TensorVariable]:
     """Return the two numbers whose normal probabilities make the distribution function."""
     root = sqrt(scale / x)
     return root * (x / mean - 1), -root * (x / mean + 1)
 
 
-def _wald_logcdf(x: Any, mean: Any, scale: Any) -> Any:
+def _wald_logcdf(x: TensorVariable, mean: TensorVariable, scale: TensorVariable) -> TensorVariable:
     first, second = _wald_sides(x, mean, scale)
     return logaddexp(log_ndtr(first), 2 * scale / mean + log_ndtr(second))
 
 
-def _wald_logsf(x: Any, mean: Any, scale: Any) -> Any:
+def _wald_logsf(x: TensorVariable, mean: TensorVariable, scale: TensorVariable) -> TensorVariable:
     first, second = _wald_sides(x, mean, scale)
     upper = log_ndtr(-first)
     return upper + log1mexp(minimum(2 * scale / mean + log_ndtr(second) - upper, 0))
@@ -336,7 +344,7 @@ wald = Law(
 )  # fmt: skip
 
 
-def _weibull_moment(order: int, shape: Any) -> Any:
+def _weibull_moment(order: int, shape: TensorVariable) -> TensorVariable:
     return exp(gammaln(1 + order / shape))
 
 
@@ -377,7 +385,7 @@ gompertz = Law(
 )  # fmt: skip
 
 
-def _fisk_moment(order: int, c: Any) -> Any:
+def _fisk_moment(order: int, c: TensorVariable) -> TensorVariable:
     angle = order * PI / maximum(c, order)
     return angle / sin(angle)
 
@@ -397,7 +405,7 @@ fisk = Law(
 
 # What comes from gamma distributions
 
-_GAMMA: dict[str, Any] = {
+_GAMMA: Mapping[str, Formula] = {
     "logpdf": lambda z, a: xlogy(a - 1, z) - z - gammaln(a), "cdf": lambda z, a: gammainc(a, z),
     "sf": lambda z, a: gammaincc(a, z), "icdf": lambda q, a: gammaincinv(a, q), "mean": lambda a: a,
     "variance": lambda a: a,
@@ -426,7 +434,7 @@ invgamma = Law(
 )  # fmt: skip
 
 
-def _gengamma_moment(order: int, alpha: Any, p: Any) -> Any:
+def _gengamma_moment(order: int, alpha: TensorVariable, p: TensorVariable) -> TensorVariable:
     return exp(gammaln((alpha + order) / p) - gammaln(alpha / p))
 
 
@@ -442,7 +450,7 @@ gengamma = Law(
 )  # fmt: skip
 
 
-def _chi_mean(df: Any) -> Any:
+def _chi_mean(df: TensorVariable) -> TensorVariable:
     return math.sqrt(2) * exp(gammaln((df + 1) / 2) - gammaln(df / 2))
 
 
@@ -466,7 +474,7 @@ maxwell = Law(
 )  # fmt: skip
 
 
-def _noncentral_logpdf(x: Any, df: Any, nonc: Any) -> Any:
+def _noncentral_logpdf(x: TensorVariable, df: TensorVariable, nonc: TensorVariable) -> TensorVariable:
     is_central = le(nonc, 0)
     moved = switch(is_central, 1.0, nonc)
     bessel = log(ive(df / 2 - 1, sqrt(moved * x)))
@@ -485,7 +493,7 @@ noncentral_chisquare = Law(
 )  # fmt: skip
 
 
-def _f_quantile(q: Any, n: Any, m: Any) -> Any:
+def _f_quantile(q: TensorVariable, n: TensorVariable, m: TensorVariable) -> TensorVariable:
     is_low = lt(q, 0.5)
     low, high = betaincinv(n / 2, m / 2, switch(is_low, q, 0.25)), betaincinv(m / 2, n / 2, switch(is_low, 0.25, 1 - q))
     return m / n * either(is_low, low / (1 - low), (1 - high) / high)
@@ -521,11 +529,15 @@ standard_t = Law(
 )  # fmt: skip
 
 
-def _shape_and_scale(shape: Any, rate: Any, scale: Any) -> Any:
-    if (rate is None) == (scale is None):
-        msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
-        raise ArgumentError(msg)
-    return shape, scale if rate is None else 1.0 / floats(rate)
+def _shape_and_scale(
+    shape: TensorLike, rate: TensorLike | None, scale: TensorLike | None
+) -> tuple[TensorLike, TensorLike]:
+    if rate is None and scale is not None:
+        return shape, scale
+    if rate is not None and scale is None:
+        return shape, 1.0 / floats(rate)
+    msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
+    raise ArgumentError(msg)
 
 
 gamma = Law(

@@ -7,7 +7,7 @@ coefficients are beta functions, which lose no digits where gamma functions are 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from treadle.tensor.elementwise.arithmetic import maximum, minimum
 from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt
@@ -22,22 +22,41 @@ from treadle.tensor.special_functions.gamma_functions import betaln, gammaln
 from treadle.tensor.special_functions.incomplete_beta import betainc
 from treadle.tensor.special_functions.incomplete_gamma import gammainc, gammaincc
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
-def _plain(*parameters: Any) -> Any:
+    from treadle.tensor.random.densities.law import Bounds, Formula, Number, Placed, Truth
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+
+class _Options(TypedDict, total=False):
+    """What else a law may be given."""
+
+    place: Callable[..., Placed]
+    bounds: Callable[..., Bounds]
+    valid: Callable[..., Truth]
+    inner: Callable[..., Number] | None
+    scipy: str
+    given: Callable[..., tuple[TensorLike, ...]]
+
+
+def _plain(*parameters: TensorVariable) -> Placed:
     return parameters, None, None
 
 
-def _naturals(*shapes: Any) -> Any:
+def _naturals(*shapes: TensorVariable) -> Bounds:
     del shapes
     return 0.0, math.inf
 
 
-def _counting(*shapes: Any) -> Any:
+def _counting(*shapes: TensorVariable) -> Bounds:
     del shapes
     return 1.0, math.inf
 
 
-def _law(name: str, parameters: dict[str, Any], formulas: dict[str, Any], **options: Any) -> Law:
+def _law(
+    name: str, parameters: Mapping[str, object], formulas: Mapping[str, Formula], **options: Unpack[_Options]
+) -> Law:
     options = {"place": _plain, "bounds": _naturals, **options}
     return Law(name, parameters, formulas, discrete=True, **options)
 
@@ -52,19 +71,19 @@ bernoulli = _law(
 )  # fmt: skip
 
 
-def _log_choose(n: Any, k: Any) -> Any:
+def _log_choose(n: TensorVariable, k: TensorVariable) -> TensorVariable:
     return -log(n + 1) - betaln(n - k + 1, k + 1)
 
 
-def _binomial_logpmf(k: Any, n: Any, p: Any) -> Any:
+def _binomial_logpmf(k: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     return _log_choose(n, k) + xlogy(k, p) + xlog1py(n - k, -p)
 
 
-def _binomial_cdf(k: Any, n: Any, p: Any) -> Any:
+def _binomial_cdf(k: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     return betainc(n - k, k + 1, 1 - p)
 
 
-def _binomial_sf(k: Any, n: Any, p: Any) -> Any:
+def _binomial_sf(k: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     return betainc(k + 1, n - k, p)
 
 
@@ -95,11 +114,13 @@ geometric = _law(
 )  # fmt: skip
 
 
-def _hypergeometric_bounds(good: Any, bad: Any, sample: Any) -> Any:
+def _hypergeometric_bounds(good: TensorVariable, bad: TensorVariable, sample: TensorVariable) -> Bounds:
     return maximum(0.0, sample - bad), minimum(sample, good)
 
 
-def _hypergeometric_logpmf(k: Any, good: Any, bad: Any, sample: Any) -> Any:
+def _hypergeometric_logpmf(
+    k: TensorVariable, good: TensorVariable, bad: TensorVariable, sample: TensorVariable
+) -> TensorVariable:
     chosen = _log_choose(good, k) + _log_choose(bad, sample - k)
     return chosen - _log_choose(good + bad, sample)
 
@@ -114,7 +135,7 @@ hypergeometric = _law(
     },
 )  # fmt: skip
 
-_INTEGERS: dict[str, Any] = {
+_INTEGERS: Mapping[str, Formula] = {
     "logpmf": lambda k, low, high: -log(high - low + 1) + 0 * k,
     "cdf": lambda k, low, high: (k - low + 1) / (high - low + 1),
     "sf": lambda k, low, high: (high - k) / (high - low + 1),
@@ -127,7 +148,7 @@ discrete_uniform = _law(
 )  # fmt: skip
 
 
-def _half_open(low: Any, high: Any) -> Any:
+def _half_open(low: TensorLike, high: TensorLike | None) -> tuple[TensorLike, TensorLike]:
     """Return low and high, given as for `integers`: without the second one they are 0 and the first one."""
     return (0, low) if high is None else (low, high)
 
@@ -139,7 +160,7 @@ integers = _law(
 )  # fmt: skip
 
 
-def _logseries_scale(p: Any) -> Any:
+def _logseries_scale(p: TensorVariable) -> TensorVariable:
     return -1 / log1p(-p)
 
 
@@ -154,15 +175,15 @@ logseries = _law(
 )  # fmt: skip
 
 
-def _negative_logpmf(k: Any, n: Any, p: Any) -> Any:
+def _negative_logpmf(k: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     return -log(n + k) - betaln(n, k + 1) + n * log(p) + xlog1py(k, -p)
 
 
-def _negative_cdf(k: Any, n: Any, p: Any) -> Any:
+def _negative_cdf(k: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     return betainc(n, k + 1, p)
 
 
-def _negative_sf(k: Any, n: Any, p: Any) -> Any:
+def _negative_sf(k: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     return betainc(k + 1, n, 1 - p)
 
 
@@ -177,7 +198,7 @@ negative_binomial = _law(
 )  # fmt: skip
 
 
-def _poisson_logpmf(k: Any, mu: Any) -> Any:
+def _poisson_logpmf(k: TensorVariable, mu: TensorVariable) -> TensorVariable:
     return xlogy(k, mu) - gammaln(k + 1) - mu
 
 
@@ -243,11 +264,11 @@ yulesimon = _law(
 )  # fmt: skip
 
 
-def _truncated_logpmf(k: Any, mu: Any) -> Any:
+def _truncated_logpmf(k: TensorVariable, mu: TensorVariable) -> TensorVariable:
     return _poisson_logpmf(k, mu) - log1mexp(-mu)
 
 
-def _truncated_mean(mu: Any) -> Any:
+def _truncated_mean(mu: TensorVariable) -> TensorVariable:
     return -mu / expm1(-mu)
 
 
@@ -273,25 +294,31 @@ hurdle_poisson = _law(
 )  # fmt: skip
 
 
-def _inflated(name: str, base: Law, parameters: dict[str, Any], **options: Any) -> Law:
+def _inflated(
+    name: str,
+    base: Law,
+    parameters: Mapping[str, object],
+    bounds: Callable[..., Bounds] = _naturals,
+    inner: Callable[..., Number] | None = None,
+) -> Law:
     """Return the law of a distribution that is 0 with a further probability, 1 - psi."""
     own = base.formulas
 
-    def logpmf(k: Any, psi: Any, *rest: Any) -> Any:
+    def logpmf(k: TensorVariable, psi: TensorVariable, *rest: TensorVariable) -> TensorVariable:
         value = log(psi) + own["logpmf"](k, *rest)
         return either(eq(k, 0), logaddexp(log1p(-psi), value), value)
 
-    def variance(psi: Any, *rest: Any) -> Any:
+    def variance(psi: TensorVariable, *rest: TensorVariable) -> TensorVariable:
         return psi * (own["variance"](*rest) + (1 - psi) * own["mean"](*rest) ** 2)
 
-    formulas = {
+    formulas: Mapping[str, Formula] = {
         "logpmf": logpmf, "cdf": lambda k, psi, *rest: 1 - psi + psi * own["cdf"](k, *rest),
         "sf": lambda k, psi, *rest: psi * own["sf"](k, *rest),
         "mean": lambda psi, *rest: psi * own["mean"](*rest), "variance": variance,
     }  # fmt: skip
     return _law(
         name, {"psi": REQUIRED, **parameters}, formulas, valid=lambda psi, *rest: and_(share(psi), base.valid(*rest)),
-        **options,
+        bounds=bounds, inner=inner,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from treadle.config import alias, config
 from treadle.graph import composed
@@ -18,11 +18,18 @@ from treadle.tensor.errors import ArgumentError
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from treadle.tensor.variables.variable import TensorLike
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
-Formula = Any
+# What formulas and bounds give, where they depend on parameters or do not.
+Number: TypeAlias = "TensorVariable | float"
+Truth: TypeAlias = "TensorVariable | bool"
+Formula: TypeAlias = "Callable[..., Number]"
+Bounds: TypeAlias = "tuple[Number, Number]"
+Shapes: TypeAlias = "tuple[TensorVariable, ...]"
+# Shapes, location and scale.
+Placed: TypeAlias = "tuple[Shapes, TensorVariable | None, TensorVariable | None]"
 REQUIRED = inspect.Parameter.empty
 
 CONTINUOUS = ("logpdf", "pdf", "cdf", "logcdf", "sf", "logsf", "icdf", "mean", "variance")
@@ -47,23 +54,23 @@ _WHAT = {
 _SCIPY = {"icdf": "ppf", "variance": "var"}
 
 
-def floats(value: TensorLike) -> Any:
+def floats(value: TensorLike) -> TensorVariable:
     """Return a tensor of floats."""
     x = as_tensor_variable(value)
     return x if x.type.numpy_dtype.kind == "f" else cast(x, config.floatX)
 
 
-def _nowhere(*shapes: Any) -> Any:
+def _nowhere(*shapes: TensorVariable) -> Bounds:
     del shapes
     return -math.inf, math.inf
 
 
-def _always(*shapes: Any) -> Any:
+def _always(*shapes: TensorVariable) -> Truth:
     del shapes
     return True
 
 
-def _standard(*parameters: Any) -> Any:
+def _standard(*parameters: TensorVariable) -> Placed:
     """Take the last two parameters as location and scale."""
     return parameters[:-2], parameters[-2], parameters[-1]
 
@@ -102,17 +109,17 @@ class Law:
     """
 
     name: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
     formulas: Mapping[str, Formula]
-    place: Callable[..., Any] = _standard
-    bounds: Callable[..., Any] = _nowhere
-    valid: Callable[..., Any] = _always
-    inner: Callable[..., Any] | None = None
+    place: Callable[..., Placed] = _standard
+    bounds: Callable[..., Bounds] = _nowhere
+    valid: Callable[..., Truth] = _always
+    inner: Callable[..., Number] | None = None
     is_open: bool = False
     discrete: bool = False
     scipy: str = ""
-    given: Callable[..., Any] | None = None
-    functions: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    given: Callable[..., tuple[TensorLike, ...]] | None = None
+    functions: dict[str, Callable[..., TensorVariable]] = field(default_factory=dict)
 
     def has(self, function: str) -> bool:
         """Whether there is a function of a name."""
@@ -129,7 +136,9 @@ class Law:
 
     # Values
 
-    def _placed(self, parameters: Any) -> tuple[Any, Any, Any, Any]:
+    def _placed(
+        self, parameters: Sequence[TensorLike]
+    ) -> tuple[Shapes, TensorVariable | None, TensorVariable | None, Truth]:
         """Return shapes, location, scale, and whether all of them make sense."""
         shapes, loc, scale = self.place(*map(floats, parameters))
         valid = self.valid(*shapes)
@@ -137,7 +146,7 @@ class Law:
             valid = and_(valid, gt(scale, 0))
         return shapes, loc, scale, valid
 
-    def _inner(self, low: Any, high: Any, shapes: Any) -> Any:
+    def _inner(self, low: Number, high: Number, shapes: Shapes) -> Number:
         if self.inner is not None:
             return self.inner(*shapes)
         is_below, is_above = _is_infinite(low), _is_infinite(high)
@@ -145,7 +154,7 @@ class Law:
             return 0 if is_above else high - 1
         return low + 1 if is_above else low if self.discrete else (low + high) / 2
 
-    def at(self, function: str, x: TensorLike, parameters: Any) -> Any:
+    def at(self, function: str, x: TensorLike, parameters: Sequence[TensorLike]) -> TensorVariable:
         """Return a function of a number."""
         shapes, loc, scale, valid = self._placed(parameters)
         z = floats(x)
@@ -167,7 +176,7 @@ class Law:
             value = self._density(point, shapes, scale)
             if function in {"pdf", "pmf"}:
                 value = exp(value)
-            outside: Any = -math.inf if function.startswith("log") else 0.0
+            outside: Number = -math.inf if function.startswith("log") else 0.0
         else:
             value = self._probability(function, point, shapes)
             ends = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-math.inf, 0.0), "logsf": (0.0, -math.inf)}
@@ -175,11 +184,11 @@ class Law:
             outside = switch(le(z, low) if self.is_open or _is_infinite(low) else lt(z, low), below, above)
         return _checked(valid, switch(inside, value, outside))
 
-    def _density(self, z: Any, shapes: Any, scale: Any) -> Any:
+    def _density(self, z: TensorVariable, shapes: Shapes, scale: TensorVariable | None) -> Number:
         value = self.formulas["logpmf" if self.discrete else "logpdf"](z, *shapes)
         return value if scale is None or self.discrete else value - log(scale)
 
-    def _probability(self, function: str, z: Any, shapes: Any) -> Any:
+    def _probability(self, function: str, z: TensorVariable, shapes: Shapes) -> Number:
         formula = self.formulas.get(function)
         if formula is not None:
             return formula(z, *shapes)
@@ -194,7 +203,7 @@ class Law:
             return exp(logarithm(z, *shapes))
         return 1 - self._probability("sf" if function == "cdf" else "cdf", z, shapes)
 
-    def quantile(self, q: TensorLike, parameters: Any) -> Any:
+    def quantile(self, q: TensorLike, parameters: Sequence[TensorLike]) -> TensorVariable:
         """Return the number up to which the probability is q."""
         shapes, loc, scale, valid = self._placed(parameters)
         share = floats(q)
@@ -209,7 +218,7 @@ class Law:
         z = z if loc is None else z + loc
         return _checked(and_(valid, and_(ge(share, 0), le(share, 1))), z)
 
-    def _rounded(self, z: Any, share: Any, shapes: Any) -> Any:
+    def _rounded(self, z: Number, share: TensorVariable, shapes: Shapes) -> TensorVariable:
         """Return the quantile, where rounding made one too many or too few of it."""
         low, high = self.bounds(*shapes)
         least = z - 1
@@ -218,7 +227,7 @@ class Law:
         misses = lt(self._probability("cdf", down, shapes), share)
         return switch(and_(misses, lt(down, high)), down + 1, down)
 
-    def moment(self, function: str, parameters: Any) -> Any:
+    def moment(self, function: str, parameters: Sequence[TensorLike]) -> TensorVariable:
         """Return the mean or the variance."""
         shapes, loc, scale, valid = self._placed(parameters)
         value = self.formulas[function](*shapes)
@@ -232,14 +241,14 @@ class Law:
 
     # Functions of users
 
-    def function(self, name: str, path: str) -> Callable[..., Any]:
+    def function(self, name: str, path: str) -> Callable[..., TensorVariable]:
         """Return a function of the user's: of a number, or a probability, and the parameters."""
         known = self.functions.get(f"{path}.{name}")
         if known is None:
             known = self.functions[f"{path}.{name}"] = self._made(name, path)
         return known
 
-    def _made(self, name: str, path: str) -> Callable[..., Any]:
+    def _made(self, name: str, path: str) -> Callable[..., TensorVariable]:
         own = list(self.parameters)
         first = [] if name in {"mean", "variance"} else ["q" if name == "icdf" else "x"]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -250,14 +259,14 @@ class Law:
             ]
         )
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> TensorVariable:
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:
                 msg = f"{path}.{name}: {error}. Call {path}.{name}{signature}."
                 raise ArgumentError(msg) from None
             bound.apply_defaults()
-            values = list(bound.arguments.values())
+            values: list[TensorLike] = list(bound.arguments.values())
             if self.given is not None:
                 values = [*values[: len(first)], *self.given(*values[len(first) :])]
             if name == "icdf":
@@ -289,48 +298,48 @@ class Law:
 
 
 def documented(
-    call: Callable[..., Any], name: str, path: str, signature: inspect.Signature, text: str
-) -> Callable[..., Any]:
+    call: Callable[..., TensorVariable], name: str, path: str, signature: inspect.Signature, text: str
+) -> Callable[..., TensorVariable]:
     """Return a function with a name, which its errors give, a signature and a docstring."""
     made: Any = alias(composed(call), f"{path}.{name}")
     made.__name__, made.__qualname__, made.__module__ = name, f"{path}.{name}", "treadle.tensor.random"
     made.__doc__, made.__signature__ = text, signature
     del made.__wrapped__  # its signature is another
-    result: Callable[..., Any] = made
+    result: Callable[..., TensorVariable] = made
     return result
 
 
-def _is_infinite(bound: Any) -> bool:
+def _is_infinite(bound: Number) -> bool:
     return isinstance(bound, float) and math.isinf(bound)
 
 
-def _above(value: Any, bound: Any, *, strict: bool) -> Any:
+def _above(value: Number, bound: Number, *, strict: bool) -> TensorVariable:
     """Whether a value is above a bound; infinite numbers are above none."""
     if _is_infinite(bound) or _is_infinite(value):
         return gt(value, bound)
     return gt(value, bound) if strict else ge(value, bound)
 
 
-def _checked(valid: Any, value: Any) -> Any:
+def _checked(valid: Truth, value: Number) -> TensorVariable:
     return switch(valid, value, math.nan)
 
 
-def either(condition: Any, value: Any, other: Any) -> Any:
+def either(condition: Truth, value: Number, other: Number) -> TensorVariable:
     """Return a value where a condition holds, another one elsewhere."""
     return switch(condition, value, other)
 
 
-def positive(*values: Any) -> Any:
+def positive(*values: TensorVariable) -> Truth:
     """Whether all values are positive."""
-    result: Any = True
+    result: Truth = True
     for value in values:
         result = and_(result, gt(value, 0))
     return result
 
 
-def share(*values: Any) -> Any:
+def share(*values: TensorVariable) -> Truth:
     """Whether all values are from 0 to 1."""
-    result: Any = True
+    result: Truth = True
     for value in values:
         result = and_(result, and_(ge(value, 0), le(value, 1)))
     return result

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, lt
@@ -32,6 +32,8 @@ from treadle.tensor.special_functions.stable_quotients import log_expit
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from treadle.tensor.variables.variable import TensorVariable
+
 LOG_2PI = math.log(2 * math.pi)
 
 
@@ -39,8 +41,8 @@ class VectorLaw:
     """The functions of a distribution of vectors or matrices, by name."""
 
     def __init__(
-        self, name: str, parameters: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]], shape: str,
-        scipy: str = "",
+        self, name: str, parameters: Mapping[str, object], functions: Mapping[str, Callable[..., TensorVariable]],
+        shape: str, scipy: str = "",
     ) -> None:  # fmt: skip
         self.name = name
         self.parameters = parameters
@@ -56,7 +58,7 @@ class VectorLaw:
         """Whether there is a function of a name."""
         return function in self.formulas
 
-    def function(self, name: str, path: str) -> Callable[..., Any]:
+    def function(self, name: str, path: str) -> Callable[..., TensorVariable]:
         """Return a function of the user's."""
         formula = self.formulas[name]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -64,7 +66,7 @@ class VectorLaw:
         own = [inspect.Parameter(arg, kind, default=default) for arg, default in self.parameters.items()]
         signature = inspect.Signature([*first, *own])
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> TensorVariable:
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:
@@ -87,17 +89,22 @@ class VectorLaw:
         return documented(call, name, path, signature, "\n".join(lines))
 
 
-def _both(logarithm: Callable[..., Any], kind: str = "pdf", mean: Callable[..., Any] | None = None) -> dict[str, Any]:
-    functions = {f"log{kind}": logarithm, kind: lambda *args: exp(logarithm(*args))}
+def _both(
+    logarithm: Callable[..., TensorVariable], kind: str = "pdf", mean: Callable[..., TensorVariable] | None = None
+) -> Mapping[str, Callable[..., TensorVariable]]:
+    functions: Mapping[str, Callable[..., TensorVariable]] = {
+        f"log{kind}": logarithm,
+        kind: lambda *args: exp(logarithm(*args)),
+    }
     return functions if mean is None else {**functions, "mean": mean}
 
 
-def _counts(x: Any) -> Any:
+def _counts(x: TensorVariable) -> TensorVariable:
     """Whether all of the last dimension are counts."""
     return all_(and_(ge(x, 0), eq(x, floor(x))), axis=-1)
 
 
-def _categorical(x: Any, p: Any) -> Any:
+def _categorical(x: TensorVariable, p: TensorVariable) -> TensorVariable:
     count = lengths(p)[-1]
     inside = and_(and_(ge(x, 0), lt(x, count)), eq(x, floor(x)))
     place = cast(switch(inside, x, 0), "int64")
@@ -106,20 +113,20 @@ def _categorical(x: Any, p: Any) -> Any:
     return switch(inside, log(picked), -math.inf)
 
 
-def _multinomial(x: Any, n: Any, p: Any) -> Any:
+def _multinomial(x: TensorVariable, n: TensorVariable, p: TensorVariable) -> TensorVariable:
     inside = and_(_counts(x), eq(sum_(x, axis=-1), n))
     safe = switch(expand_dims(inside, -1), x, 0)
     return switch(inside, gammaln(n + 1) + sum_(xlogy(safe, p) - gammaln(safe + 1), axis=-1), -math.inf)
 
 
-def _dirichlet(x: Any, alphas: Any) -> Any:
+def _dirichlet(x: TensorVariable, alphas: TensorVariable) -> TensorVariable:
     inside = and_(all_(ge(x, 0), axis=-1), lt(abs(sum_(x, axis=-1) - 1), 1e-9))
     safe = switch(expand_dims(inside, -1), x, 0.5)
     value = sum_(xlogy(alphas - 1, safe) - gammaln(alphas), axis=-1) + gammaln(sum_(alphas, axis=-1))
     return switch(all_(gt(alphas, 0), axis=-1), switch(inside, value, -math.inf), math.nan)
 
 
-def _dirichlet_multinomial(x: Any, n: Any, a: Any) -> Any:
+def _dirichlet_multinomial(x: TensorVariable, n: TensorVariable, a: TensorVariable) -> TensorVariable:
     inside = and_(_counts(x), eq(sum_(x, axis=-1), n))
     safe = switch(expand_dims(inside, -1), x, 0)
     total = sum_(a, axis=-1)
@@ -130,11 +137,11 @@ def _dirichlet_multinomial(x: Any, n: Any, a: Any) -> Any:
     return switch(inside, value, -math.inf)
 
 
-def _multivariate_hypergeometric(x: Any, colors: Any, nsample: Any) -> Any:
+def _multivariate_hypergeometric(x: TensorVariable, colors: TensorVariable, nsample: TensorVariable) -> TensorVariable:
     inside = and_(and_(_counts(x), all_(ge(colors, x), axis=-1)), eq(sum_(x, axis=-1), nsample))
     safe = switch(expand_dims(inside, -1), x, 0)
 
-    def choose(n: Any, k: Any) -> Any:
+    def choose(n: TensorVariable, k: TensorVariable) -> TensorVariable:
         return -log(n + 1) - betaln(n - k + 1, k + 1)
 
     total = sum_(colors, axis=-1)
@@ -142,30 +149,32 @@ def _multivariate_hypergeometric(x: Any, colors: Any, nsample: Any) -> Any:
     return switch(inside, sum_(choose(colors, safe), axis=-1) - choose(total, drawn), -math.inf)
 
 
-def _log_diagonal(factor: Any) -> Any:
+def _log_diagonal(factor: TensorVariable) -> TensorVariable:
     return sum_(log(factor.diagonal(axis1=-2, axis2=-1)), axis=-1)
 
 
-def _whitened(x: Any, cov: Any) -> tuple[Any, Any]:
+def _whitened(x: TensorVariable, cov: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
     """Return the squared distance of a vector from 0 in terms of a covariance, and half the log-determinant of that."""
     factor = cholesky(cov)
     z = squeeze(solve_triangular(factor, expand_dims(x, -1), lower=True), axis=-1)
     return sum_(z**2, axis=-1), _log_diagonal(factor)
 
 
-def _multivariate_normal(x: Any, mean: Any, cov: Any) -> Any:
+def _multivariate_normal(x: TensorVariable, mean: TensorVariable, cov: TensorVariable) -> TensorVariable:
     distance, half = _whitened(x - mean, cov)
     return -distance / 2 - half - lengths(cov)[-1] / 2 * LOG_2PI
 
 
-def _multivariate_t(x: Any, loc: Any, shape: Any, df: Any) -> Any:
+def _multivariate_t(
+    x: TensorVariable, loc: TensorVariable, shape: TensorVariable, df: TensorVariable
+) -> TensorVariable:
     distance, half = _whitened(x - loc, shape)
     p = cast(lengths(shape)[-1], distance.dtype)
     constant = gammaln((df + p) / 2) - gammaln(df / 2) - p / 2 * log(df * math.pi)
     return constant - half - (df + p) / 2 * log1p(distance / df)
 
 
-def _multivariate_laplace(x: Any, mean: Any, cov: Any) -> Any:
+def _multivariate_laplace(x: TensorVariable, mean: TensorVariable, cov: TensorVariable) -> TensorVariable:
     distance, half = _whitened(x - mean, cov)
     p = cast(lengths(cov)[-1], distance.dtype)
     root = sqrt(2 * distance)
@@ -174,7 +183,9 @@ def _multivariate_laplace(x: Any, mean: Any, cov: Any) -> Any:
     return math.log(2) - p / 2 * LOG_2PI - half + order / 2 * log(distance / 2) + bessel
 
 
-def _matrix_normal(x: Any, mean: Any, rowcov: Any, colcov: Any) -> Any:
+def _matrix_normal(
+    x: TensorVariable, mean: TensorVariable, rowcov: TensorVariable, colcov: TensorVariable
+) -> TensorVariable:
     rows, columns = cholesky(rowcov), cholesky(colcov)
     z = solve_triangular(rows, x - mean, lower=True)
     z = solve_triangular(columns, swapaxes(z, -1, -2), lower=True)
@@ -183,11 +194,11 @@ def _matrix_normal(x: Any, mean: Any, rowcov: Any, colcov: Any) -> Any:
     return -squares / 2 - m * n / 2 * LOG_2PI - n * _log_diagonal(rows) - m * _log_diagonal(columns)
 
 
-def _wishart_constant(df: Any, p: Any, half: Any) -> Any:
+def _wishart_constant(df: TensorVariable, p: int, half: TensorVariable) -> TensorVariable:
     return -df * p / 2 * math.log(2) - multigammaln(df / 2, p) - df * half
 
 
-def _dimension(matrix: Any, name: str) -> int:
+def _dimension(matrix: TensorVariable, name: str) -> int:
     known: int | None = matrix.type.shape[-1]
     if known is None:
         msg = (
@@ -198,7 +209,7 @@ def _dimension(matrix: Any, name: str) -> int:
     return known
 
 
-def _wishart(x: Any, df: Any, scale: Any) -> Any:
+def _wishart(x: TensorVariable, df: TensorVariable, scale: TensorVariable) -> TensorVariable:
     p = _dimension(scale, "wishart.logpdf")
     scale_factor, factor = cholesky(scale), cholesky(x)
     z = solve_triangular(scale_factor, factor, lower=True)
@@ -206,7 +217,7 @@ def _wishart(x: Any, df: Any, scale: Any) -> Any:
     return constant + (df - p - 1) * _log_diagonal(factor) - sum_(z**2, axis=(-2, -1)) / 2
 
 
-def _inverse_wishart(x: Any, df: Any, scale: Any) -> Any:
+def _inverse_wishart(x: TensorVariable, df: TensorVariable, scale: TensorVariable) -> TensorVariable:
     p = _dimension(scale, "inverse_wishart.logpdf")
     scale_factor, factor = cholesky(scale), cholesky(x)
     z = solve_triangular(factor, scale_factor, lower=True)
@@ -214,7 +225,7 @@ def _inverse_wishart(x: Any, df: Any, scale: Any) -> Any:
     return constant - (df + p + 1) * _log_diagonal(factor) - sum_(z**2, axis=(-2, -1)) / 2
 
 
-def _edges(x: Any, cutpoints: Any) -> tuple[Any, Any, Any]:
+def _edges(x: TensorVariable, cutpoints: TensorVariable) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
     """Return the cutpoints below and above a category, and whether there is such a category."""
     ends = cutpoints[..., :1]
     padded = concatenate([full_like(ends, -math.inf), cutpoints, full_like(ends, math.inf)], axis=-1)
@@ -226,18 +237,20 @@ def _edges(x: Any, cutpoints: Any) -> tuple[Any, Any, Any]:
     return low, high, inside
 
 
-def _ordered_logistic(x: Any, eta: Any, cutpoints: Any) -> Any:
+def _ordered_logistic(x: TensorVariable, eta: TensorVariable, cutpoints: TensorVariable) -> TensorVariable:
     low, high, inside = _edges(x, cutpoints)
     a, b = low - eta, high - eta
     return switch(inside, log_expit(b) + log_expit(-a) + log1mexp(a - b), -math.inf)
 
 
-def _ordered_probit(x: Any, eta: Any, cutpoints: Any, sigma: Any) -> Any:
+def _ordered_probit(
+    x: TensorVariable, eta: TensorVariable, cutpoints: TensorVariable, sigma: TensorVariable
+) -> TensorVariable:
     low, high, inside = _edges(x, cutpoints)
     return switch(inside, log_normal_mass((low - eta) / sigma, (high - eta) / sigma), -math.inf)
 
 
-def _total(a: Any) -> Any:
+def _total(a: TensorVariable) -> TensorVariable:
     return sum_(a, axis=-1, keepdims=True)
 
 
