@@ -4,6 +4,7 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -468,12 +469,13 @@ def test_memory_that_c_uses_again_too_early_is_found() -> None:
 def test_wrong_text_of_a_kernel_is_found_alone_and_fused(monkeypatch: pytest.MonkeyPatch, optimizer: Any) -> None:
     from treadle.link.c.assembly import Assembly
 
-    write = Assembly.text
+    write = Assembly.source
 
-    def with_a_wrong_sign(self: Any, *args: Any, **options: Any) -> str:
-        return re.sub(r"= \(double\)\((\w+) - (\w+)\);", r"= (double)(\1 + \2);", write(self, *args, **options))
+    def with_a_wrong_sign(self: Any, *args: Any, **options: Any) -> Any:
+        source = write(self, *args, **options)
+        return replace(source, text=re.sub(r"= \(double\)\((\w+) - (\w+)\);", r"= (double)(\1 + \2);", source.text))
 
-    monkeypatch.setattr(Assembly, "text", with_a_wrong_sign)
+    monkeypatch.setattr(Assembly, "source", with_a_wrong_sign)
     x, y = tt.dvector("x"), tt.dvector("y")
     f = function([x, y], x * y - 1 / (y + 3), mode=DebugMode(optimizer, linker="cvm", stability_patience=1))
     name = "Composite" if optimizer else "Sub"

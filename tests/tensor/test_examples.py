@@ -46,7 +46,7 @@ NOT_SHOWN = {
     *("tag", "user_line", "value", "default_update", "type", "owner", "name", "index", "written_with", "container"),
     *("strict", "allow_downcast", "reducer"),
 }
-SETTINGS = {"tt": tt, "np": np, "scipy": scipy, "sparse": sparse, "treadle": treadle}
+SETTINGS = {"__name__": "__main__", "tt": tt, "np": np, "scipy": scipy, "sparse": sparse, "treadle": treadle}
 FLAGS = doctest.NORMALIZE_WHITESPACE
 
 

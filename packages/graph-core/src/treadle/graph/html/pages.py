@@ -68,7 +68,19 @@ def html_comparison(before: object, after: object, report: object = (), *, title
 
 
 def write_html(graph: object, path: str | PathLike[str], *, title: str | None = None, profile: object = None) -> None:
-    """Write the page that `html_page` makes to a file, in UTF-8."""
+    """Write the page that `html_page` makes to a file, in UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import treadle.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder) / "graph.html"
+    ...     tt.write_html(tt.exp(x) * x, page)
+    ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    True
+    """
     text = html_page(graph, title=title, profile=profile)
     # A name may hold half of a pair of surrogates, which no file can.
     pathlib.Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -325,6 +325,16 @@ def debugprint(
         For something that is no graph.
     GraphValueError
         For an unknown id type, or a file that is another text than ``"str"``.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> tt.debugprint(tt.exp(x) * x)
+    Mul [id A]
+     ├─ Exp [id B]
+     │   └─ x [id C]
+     └─ x [id C]
     """
     if isinstance(file, str) and file != "str":
         msg = f"debugprint: file must be an open text file or 'str', got {file!r}. Open the file first."

@@ -401,7 +401,13 @@ class FurtherMethods(Methods):
 
     @property
     def device(self) -> str:
-        """The device, ``"cpu"``: the backend of a function's mode decides where it computes."""
+        """The device, ``"cpu"``: the backend of a function's mode decides where it computes.
+
+        Examples
+        --------
+        >>> tt.dvector("x").device
+        'cpu'
+        """
         return "cpu"
 
     def to_device(self, device: str, /, *, stream: object = None) -> TensorVariable:
@@ -411,6 +417,12 @@ class FurtherMethods(Methods):
         ------
         TensorTypeError
             If `device` is another than ``"cpu"``, or there is a `stream`.
+
+        Examples
+        --------
+        >>> x = tt.dvector("x")
+        >>> x.to_device("cpu") is x
+        True
         """
         if stream is not None:
             msg = f"to_device: the device 'cpu' has no streams, got {text_of(stream)}. Leave `stream` out."
