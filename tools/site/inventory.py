@@ -29,6 +29,7 @@ MODULES: Mapping[str, str] = {
     "treadle.tensor.fft": "Fourier transforms",
     "treadle.tensor.optimize": "Minima, roots and fixed points",
     "treadle.tensor.nn": "Neural networks and optimisers",
+    "treadle.tensor.array_api": "The array API standard",
     "treadle.scan": "Loops, by scan",
     "treadle.gradient": "Gradients, as PyTensor names them",
     "treadle.sparse": "Sparse matrices",
