@@ -37,7 +37,7 @@ counted(Run, "apply", "rewrites")
 mode = sys.argv[1]
 if mode in {"C", "CVM"}:
     from treadle.link.c.assembly import Assembly
-    counted(Assembly, "text", "generated")
+    counted(Assembly, "source", "generated")
 if mode == "NUMBA":
     from treadle.link.numba.text import source
     counted(source, "write_program", "generated")

@@ -111,15 +111,17 @@ def _form_of_results(outputs: object) -> tuple[TreeForm, list[Any]] | None:
             return None
         tree = dict(outputs)
     elif isinstance(outputs, list | tuple):
-        if not any(map(is_tree, outputs)) or any(map(_are_updates, outputs)):
+        if not any(map(is_tree, outputs)) or any(map(_have_updates, outputs)):
             return None
         tree = list(outputs)
     leaves, form = tree_flatten(tree)
     return form, leaves
 
 
-def _are_updates(item: object) -> bool:
-    """Whether an output is what loops return as updates, perhaps none, rather than a dictionary of results."""
+def _have_updates(item: object) -> bool:
+    """Whether an output is or holds what loops return as updates, perhaps none, rather than a dictionary of results."""
+    if isinstance(item, list | tuple):
+        return any(map(_have_updates, item))
     return isinstance(item, Mapping) and all(isinstance(key, Variable) for key in item)
 
 
