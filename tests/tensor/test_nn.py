@@ -228,7 +228,10 @@ def test_dropout_keeps_the_mean_and_draws_anew() -> None:
     assert np.array_equal(evaluate(nn.dropout(A, 0.5, None, training=False)), A)
     assert not evaluate(nn.dropout(A, 1.0, stream)).any()
     wrong: Any
-    for wrong in (lambda: nn.dropout(A, 1.5, stream), lambda: nn.dropout(A, 0.5), lambda: nn.dropout(A, 0.5, 3)):
+    for wrong in (
+        lambda: nn.dropout(A, 1.5, stream), lambda: nn.dropout(A, 0.5),
+        lambda: nn.dropout(A, 0.5, 3),  # type: ignore[arg-type]  # the error that is tested
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=r"^dropout: (rate|rng) must be"):
             wrong()
 
@@ -303,7 +306,8 @@ def test_initialisers_have_their_variances() -> None:
     after, values = nn.glorot_normal(generator, (2, 3))
     assert after.type == generator.type
     wrong: Any
-    for wrong in (lambda: nn.glorot_normal(stream, 3), lambda: nn.he_normal(None, (2, 3)),
+    for wrong in (lambda: nn.glorot_normal(stream, 3),
+                  lambda: nn.he_normal(None, (2, 3)),  # type: ignore[arg-type]  # the error that is tested
                   lambda: nn.truncated_normal(stream, 3, lower=1.0, upper=0.0), lambda: nn.lecun_normal(stream, (2, 3), in_axis=4)):  # noqa: E501  # fmt: skip
         with pytest.raises(ValueError, match=r"^(glorot_normal|he_normal|truncated_normal|lecun_normal): "):
             wrong()

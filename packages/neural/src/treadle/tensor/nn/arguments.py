@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config, text_of
 from treadle.tensor.elementwise.cast import cast
@@ -15,6 +15,7 @@ from treadle.tensor.types.conversion import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.graph import Variable
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 
@@ -49,16 +50,19 @@ def word(what: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
-def reduced(function: str, losses: Any, reduction: object, weight: TensorLike | None = None) -> TensorVariable:
+def reduced(
+    function: str, losses: TensorVariable, reduction: object, weight: TensorLike | None = None
+) -> TensorVariable:
     """Return losses, weighted, or their sum or mean over all elements."""
     how = word(f"{function}: reduction", reduction, ("mean", "sum", "none"))
     if weight is not None:
         losses = losses * as_tensor_variable(weight)
-    result: TensorVariable = losses if how == "none" else sum_(losses) if how == "sum" else mean(losses)
-    return result
+    return losses if how == "none" else sum_(losses) if how == "sum" else mean(losses)
 
 
-def drawn(what: str, name: str, rng: Any, *parameters: Any, **options: Any) -> tuple[Any, TensorVariable]:
+def drawn(
+    what: str, name: str, rng: object, *parameters: object, **options: object
+) -> tuple[Variable | None, TensorVariable]:
     """Return the generator after a draw, None of a stream, and the draw."""
     if rng is None or not hasattr(rng, name):
         msg = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from treadle.config import config, text_of
 from treadle.graph import composed
@@ -20,13 +20,20 @@ from treadle.tensor.shapes.shape import reshape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.graph import Variable
+    from treadle.tensor.random.generators.stream import RandomStream
+    from treadle.tensor.variables.variable import TensorVariable
+
+Source: TypeAlias = "RandomStream | Variable"
+Shape: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"
+
 __all__ = [
     "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal", "kaiming_uniform", "lecun_normal",
     "lecun_uniform", "orthogonal", "truncated_normal", "xavier_normal", "xavier_uniform",
 ]  # fmt: skip
 
 
-def _shape(name: str, shape: Any, least: int) -> tuple[int, ...]:
+def _shape(name: str, shape: Shape, least: int) -> tuple[int, ...]:
     items = shape if isinstance(shape, list | tuple) else (shape,)
     lengths = tuple(as_integer(f"{name}: shape", item) for item in items)
     if len(lengths) < least or any(length < 0 for length in lengths):
@@ -35,7 +42,7 @@ def _shape(name: str, shape: Any, least: int) -> tuple[int, ...]:
     return lengths
 
 
-def _fans(name: str, shape: Any, in_axis: int, out_axis: int) -> tuple[tuple[int, ...], float, float]:
+def _fans(name: str, shape: Shape, in_axis: int, out_axis: int) -> tuple[tuple[int, ...], float, float]:
     """Return the shape, and how many elements lead into an output and out of an input."""
     lengths = _shape(name, shape, 2)
     if not all(-len(lengths) <= axis < len(lengths) for axis in (in_axis, out_axis)):
@@ -45,12 +52,13 @@ def _fans(name: str, shape: Any, in_axis: int, out_axis: int) -> tuple[tuple[int
     return lengths, lengths[in_axis] * field, lengths[out_axis] * field
 
 
-def _given(after: Any, draw: Any) -> Any:
+def _given(after: Variable | None, draw: TensorVariable) -> Any:
     return draw if after is None else (after, draw)
 
 
-def _scaled(name: str, rng: Any, variance: float, is_uniform: bool, dtype: str | None, lengths: Sequence[int]) -> Any:
-
+def _scaled(
+    name: str, rng: Source, variance: float, is_uniform: bool, dtype: str | None, lengths: Sequence[int]
+) -> Any:
     kind = dtype or config.floatX
     if is_uniform:
         bound = math.sqrt(3 * variance)
@@ -60,7 +68,7 @@ def _scaled(name: str, rng: Any, variance: float, is_uniform: bool, dtype: str |
 
 @composed
 def glorot_uniform(
-    rng: Any, shape: Any, gain: float = 1.0, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1
+    rng: Source, shape: Shape, gain: float = 1.0, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1
 ) -> Any:
     """Return uniform numbers of the variance 2 gain^2 / (inputs + outputs) (as torch.nn.init.xavier_uniform_).
 
@@ -106,7 +114,7 @@ def glorot_uniform(
 
 @composed
 def glorot_normal(
-    rng: Any, shape: Any, gain: float = 1.0, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1
+    rng: Source, shape: Shape, gain: float = 1.0, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1
 ) -> Any:
     """Return normal numbers of the variance 2 gain^2 / (inputs + outputs) (as torch.nn.init.xavier_normal_).
 
@@ -122,8 +130,9 @@ def glorot_normal(
 
 @composed
 def he_uniform(
-    rng: Any, shape: Any, negative_slope: float = 0.0, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1
-) -> Any:
+    rng: Source, shape: Shape, negative_slope: float = 0.0, dtype: str | None = None, in_axis: int = -2,
+    out_axis: int = -1,
+) -> Any:  # fmt: skip
     """Return uniform numbers of the variance 2 / ((1 + slope^2) inputs) (as torch.nn.init.kaiming_uniform_).
 
     Parameters
@@ -149,8 +158,9 @@ def he_uniform(
 
 @composed
 def he_normal(
-    rng: Any, shape: Any, negative_slope: float = 0.0, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1
-) -> Any:
+    rng: Source, shape: Shape, negative_slope: float = 0.0, dtype: str | None = None, in_axis: int = -2,
+    out_axis: int = -1,
+) -> Any:  # fmt: skip
     """Return normal numbers of the variance 2 / ((1 + slope^2) inputs) (as torch.nn.init.kaiming_normal_).
 
     The arguments are those of `he_uniform`.
@@ -164,7 +174,7 @@ def he_normal(
 
 
 @composed
-def lecun_uniform(rng: Any, shape: Any, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1) -> Any:
+def lecun_uniform(rng: Source, shape: Shape, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1) -> Any:
     """Return uniform numbers of the variance 1 / inputs; the arguments are those of `glorot_uniform`.
 
     Y. LeCun et al., "Efficient BackProp", 1998.
@@ -178,7 +188,7 @@ def lecun_uniform(rng: Any, shape: Any, dtype: str | None = None, in_axis: int =
 
 
 @composed
-def lecun_normal(rng: Any, shape: Any, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1) -> Any:
+def lecun_normal(rng: Source, shape: Shape, dtype: str | None = None, in_axis: int = -2, out_axis: int = -1) -> Any:
     """Return normal numbers of the variance 1 / inputs; the arguments are those of `glorot_uniform`.
 
     >>> import treadle.tensor as tt
@@ -196,7 +206,7 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
 @composed
 def truncated_normal(
-    rng: Any, shape: Any, mean: float = 0.0, std: float = 1.0, lower: float = -2.0, upper: float = 2.0,
+    rng: Source, shape: Shape, mean: float = 0.0, std: float = 1.0, lower: float = -2.0, upper: float = 2.0,
     dtype: str | None = None,
 ) -> Any:  # fmt: skip
     """Return normal numbers, of those that lie between two bounds (as torch.nn.init.trunc_normal_).
@@ -236,7 +246,7 @@ def truncated_normal(
 
 
 @composed
-def orthogonal(rng: Any, shape: Any, gain: float = 1.0, dtype: str | None = None) -> Any:
+def orthogonal(rng: Source, shape: Shape, gain: float = 1.0, dtype: str | None = None) -> Any:
     """Return a matrix with orthonormal rows or columns, whichever are fewer, times a gain (as torch's orthogonal_).
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,18 +29,22 @@ from treadle.tensor.shapes.shape import lengths, reshape
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
-    from treadle.tensor.variables.variable import TensorLike, TensorVariable
+    from collections.abc import Callable
+
+    from treadle.graph import Variable
+    from treadle.tensor.random.generators.stream import RandomStream
+    from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
 
 __all__ = [
     "batch_norm", "dropout", "embedding", "group_norm", "instance_norm", "layer_norm", "multi_head_attention",
     "rms_norm", "scaled_dot_product_attention",
 ]  # fmt: skip
 
-Pair = tuple[Any, Any]
+Place: TypeAlias = "Callable[[TensorVariable], TensorVariable]"
 
 
 def _scaled(
-    value: TensorVariable, weight: TensorLike | None, bias: TensorLike | None, place: Any = lambda p: p
+    value: TensorVariable, weight: TensorLike | None, bias: TensorLike | None, place: Place = lambda p: p
 ) -> TensorVariable:
     if weight is not None:
         value = value * place(as_tensor_variable(weight))
@@ -56,7 +60,7 @@ def _normalized(value: TensorVariable, axes: tuple[int, ...], epsilon: float) ->
 
 @composed
 def layer_norm(
-    x: TensorLike, weight: TensorLike | None = None, bias: TensorLike | None = None, axis: Any = -1,
+    x: TensorLike, weight: TensorLike | None = None, bias: TensorLike | None = None, axis: AxisLike = -1,
     epsilon: float = 1e-5,
 ) -> TensorVariable:  # fmt: skip
     """Return a tensor with mean 0 and variance 1 along axes (as torch.nn.functional.layer_norm).
@@ -94,7 +98,7 @@ def layer_norm(
 
 @composed
 def rms_norm(
-    x: TensorLike, weight: TensorLike | None = None, axis: Any = -1, epsilon: float | None = None
+    x: TensorLike, weight: TensorLike | None = None, axis: AxisLike = -1, epsilon: float | None = None
 ) -> TensorVariable:
     """Return a tensor divided by the root of the mean of its squares along axes (as torch.nn.functional.rms_norm).
 
@@ -121,7 +125,7 @@ def rms_norm(
     return _scaled(value / sqrt(mean(value**2, axis=axes, keepdims=True) + small), weight, None)
 
 
-def _along(value: TensorVariable, at: int) -> Any:
+def _along(value: TensorVariable, at: int) -> Place:
     """Return a function that puts a vector along an axis of a tensor."""
 
     def place(vector: TensorVariable) -> TensorVariable:
@@ -198,7 +202,7 @@ def batch_norm(
     result = _scaled((value - center) / sqrt(spread + epsilon), weight, bias, place)
     count = cast(prod(as_tensor_variable([lengths(value)[i] for i in axes])), value.dtype)
     flat = {"running_mean": reshape(center, (-1,)), "running_variance": reshape(spread * count / (count - 1), (-1,))}
-    updates: dict[Any, Any] = {}
+    updates: dict[TensorLike, TensorVariable] = {}
     for variable, new in zip((running_mean, running_variance), flat.values(), strict=True):
         moved = (1 - momentum) * variable + momentum * new  # type: ignore[operator]  # a tensor
         updates[variable] = cast(moved, variable.dtype)  # type: ignore[union-attr]  # a shared variable
@@ -287,7 +291,7 @@ def instance_norm(
 
 
 @composed
-def dropout(x: TensorLike, rate: float = 0.5, rng: Any = None, training: bool = True) -> Any:
+def dropout(x: TensorLike, rate: float = 0.5, rng: RandomStream | Variable | None = None, training: bool = True) -> Any:
     """Return a tensor whose elements are 0 with a probability, and are divided by that of the others else.
 
     As torch.nn.functional.dropout.
@@ -463,7 +467,7 @@ def scaled_dot_product_attention(
 
 @composed
 def multi_head_attention(
-    query: TensorLike, key: TensorLike, value: TensorLike, params: Mapping[str, Any], num_heads: int,
+    query: TensorLike, key: TensorLike, value: TensorLike, params: Mapping[str, TensorLike], num_heads: int,
     mask: TensorLike | None = None, causal: bool = False,
 ) -> TensorVariable:  # fmt: skip
     """Return attention in several heads, each on a part of the features, between linear maps.

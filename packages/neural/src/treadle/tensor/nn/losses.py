@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.graph import composed
 from treadle.tensor.arguments.axes import normalize_axis
@@ -73,7 +73,7 @@ def mae(
     return reduced("mae", abs(float_tensor("mae", prediction) - float_tensor("mae", target)), reduction, weight)
 
 
-def _positive(what: str, value: Any) -> Any:
+def _positive(what: str, value: TensorLike) -> TensorLike:
     if isinstance(value, int | float) and not value > 0:
         msg = f"{what} must be positive, got {value}."
         raise ArgumentError(msg)
@@ -250,7 +250,7 @@ def _of_labels(
         return terms if reduction == "none" else sum_(terms)
     if factor is None and kept is None:
         return mean(terms)
-    counted: Any = 1 if factor is None else factor
+    counted: TensorLike = 1 if factor is None else factor
     if kept is not None:
         counted = counted * cast(kept, terms.dtype)
     return sum_(terms) / sum_(counted)

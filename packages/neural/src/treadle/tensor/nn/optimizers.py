@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,61 +18,64 @@ from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from treadle.tensor.variables.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorSharedVariable, TensorVariable
 
 __all__ = [
     "adadelta", "adagrad", "adam", "adamw", "clip_by_norm", "clip_by_value", "global_norm", "lion", "nadam", "rmsprop",
     "sgd",
 ]  # fmt: skip
 
-Updates = dict[Any, Any]
+Updates: TypeAlias = "dict[TensorSharedVariable, TensorVariable]"
+LearningRate: TypeAlias = "TensorLike | Callable[[TensorVariable], TensorLike]"
 
 
 class _Step:
     """What every optimiser begins with: parameters, their gradients, the learning rate, and updates to fill in."""
 
-    def __init__(self, name: str, cost: Any, params: Any, learning_rate: Any) -> None:
+    def __init__(self, name: str, cost: object, params: object, learning_rate: LearningRate) -> None:
         self.params = parameters(name, params)
         self.gradients = gradients_of(name, cost, params, self.params)
         self.updates: Updates = {}
         self._name = name
-        self._count: Any = None
+        self._count: TensorSharedVariable | None = None
         self._rate = learning_rate(self.count) if callable(learning_rate) else learning_rate
 
     @property
-    def count(self) -> Any:
+    def count(self) -> TensorSharedVariable:
         """The number of steps made, before this one."""
         if self._count is None:
             self._count = shared(np.asarray(0), name=f"{self._name}_step")
             self.updates[self._count] = self._count + 1
         return self._count
 
-    def number(self, like: Any) -> Any:
+    def number(self, like: TensorVariable) -> TensorVariable:
         """Return the number of this step, from 1 on, in the dtype of a parameter."""
         return cast(self.count + 1, like.dtype)
 
-    def rate(self, like: Any) -> Any:
+    def rate(self, like: TensorVariable) -> TensorVariable:
         """Return the learning rate in the dtype of a parameter."""
         return cast(as_tensor_variable(self._rate), like.dtype)
 
-    def state(self, param: Any, what: str, start: float = 0.0) -> Any:
+    def state(self, param: TensorSharedVariable, what: str, start: float = 0.0) -> TensorSharedVariable:
         """Return a new shared variable of the form of a parameter."""
         value = param.get_value(borrow=True)
         name = None if param.name is None else f"{param.name}_{what}"
-        return shared(np.full_like(np.asarray(value), start), name=name, shape=param.type.shape)
+        new: TensorSharedVariable = shared(np.full_like(np.asarray(value), start), name=name, shape=param.type.shape)
+        return new
 
-    def scalar(self, like: Any, what: str, start: float) -> Any:
+    def scalar(self, like: TensorVariable, what: str, start: float) -> TensorSharedVariable:
         """Return a new shared scalar of the dtype of a parameter."""
-        return shared(np.asarray(start, like.dtype), name=f"{self._name}_{what}")
+        new: TensorSharedVariable = shared(np.asarray(start, like.dtype), name=f"{self._name}_{what}")
+        return new
 
-    def set(self, variable: Any, new: Any) -> None:
+    def set(self, variable: TensorSharedVariable, new: TensorVariable) -> None:
         """Note a new value, in the dtype of its variable."""
         self.updates[variable] = cast(new, variable.dtype)
 
 
-def parameters(name: str, params: Any) -> list[Any]:
+def parameters(name: str, params: object) -> list[TensorSharedVariable]:
     """Return the shared variables of a tree."""
     leaves, form = tree_flatten(params)
     for leaf, path in zip(leaves, form.paths("params"), strict=True):
@@ -88,7 +91,7 @@ def parameters(name: str, params: Any) -> list[Any]:
     return leaves
 
 
-def gradients_of(name: str, cost: Any, params: Any, leaves: list[Any]) -> list[Any]:
+def gradients_of(name: str, cost: Any, params: object, leaves: Sequence[TensorSharedVariable]) -> list[TensorVariable]:
     """Return gradients: those of a cost, or those given in the form of the parameters."""
     if not is_tree(cost):
         return list(grad(cost, leaves))
@@ -97,7 +100,7 @@ def gradients_of(name: str, cost: Any, params: Any, leaves: list[Any]) -> list[A
 
 @composed
 def sgd(
-    cost: Any, params: Any, learning_rate: Any = 0.001, momentum: float = 0.0, nesterov: bool = False,
+    cost: object, params: object, learning_rate: LearningRate = 0.001, momentum: float = 0.0, nesterov: bool = False,
     weight_decay: float = 0.0,
 ) -> Updates:  # fmt: skip
     """Return the updates of gradient descent, with momentum or without (as torch.optim.SGD).
@@ -153,7 +156,7 @@ def sgd(
 
 
 def _adam(
-    name: str, cost: Any, params: Any, learning_rate: Any, beta1: float, beta2: float, epsilon: float,
+    name: str, cost: object, params: object, learning_rate: LearningRate, beta1: float, beta2: float, epsilon: float,
     weight_decay: float, is_decoupled: bool, amsgrad: bool,
 ) -> Updates:  # fmt: skip
     run = _Step(name, cost, params, learning_rate)
@@ -177,8 +180,8 @@ def _adam(
 
 @composed
 def adam(
-    cost: Any, params: Any, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-    weight_decay: float = 0.0, amsgrad: bool = False,
+    cost: object, params: object, learning_rate: LearningRate = 0.001, beta1: float = 0.9, beta2: float = 0.999,
+    epsilon: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False,
 ) -> Updates:  # fmt: skip
     """Return the updates of Adam (as torch.optim.Adam).
 
@@ -214,8 +217,8 @@ def adam(
 
 @composed
 def adamw(
-    cost: Any, params: Any, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-    weight_decay: float = 0.01, amsgrad: bool = False,
+    cost: object, params: object, learning_rate: LearningRate = 0.001, beta1: float = 0.9, beta2: float = 0.999,
+    epsilon: float = 1e-8, weight_decay: float = 0.01, amsgrad: bool = False,
 ) -> Updates:  # fmt: skip
     """Return the updates of Adam with weights that decay by themselves (as torch.optim.AdamW).
 
@@ -236,8 +239,8 @@ def adamw(
 
 @composed
 def nadam(
-    cost: Any, params: Any, learning_rate: Any = 0.002, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-    momentum_decay: float = 0.004,
+    cost: object, params: object, learning_rate: LearningRate = 0.002, beta1: float = 0.9, beta2: float = 0.999,
+    epsilon: float = 1e-8, momentum_decay: float = 0.004,
 ) -> Updates:  # fmt: skip
     """Return the updates of Adam with Nesterov's momentum (as torch.optim.NAdam).
 
@@ -277,7 +280,7 @@ def nadam(
 
 @composed
 def rmsprop(
-    cost: Any, params: Any, learning_rate: Any = 0.01, decay: float = 0.99, epsilon: float = 1e-8,
+    cost: object, params: object, learning_rate: LearningRate = 0.01, decay: float = 0.99, epsilon: float = 1e-8,
     momentum: float = 0.0, centered: bool = False, weight_decay: float = 0.0,
 ) -> Updates:  # fmt: skip
     """Return the updates of RMSProp: gradients over the root of the mean of their squares (as torch.optim.RMSprop).
@@ -327,7 +330,7 @@ def rmsprop(
 
 @composed
 def adagrad(
-    cost: Any, params: Any, learning_rate: Any = 0.01, initial_sum: float = 0.0, epsilon: float = 1e-10,
+    cost: object, params: object, learning_rate: LearningRate = 0.01, initial_sum: float = 0.0, epsilon: float = 1e-10,
     rate_decay: float = 0.0, weight_decay: float = 0.0,
 ) -> Updates:  # fmt: skip
     """Return the updates of AdaGrad: gradients over the root of the sum of their squares (as torch.optim.Adagrad).
@@ -370,7 +373,7 @@ def adagrad(
 
 @composed
 def adadelta(
-    cost: Any, params: Any, learning_rate: Any = 1.0, decay: float = 0.9, epsilon: float = 1e-6,
+    cost: object, params: object, learning_rate: LearningRate = 1.0, decay: float = 0.9, epsilon: float = 1e-6,
     weight_decay: float = 0.0,
 ) -> Updates:  # fmt: skip
     """Return the updates of AdaDelta: steps in the units of the parameters (as torch.optim.Adadelta).
@@ -410,7 +413,7 @@ def adadelta(
 
 @composed
 def lion(
-    cost: Any, params: Any, learning_rate: Any = 1e-4, beta1: float = 0.9, beta2: float = 0.99,
+    cost: object, params: object, learning_rate: LearningRate = 1e-4, beta1: float = 0.9, beta2: float = 0.99,
     weight_decay: float = 0.0,
 ) -> Updates:  # fmt: skip
     """Return the updates of Lion: steps of the sign of a mean of gradients (as optax.lion).
@@ -446,14 +449,14 @@ def lion(
 
 
 @composed
-def global_norm(gradients: Any) -> TensorVariable:
+def global_norm(gradients: object) -> TensorVariable:
     """Return the length of all gradients of a tree together, as one vector (as optax.global_norm).
 
     >>> from treadle.tensor.nn import global_norm
     >>> float(global_norm({"w": [3.0], "b": 4.0}).eval())
     5.0
     """
-    total: Any = as_tensor_variable(0.0)
+    total: TensorVariable = as_tensor_variable(0.0)
     for leaf in tree_flatten(gradients)[0]:
         total = total + sum_(as_tensor_variable(leaf) ** 2)
     # The root has no slope at 0, which nothing should reach that takes a gradient of this.
@@ -461,7 +464,7 @@ def global_norm(gradients: Any) -> TensorVariable:
 
 
 @composed
-def clip_by_norm(gradients: Any, max_norm: Any) -> Any:
+def clip_by_norm(gradients: object, max_norm: TensorLike) -> Any:
     """Return gradients, made shorter together where they are longer than a norm (as optax.clip_by_global_norm).
 
     Parameters
@@ -488,7 +491,7 @@ def clip_by_norm(gradients: Any, max_norm: Any) -> Any:
 
 
 @composed
-def clip_by_value(gradients: Any, limit: Any) -> Any:
+def clip_by_value(gradients: object, limit: float | TensorVariable) -> Any:
     """Return gradients, each element brought between -limit and limit (as torch.nn.utils.clip_grad_value_).
 
     >>> from treadle.tensor.nn import clip_by_value
@@ -498,6 +501,6 @@ def clip_by_value(gradients: Any, limit: Any) -> Any:
     return _mapped(gradients, lambda x: cast(clip(x, -limit, limit), x.dtype))
 
 
-def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
+def _mapped(tree: object, change: Callable[[Any], TensorVariable]) -> Any:
     leaves, form = tree_flatten(tree)
     return form.fill([change(x if isinstance(x, Variable) else as_tensor_variable(x)) for x in leaves])

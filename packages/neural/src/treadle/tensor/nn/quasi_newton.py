@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from treadle.tensor.shapes.shape import lengths, reshape
 from treadle.tensor.types.conversion import as_tensor_variable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.tensor.nn.optimizers import Updates
-    from treadle.tensor.variables.variable import TensorVariable
+    from treadle.tensor.variables.variable import TensorLike, TensorSharedVariable, TensorVariable
 
 __all__ = ["lbfgs"]
 
@@ -32,7 +34,7 @@ __all__ = ["lbfgs"]
 class _Point:
     """A cost and its gradient as functions of all parameters in one vector."""
 
-    def __init__(self, cost: TensorVariable, params: list[Any]) -> None:
+    def __init__(self, cost: TensorVariable, params: list[TensorSharedVariable]) -> None:
         self.params = params
         self.dtype = np.result_type(*(param.dtype for param in params)).name
         self.shapes = [lengths(param) for param in params]
@@ -42,10 +44,10 @@ class _Point:
         self.value = cast(cost, self.dtype)
         self.slope = self.joined(slopes)
 
-    def joined(self, parts: Any) -> TensorVariable:
+    def joined(self, parts: Sequence[TensorVariable]) -> TensorVariable:
         return concatenate([cast(reshape(part, (-1,), ndim=1), self.dtype) for part in parts])
 
-    def parts(self, vector: TensorVariable) -> list[Any]:
+    def parts(self, vector: TensorVariable) -> list[TensorVariable]:
         """Return a vector cut into values of the parameters."""
         cut, at = [], as_tensor_variable(0)
         for param, shape, count in zip(self.params, self.shapes, self.counts, strict=True):
@@ -54,19 +56,18 @@ class _Point:
             at = at + count
         return cut
 
-    def at(self, vector: TensorVariable) -> list[Any]:
+    def at(self, vector: TensorVariable) -> list[TensorVariable]:
         """Return the cost and its gradient at other parameters."""
-        return list(
-            graph_replace(
-                [self.value, self.slope], dict(zip(self.params, self.parts(vector), strict=True)), strict=False
-            )
-        )
+        by_param = dict(zip(self.params, self.parts(vector), strict=True))
+        return [as_tensor_variable(x) for x in graph_replace([self.value, self.slope], by_param, strict=False)]
 
 
-def _direction(point: _Point, steps: Any, changes: Any, weights: Any, memory: int) -> TensorVariable:
+def _direction(
+    point: _Point, steps: TensorVariable, changes: TensorVariable, weights: TensorVariable, memory: int
+) -> TensorVariable:
     """Return the direction of the two-loop recursion; pairs with a weight of 0 do nothing."""
     q = point.slope
-    shares = [None] * memory
+    shares: dict[int, TensorVariable] = {}
     for i in reversed(range(memory)):
         shares[i] = weights[i] * sum_(steps[i] * q)
         q = q - shares[i] * changes[i]
@@ -82,8 +83,9 @@ def _direction(point: _Point, steps: Any, changes: Any, weights: Any, memory: in
 
 @composed
 def lbfgs(
-    cost: Any, params: Any, memory: int = 10, max_evaluations: int = 25, armijo: float = 1e-4, curvature: float = 0.9
-) -> Updates:
+    cost: TensorLike, params: object, memory: int = 10, max_evaluations: int = 25, armijo: float = 1e-4,
+    curvature: float = 0.9,
+) -> Updates:  # fmt: skip
     """Return the updates of one step of L-BFGS, with a line search that evaluates the cost as often as it needs.
 
     The method of SciPy's ``L-BFGS-B`` and torch.optim.LBFGS, for costs without noise.
@@ -151,7 +153,7 @@ def lbfgs(
         "done": as_tensor_variable(False), "count": as_tensor_variable(0), "best": zero, "slope": point.slope,
     }  # fmt: skip
 
-    def tried(carry: dict[str, Any]) -> dict[str, Any]:
+    def tried(carry: dict[str, TensorVariable]) -> dict[str, TensorVariable]:
         step = carry["step"]
         value, slope = point.at(point.start + step * direction)
         falls = le(value, point.value + armijo * step * promise)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import config, text_of
 from treadle.graph import composed
@@ -30,7 +30,7 @@ def _count(step: TensorLike) -> TensorVariable:
     return cast(as_tensor_variable(step), config.floatX)
 
 
-def _positive(what: str, value: object) -> Any:
+def _positive(what: str, value: object) -> float:
     if not isinstance(value, int | float) or not value > 0:
         msg = f"{what} must be a positive number, got {text_of(value)}."
         raise ArgumentError(msg)
