@@ -11,7 +11,7 @@ What is here is written for the functions of any of NumPy, JAX and PyTorch; C an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    Repeat = Callable[[Callable[[Any], Any], Any], Any]
+    Repeat = Callable[["Callable[[Array], Array]", "Array"], "Array"]
 
 __all__ = ["NEWTON_STEPS", "QUADRATURE", "beta_tail_integral", "gamma_tail_integral"]
 
@@ -38,20 +38,55 @@ def _rule() -> tuple[tuple[float, ...], tuple[float, ...]]:
 QUADRATURE = _rule()
 
 
-def repeated(step: Callable[[Any], Any], start: Any) -> Any:
+class Array(Protocol):
+    """What arrays of NumPy, JAX and PyTorch have in common, as far as it is used here."""
+
+    def __add__(self, other: Array | float, /) -> Array: ...
+
+    def __radd__(self, other: float, /) -> Array: ...
+
+    def __sub__(self, other: Array | float, /) -> Array: ...
+
+    def __rsub__(self, other: float, /) -> Array: ...
+
+    def __mul__(self, other: Array | float, /) -> Array: ...
+
+    def __rmul__(self, other: float, /) -> Array: ...
+
+    def __truediv__(self, other: Array | float, /) -> Array: ...
+
+    def __rtruediv__(self, other: float, /) -> Array: ...
+
+    def __neg__(self) -> Array: ...
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # as arrays have none
+
+    def __eq__(self, other: object, /) -> Array: ...  # type: ignore[override]  # element by element
+
+    def __le__(self, other: Array | float, /) -> Array: ...
+
+    def __lt__(self, other: Array | float, /) -> Array: ...
+
+    def __getitem__(self, index: object, /) -> Array: ...
+
+    def sum(self, axis: int, /) -> Array: ...
+
+
+def repeated(step: Callable[[Array], Array], start: Array) -> Array:
     """Take Newton's steps one after another; `jax.lax` has a loop that compiles sooner."""
     for _ in range(NEWTON_STEPS):
         start = step(start)
     return start
 
 
-def _integral(xp: ModuleType, end: Any, integrand: Callable[[Any], Any]) -> Any:
+def _integral(xp: ModuleType, end: Array, integrand: Callable[[Array], Array]) -> Array:
     """Integrate from 0 to `end`, the nodes along a last dimension."""
     nodes, weights = (end.new_tensor(r) if hasattr(end, "new_tensor") else xp.asarray(r) for r in QUADRATURE)
-    return end * (weights * integrand(end[..., None] * nodes)).sum(-1)
+    products: Array = weights * integrand(end[..., None] * nodes)
+    return end * products.sum(-1)
 
 
-def gamma_tail_integral(xp: ModuleType, k: Any, a: Any, x: Any, repeat: Repeat = repeated) -> Any:
+def gamma_tail_integral(xp: ModuleType, k: Array, a: Array, x: Array, repeat: Repeat = repeated) -> Any:
     """Integrate u**k exp(-p(u)) over the lower tail where x <= a, over the upper one elsewhere.
 
     Parameters
@@ -68,27 +103,31 @@ def gamma_tail_integral(xp: ModuleType, k: Any, a: Any, x: Any, repeat: Repeat =
     side = xp.where(x <= a, 1.0, -1.0)
     slope = xp.abs(a - x)
 
-    def exponent(u: Any, side: Any, slope: Any, x: Any) -> Any:
+    def exponent(u: Array, side: Array, slope: Array, x: Array) -> Array:
         v = side * u
         series = v * v * (
             1 / 2 - v * (1 / 6 - v * (1 / 24 - v * (1 / 120 - v * (1 / 720 - v * (1 / 5040 - v * (1 / 40320))))))
         )  # fmt: skip
-        return slope * u + x * xp.where(u < NEAR_GAMMA, series, v + xp.expm1(-v))
+        excess: Array = xp.where(u < NEAR_GAMMA, series, v + xp.expm1(-v))
+        return slope * u + x * excess
 
-    def step(end: Any, side: Any = side, slope: Any = slope, x: Any = x) -> Any:
-        return end - (exponent(end, side, slope, x) - BOUND) / (slope - side * x * xp.expm1(-side * end))
+    def step(end: Array, side: Array = side, slope: Array = slope, x: Array = x) -> Array:
+        steepness: Array = slope - side * x * xp.expm1(-side * end)
+        return end - (exponent(end, side, slope, x) - BOUND) / steepness
 
     end = repeat(step, 2 * BOUND / (slope + xp.sqrt(slope * slope + 2 * BOUND * x)))
     order, side, slope, x = (each[..., None] for each in (k, side, slope, x))
 
-    def integrand(u: Any) -> Any:
-        return xp.where(order == 0, 1.0, xp.where(order == 1, u, u * u)) * xp.exp(-exponent(u, side, slope, x))
+    def integrand(u: Array) -> Array:
+        power: Array = xp.where(order == 0, 1.0, xp.where(order == 1, u, u * u))
+        height: Array = power * xp.exp(-exponent(u, side, slope, x))
+        return height
 
     return _integral(xp, end, integrand)
 
 
 def beta_tail_integral(
-    xp: ModuleType, j: Any, k: Any, a: Any, b: Any, x: Any, y: Any, repeat: Repeat = repeated
+    xp: ModuleType, j: Array, k: Array, a: Array, b: Array, x: Array, y: Array, repeat: Repeat = repeated
 ) -> Any:
     """Integrate log(x / t)**j log((1 - t) / (1 - x))**k exp(-p(u)) over the lower tail of a beta density.
 
@@ -106,31 +145,32 @@ def beta_tail_integral(
         As for `gamma_tail_integral`.
     """
 
-    def cumulant(q: Any, p: Any, u: Any) -> Any:
+    def cumulant(q: Array, p: Array, u: Array) -> Array:
         # log(1 + q expm1(u)) - q u
         c = q * p
         series = u * u * (
             c / 2 + u * (c * (p - q) / 6 + u * (c * (1 - 6 * c) / 24 + u * (
                 c * (p - q) * (1 - 12 * c) / 120 + u * (c * (1 - 30 * c * (1 - 4 * c)) / 720))))
         )  # fmt: skip
-        return xp.where(xp.abs(u) < NEAR_BETA, series, xp.log1p(q * xp.expm1(u)) - q * u)
+        value: Array = xp.where(xp.abs(u) < NEAR_BETA, series, xp.log1p(q * xp.expm1(u)) - q * u)
+        return value
 
-    def exponent(u: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
+    def exponent(u: Array, a: Array, b: Array, x: Array, y: Array) -> Array:
         return (a * y - b * x) * u + a * cumulant(y, x, u) + b * cumulant(x, y, -u)
 
     slope = a * y - b * x
     end = 2 * BOUND / (slope + xp.sqrt(slope * slope + 2 * BOUND * (a + b) * x * y))
 
-    def step(end: Any, a: Any = a, b: Any = b, x: Any = x, y: Any = y) -> Any:
-        growth = xp.exp(end)
+    def step(end: Array, a: Array = a, b: Array = b, x: Array = x, y: Array = y) -> Array:
+        growth: Array = xp.exp(end)
         steepness = (a * y * growth - b * x) / (x + y * growth)
         return end - (exponent(end, a, b, x, y) - BOUND) / steepness
 
     end = repeat(step, xp.where(end < 700, end, 700.0))
     j, k, a, b, x, y = (each[..., None] for each in (j, k, a, b, x, y))
 
-    def integrand(u: Any) -> Any:
-        product = xp.exp(-exponent(u, a, b, x, y))
+    def integrand(u: Array) -> Array:
+        product: Array = xp.exp(-exponent(u, a, b, x, y))
         for order, weight in ((j, xp.log1p(y * xp.expm1(u))), (k, -xp.log1p(x * xp.expm1(-u)))):
             product = product * xp.where(order == 0, 1.0, xp.where(order == 1, weight, weight * weight))
         return product
