@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
     from treadle.tensor.loops.plain import Tree
     from treadle.tensor.ops.tensor_op import Derivatives, Variables
+    from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
 R = TypeVar("R")
+Rule = TypeVar("Rule", bound="Callable[..., object]")
 Terms = list["Variable | None"]
 
 
@@ -83,8 +85,8 @@ class _BackwardRule:
     """The gradient of a function with custom_vjp."""
 
     call: _Call
-    fwd: Callable[..., Any]
-    bwd: Callable[..., Any]
+    fwd: Callable[..., object]
+    bwd: Callable[..., object]
 
     def __call__(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Terms:
         call = self.call
@@ -103,7 +105,7 @@ class _ForwardRule:
     """The directional derivative of a function with custom_jvp."""
 
     call: _Call
-    jvp: Callable[..., Any]
+    jvp: Callable[..., object]
 
     def __call__(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Terms:
         call = self.call
@@ -168,7 +170,7 @@ class _WithRule(Generic[R]):
         raise NotImplementedError
 
     @composed
-    def __call__(self, *args: Any, **kwargs: Any) -> R:
+    def __call__(self, *args: object, **kwargs: object) -> R:
         """Apply the function: its graph becomes one node."""
         bound = signature(self.fun).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -230,10 +232,10 @@ class custom_vjp(_WithRule[R]):  # noqa: N801 - the name that users know
     3.0
     """
 
-    _fwd: Callable[..., Any] | None = None
-    _bwd: Callable[..., Any] | None = None
+    _fwd: Callable[..., object] | None = None
+    _bwd: Callable[..., object] | None = None
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+    def defvjp(self, fwd: Callable[..., object], bwd: Callable[..., object]) -> None:
         """Give the gradient.
 
         Parameters
@@ -258,13 +260,13 @@ class custom_vjp(_WithRule[R]):  # noqa: N801 - the name that users know
 class _SumOfRules:
     """The rule of `custom_jvp.defjvps`: a sum over arguments."""
 
-    fun: Callable[..., Any]
-    rules: tuple[Callable[..., Any] | None, ...]
+    fun: Callable[..., object]
+    rules: tuple[Callable[..., TensorVariable] | None, ...]
 
-    def __call__(self, *arguments: Any) -> tuple[Any, Any]:
+    def __call__(self, *arguments: Any) -> tuple[object, TensorVariable | None]:
         *fixed, primals, tangents = arguments
         out = self.fun(*fixed, *primals)
-        total: Any = None
+        total: TensorVariable | None = None
         for rule, move in zip(self.rules, tangents, strict=True):
             if rule is not None:
                 term = rule(*fixed, move, out, *primals)
@@ -292,9 +294,9 @@ class custom_jvp(_WithRule[R]):  # noqa: N801 - the name that users know
     1.0
     """
 
-    _jvp: Callable[..., Any] | None = None
+    _jvp: Callable[..., object] | None = None
 
-    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+    def defjvp(self, jvp: Rule) -> Rule:
         """Give the derivative; it may be used as a decorator.
 
         Parameters
@@ -306,7 +308,7 @@ class custom_jvp(_WithRule[R]):  # noqa: N801 - the name that users know
         self._jvp = jvp
         return jvp
 
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+    def defjvps(self, *jvps: Callable[..., TensorVariable] | None) -> None:
         """Give the derivative by each argument: ``jvp(tangent, result, *arguments)``, or None where it is zero."""
         self._jvp = _SumOfRules(self, jvps)
 

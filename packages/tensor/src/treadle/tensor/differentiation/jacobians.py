@@ -56,7 +56,7 @@ def _real(function: str, expression: TensorLike) -> TensorVariable:
 @composed
 def jacobian(
     expression: TensorLike,
-    wrt: Any = None,
+    wrt: object = None,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     vectorize: bool | None = None,
@@ -147,7 +147,7 @@ def _for_each_element(
     slopes: Sequence[TensorVariable], direction: TensorVariable, shape: Sequence[TensorVariable], vectorize: bool | None
 ) -> list[TensorVariable]:
     """Return expressions for each of the unit directions, along a new first dimension."""
-    count: Any = shape[0]
+    count: TensorVariable = shape[0]
     for length in shape[1:]:
         count = mul(count, length)
     rows = None
@@ -173,7 +173,7 @@ def _for_each_element(
 @composed
 def hessian(
     cost: TensorLike,
-    wrt: Any = None,
+    wrt: object = None,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
 ) -> Any:
@@ -211,7 +211,7 @@ def hessian(
 
 
 @composed
-def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: Any) -> Any:
+def hessian_vector_product(cost: TensorLike, wrt: object, p: object, **grad_kwargs: Any) -> Any:
     """Return the product of the matrix of second derivatives of a scalar cost with vectors, without the matrix.
 
     Parameters
@@ -255,7 +255,7 @@ def hessian_vector_product(cost: TensorLike, wrt: Any, p: Any, **grad_kwargs: An
 
 
 @composed
-def gauss_newton_vector_product(cost: TensorLike, outputs: Any, wrt: Any, v: Any) -> Any:
+def gauss_newton_vector_product(cost: TensorLike, outputs: object, wrt: object, v: object) -> Any:
     """Return the product of the Gauss-Newton matrix of a cost with vectors, without the matrix.
 
     The matrix is J^T H J: J the Jacobian of the outputs of a model by its parameters, H the matrix of second

@@ -24,14 +24,14 @@ from treadle.tensor.types.conversion import as_differentiable, as_tensor_variabl
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from treadle.tensor.variables.variable import TensorLike
 
 __all__ = ["Lop", "Rop", "as_list_or_tuple", "pullback", "pushforward", "pushforward_through_pullback", "subgraph_grad"]
 
 
-def listed(what: str, argument: Any) -> list[Any]:
+def listed(what: str, argument: object) -> list[Any]:
     """Return one, several in a list or tuple, or the leaves of a tree, as a list."""
     form = nested_form(argument)
     if form is not None:
@@ -39,7 +39,7 @@ def listed(what: str, argument: Any) -> list[Any]:
     return [argument] if not isinstance(argument, list | tuple) else as_items(what, argument)
 
 
-def like(argument: Any, results: list[Any]) -> Any:
+def like(argument: object, results: Sequence[object]) -> Any:
     """Return results in the form of an argument: one, a list, a tuple or a tree."""
     form = nested_form(argument)
     if form is not None:
@@ -49,7 +49,7 @@ def like(argument: Any, results: list[Any]) -> Any:
     return tuple(results) if isinstance(argument, tuple) else results
 
 
-def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: object) -> Any:
     """Return results as a list or tuple, or the one that there is if neither is asked for.
 
     Parameters
@@ -78,7 +78,7 @@ def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     return results if use_list else tuple(results) if use_tuple else results[0]
 
 
-def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]:
+def matched(what: str, variables: Sequence[Variable], vectors: object) -> list[Variable | None]:
     """Return a vector for each variable, of its rank."""
     candidates = listed(what, vectors)
     if len(candidates) != len(variables):
@@ -108,9 +108,9 @@ def matched(what: str, variables: Sequence[Variable], vectors: Any) -> list[Any]
 
 @composed
 def pullback(
-    f: Any,
-    wrt: Any,
-    cotangents: Any,
+    f: object,
+    wrt: object,
+    cotangents: object,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     return_disconnected: str = "zero",
@@ -166,9 +166,9 @@ def pullback(
 
 @composed
 def pushforward(
-    f: Any,
-    wrt: Any,
-    tangents: Any,
+    f: object,
+    wrt: object,
+    tangents: object,
     disconnected_outputs: str = "raise",
     return_disconnected: str = "zero",
     use_op_pushforward: bool = True,
@@ -221,7 +221,7 @@ def pushforward(
     targets = variables("pushforward", wrt)
     vectors = matched("pushforward: the tangents", targets, aligned("pushforward: the tangents", wrt, tangents))
     sources = (*outputs, *targets, *vectors)
-    derivatives: list[Any] = []
+    derivatives: list[Variable | None] = []
     for out, moved in zip(outputs, jvp(outputs, targets, vectors, use_op_pushforward), strict=True):
         if not isinstance(defined("pushforward", out, moved).type, DisconnectedType):
             derivatives.append(remembered(moved, sources))
@@ -240,8 +240,9 @@ def pushforward(
 
 
 def pushforward_through_pullback(
-    outputs: Any, inputs: Any, tangents: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
-) -> Any:
+    outputs: object, inputs: object, tangents: object, disconnected_outputs: str = "raise",
+    return_disconnected: str = "zero",
+) -> Any:  # fmt: skip
     """Return what `pushforward` does, from the gradient of the outputs and the gradient of that; no op's rule is asked.
 
     Parameters
@@ -269,9 +270,9 @@ def pushforward_through_pullback(
 
 
 def Lop(
-    f: Any,
-    wrt: Any,
-    eval_points: Any,
+    f: object,
+    wrt: object,
+    eval_points: object,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     return_disconnected: str = "zero",
@@ -289,9 +290,9 @@ def Lop(
 
 
 def Rop(
-    f: Any,
-    wrt: Any,
-    eval_points: Any,
+    f: object,
+    wrt: object,
+    eval_points: object,
     disconnected_outputs: str = "raise",
     return_disconnected: str = "zero",
     use_op_rop_implementation: bool = True,
@@ -308,7 +309,7 @@ def Rop(
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
 
-def variables(function: str, wrt: Any) -> list[Variable]:
+def variables(function: str, wrt: object) -> list[Variable]:
     """Return the variables that derivatives are taken by."""
     form = nested_form(wrt)
     if form is not None:
@@ -325,7 +326,7 @@ def variables(function: str, wrt: Any) -> list[Variable]:
 def subgraph_grad(
     wrt: Sequence[Variable],
     end: Sequence[Variable],
-    start: dict[Variable, Any] | None = None,
+    start: Mapping[Variable, TensorLike] | None = None,
     cost: TensorLike | None = None,
     details: bool = False,
 ) -> Any:

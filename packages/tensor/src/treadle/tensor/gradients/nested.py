@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import text_of
 from treadle.graph import GraphTypeError, Variable, is_tree, tree_flatten
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treadle.graph import TreeForm
 
 
-def nested_form(argument: Any) -> TreeForm | None:
+def nested_form(argument: object) -> TreeForm | None:
     """Return the form of a tree; None for one variable, and for a list or tuple of them."""
     if isinstance(argument, Variable) or not is_tree(argument):
         return None
@@ -20,7 +20,7 @@ def nested_form(argument: Any) -> TreeForm | None:
     return tree_flatten(argument)[1]
 
 
-def nested_variables(what: str, argument: Any, form: TreeForm) -> list[Variable]:
+def nested_variables(what: str, argument: object, form: TreeForm) -> list[Variable]:
     """Return the leaves of a tree of variables that derivatives are taken by; refuse others with their path."""
     leaves = form.leaves(argument, what)
     for leaf, path in zip(leaves, form.paths(what), strict=True):
@@ -30,7 +30,7 @@ def nested_variables(what: str, argument: Any, form: TreeForm) -> list[Variable]
     return leaves
 
 
-def aligned(what: str, like: Any, argument: Any) -> Any:
+def aligned(what: str, like: object, argument: object) -> object:
     """Return the leaves of an argument in the order of those of a tree that it goes with; without a tree, as it is."""
     form = nested_form(like)
     return argument if form is None else form.leaves(argument, what, optional=True)

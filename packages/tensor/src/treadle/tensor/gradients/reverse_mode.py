@@ -66,7 +66,7 @@ Cotangents = dict[Variable, Variable]
 @composed
 def grad(
     cost: TensorLike | None,
-    wrt: Any = None,
+    wrt: object = None,
     consider_constant: Collection[Variable] | None = None,
     disconnected_inputs: str = "raise",
     add_names: bool = True,
@@ -150,7 +150,7 @@ def _in_long_form(seeds: Cotangents, kept: Sequence[Variable]) -> Cotangents:
     return dict(zip(clone_replace(list(expanded.outputs), given), seeds.values(), strict=True))
 
 
-def gradients_of_parts(cotangents: Mapping[Variable, TensorLike], wrt: Any, **options: Any) -> Any:
+def gradients_of_parts(cotangents: Mapping[Variable, TensorLike], wrt: object, **options: Any) -> Any:
     """Return the gradient of several expressions together, each with its cotangent.
 
     Where one of them leads to another, its cotangent adds to what flows from that one. The options are those of `grad`.
@@ -222,7 +222,7 @@ def remembered(derivative: Any, sources: tuple[object, ...]) -> Any:
     return derivative
 
 
-def value_and_grad(cost: TensorLike, wrt: Any = None, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:
+def value_and_grad(cost: TensorLike, wrt: object = None, **grad_kwargs: Any) -> tuple[TensorVariable, Any]:
     """Return a scalar cost and its gradient, to be computed together: the gradient reuses what the cost computes.
 
     Parameters
