@@ -54,7 +54,7 @@ class LabelledFunction:
 
     function: Any
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: Any) -> Any:
         """Call the function, and put labels on its results."""
         results = self.function(*args, **kwargs)
         subset = kwargs.pop("output_subset", None)
@@ -69,7 +69,7 @@ class LabelledFunction:
             raise AttributeError(name)
         return getattr(self.function, name)
 
-    def _places(self, subset: Sequence[Any] | None) -> Sequence[int]:
+    def _places(self, subset: Sequence[str | int] | None) -> Sequence[int]:
         specification = self.function.maker.specification
         if subset is None:
             return range(len(specification.outputs))
@@ -96,13 +96,13 @@ class LabelledFunction:
 
         return [sources(out.variable) for out in specification.outputs]
 
-    def _put(self, result: Any, places: Iterator[int], arguments: Mapping[int, Any]) -> Any:
+    def _put(self, result: object, places: Iterator[int], arguments: Mapping[int, Any]) -> object:
         if isinstance(result, dict):
             return {key: self._put(item, places, arguments) for key, item in result.items()}
         if isinstance(result, list):
             return [self._put(item, places, arguments) for item in result]
         if isinstance(result, tuple):
-            items = [self._put(item, places, arguments) for item in result]
+            items: list[Any] = [self._put(item, places, arguments) for item in result]
             return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
         place = next(places)
         if not isinstance(result, np.ndarray) or not result.ndim:
@@ -122,7 +122,7 @@ class LabelledFunction:
         return None
 
 
-def _with_labels(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> Any:
+def _with_labels(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> object:
     """Return a result as labelled data of the library of its first labelled axis; as it is where there is none."""
     library = next((s.library for s in sources if s is not None), None)
     if library is None:
@@ -131,8 +131,8 @@ def _with_labels(result: np.ndarray, sources: Sequence[_Source | None], name: st
     return _WRAPPERS[library](result, own, name)
 
 
-def _in_pandas(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> Any:
-    pandas: Any = sys.modules["pandas"]
+def _in_pandas(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> object:
+    pandas = sys.modules["pandas"]
     labels = [None if s is None else (s.data.index, getattr(s.data, "columns", None))[s.axis] for s in sources]
     if result.ndim == 1:
         source = sources[0]
@@ -143,8 +143,8 @@ def _in_pandas(result: np.ndarray, sources: Sequence[_Source | None], name: str 
     return result
 
 
-def _in_polars(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> Any:
-    polars: Any = sys.modules["polars"]
+def _in_polars(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> object:
+    polars = sys.modules["polars"]
     rows = sources[0]
     if rows is None or rows.axis != 0:
         return result
@@ -158,12 +158,12 @@ def _in_polars(result: np.ndarray, sources: Sequence[_Source | None], name: str 
     return result
 
 
-def _in_xarray(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> Any:
-    xarray: Any = sys.modules["xarray"]
+def _in_xarray(result: np.ndarray, sources: Sequence[_Source | None], name: str | None) -> object:
+    xarray = sys.modules["xarray"]
     dims = [f"dim_{axis}" if s is None else s.data.dims[s.axis] for axis, s in enumerate(sources)]
     if len(set(dims)) < len(dims):
         return result
-    coords: dict[Any, Any] = {}
+    coords: dict[str, object] = {}
     for source in filter(None, sources):
         kept = {key: c for key, c in source.data.coords.items() if set(c.dims) <= set(dims) and c.dims}
         coords = {**kept, **coords}
