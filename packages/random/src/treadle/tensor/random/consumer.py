@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph import Apply, Variable
+    from treadle.tensor.variables.variable import TensorVariable
 
 __all__ = ["RNGConsumerOp"]
 
@@ -22,17 +23,17 @@ class RNGConsumerOp(Op):
 
     if TYPE_CHECKING:
         # Each where the distribution has it.
-        logpdf: Callable[..., Any]
-        pdf: Callable[..., Any]
-        logpmf: Callable[..., Any]
-        pmf: Callable[..., Any]
-        cdf: Callable[..., Any]
-        logcdf: Callable[..., Any]
-        sf: Callable[..., Any]
-        logsf: Callable[..., Any]
-        icdf: Callable[..., Any]
-        mean: Callable[..., Any]
-        variance: Callable[..., Any]
+        logpdf: Callable[..., TensorVariable]
+        pdf: Callable[..., TensorVariable]
+        logpmf: Callable[..., TensorVariable]
+        pmf: Callable[..., TensorVariable]
+        cdf: Callable[..., TensorVariable]
+        logcdf: Callable[..., TensorVariable]
+        sf: Callable[..., TensorVariable]
+        logsf: Callable[..., TensorVariable]
+        icdf: Callable[..., TensorVariable]
+        mean: Callable[..., TensorVariable]
+        variance: Callable[..., TensorVariable]
     else:
 
         def __getattr__(self, name: str) -> Any:

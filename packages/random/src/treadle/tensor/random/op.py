@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from treadle.graph import Cell, Value
     from treadle.tensor.random.generators.samplers import PortableSampler
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
+    from treadle.tensor.variables.variable import TensorLike
 
 __all__ = ["RandomVariable"]
-
 
 # In place of a default, for parameters that must be given.
 REQUIRED = object()
@@ -140,10 +140,10 @@ class RandomVariable(RNGConsumerOp):
 
     def __call__(
         self,
-        *args: Any,
-        size: Any = None,
+        *args: object,
+        size: TensorLike | None = None,
         name: str | None = None,
-        rng: Any = None,
+        rng: Variable | None = None,
         dtype: str | None = None,
         return_next_rng: bool = False,
         **kwargs: Any,
@@ -374,7 +374,7 @@ class RandomVariable(RNGConsumerOp):
         dtype = self.dtype if self.dtype in sampler.dtypes else sampler.dtypes[0]
         return rng.draw(sampler.name, () if size is None else size, dtype, *parameters)
 
-    def _has_sampler(self, rng: Any) -> bool:
+    def _has_sampler(self, rng: object) -> bool:
         """Whether a generator draws by the portable sampler."""
         return self.portable_sampler is not None and isinstance(rng, PortableGenerator | SymbolicPortableGenerator)
 
@@ -576,7 +576,7 @@ class RandomVariable(RNGConsumerOp):
                 derivatives.append(term if term is None or isinstance(term.type, NullType) else sum_to(term, p))
         return derivatives
 
-    def _by_definition(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Any] | None:
+    def _by_definition(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable | None] | None:
         if not self._is_derived_by_definition():
             return None
         rng, size, *parameters = inputs

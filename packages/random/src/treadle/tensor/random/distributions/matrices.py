@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.tensor.random.methods.generator_methods import Generator, Operand, Size
-    from treadle.tensor.variables.variable import TensorLike
+    from treadle.tensor.variables.variable import TensorLike, TensorVariable
 
 __all__ = [
     "InverseWishartRV", "LKJCholeskyRV", "LKJCorrRV", "StickBreakingRV", "WishartRV", "inverse_wishart", "invwishart",
@@ -109,7 +109,7 @@ class _SizedRV(RandomVariable):
         super().__init__(*args, **kwargs)
         self.n = as_integer(f"{self.name}: n", n, 1)
 
-    def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
+    def _static_core(self, parameters: Sequence[TensorVariable]) -> tuple[int | None, ...]:
         return (self.n,) * self.ndim_supp
 
 
@@ -183,8 +183,8 @@ wishart = WishartRV()
 def lkj_cholesky(
     n: int,
     eta: TensorLike = 1.0,
-    size: Any = None,
-    rng: Any = None,
+    size: TensorLike | None = None,
+    rng: Variable | None = None,
     return_next_rng: bool = False,
     dtype: str | None = None,
 ) -> Any:
@@ -217,8 +217,8 @@ def lkj_cholesky(
 def lkj_corr(
     n: int,
     eta: TensorLike = 1.0,
-    size: Any = None,
-    rng: Any = None,
+    size: TensorLike | None = None,
+    rng: Variable | None = None,
     return_next_rng: bool = False,
     dtype: str | None = None,
 ) -> Any:
@@ -245,8 +245,8 @@ def lkj_corr(
 def stick_breaking(
     alpha: TensorLike,
     K: int,  # noqa: N803 - its name in PyMC
-    size: Any = None,
-    rng: Any = None,
+    size: TensorLike | None = None,
+    rng: Variable | None = None,
     return_next_rng: bool = False,
     dtype: str | None = None,
 ) -> Any:

@@ -98,7 +98,7 @@ class ChoiceWithoutReplacement(RandomVariable):
         """Whether there are probabilities among the parameters."""
         return len(self.ndims_params) == 3
 
-    def _static_core(self, parameters: Sequence[Any]) -> tuple[int | None, ...]:
+    def _static_core(self, parameters: Sequence[TensorVariable]) -> tuple[int | None, ...]:
         a, *_, shape = parameters
         inner = a.type.shape[a.ndim - self.ndims_params[0] :][1:]
         chosen = static_batch(shape) if shape.ndim == 1 else (None,) * (self.ndim_supp - len(inner))
@@ -147,10 +147,10 @@ class ChoiceWithoutReplacement(RandomVariable):
 
 def choice(
     a: TensorLike,
-    size: Any = None,
+    size: TensorLike | None = None,
     replace: bool = True,
     p: TensorLike | None = None,
-    rng: Any = None,
+    rng: Variable | None = None,
     return_next_rng: bool = False,
     *,
     axis: int = 0,
@@ -220,8 +220,9 @@ def choice(
 
 
 def permutation(
-    x: TensorLike, size: Any = None, rng: Any = None, return_next_rng: bool = False, *, axis: int = 0
-) -> Any:
+    x: TensorLike, size: TensorLike | None = None, rng: Variable | None = None, return_next_rng: bool = False, *,
+    axis: int = 0,
+) -> Any:  # fmt: skip
     """Return the elements of an array in any order (as ``numpy.random.Generator.permutation``).
 
     Parameters
@@ -256,7 +257,10 @@ def permutation(
     return (following, elements) if as_flag("permutation: return_next_rng", return_next_rng) else elements
 
 
-def shuffle(x: TensorLike, axis: int = 0, size: Any = None, rng: Any = None, return_next_rng: bool = False) -> Any:
+def shuffle(
+    x: TensorLike, axis: int = 0, size: TensorLike | None = None, rng: Variable | None = None,
+    return_next_rng: bool = False,
+) -> Any:  # fmt: skip
     """Return an array with the elements along a dimension in any order: what ``numpy.random.Generator.shuffle`` makes.
 
     Parameters
@@ -281,7 +285,7 @@ def shuffle(x: TensorLike, axis: int = 0, size: Any = None, rng: Any = None, ret
     return permutation(_array("shuffle", x), size, rng, return_next_rng, axis=axis)
 
 
-def permuted(x: TensorLike, axis: int | None = None, rng: Any = None, return_next_rng: bool = False) -> Any:
+def permuted(x: TensorLike, axis: int | None = None, rng: Variable | None = None, return_next_rng: bool = False) -> Any:
     """Return an array with its elements in any order (as ``numpy.random.Generator.permuted``).
 
     Parameters
