@@ -45,7 +45,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     rank = most_batch(pairs)
     # Every input that has a batch gets all of its dimensions.
     wide = iter(spread_all([pair for pair in pairs if batch_ndim(*pair)]))
-    full: list[Any] = [
+    full: list[Variable] = [
         next(wide) if isinstance(old.type, TensorType) and batch_ndim(old, new) else new
         for old, new in zip(node.inputs, inputs, strict=True)
     ]
@@ -63,7 +63,7 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     new_carries: list[Any] = list(outputs[: op.n_carries])
     for j in batched:
         carry, start, new = parts.carries[j], parts.starts[j], new_carries[j]
-        carry_in: Any = replaced[carry]
+        carry_in = replaced[carry]
         if start.type.ndim == carry.type.ndim:  # type: ignore[attr-defined]  # tensors
             parts.starts[j] = spread(old.carries[j], start, lengths)  # type: ignore[arg-type]  # a tensor
         if new.type.ndim < carry_in.type.ndim:
@@ -90,12 +90,12 @@ def vectorized(op: Scan, node: TensorNode, inputs: Sequence[TensorVariable]) -> 
     return results
 
 
-def _widened_inputs(parts: LoopParts, old: LoopInputs, rank: int) -> dict[Variable, Any]:
+def _widened_inputs(parts: LoopParts, old: LoopInputs, rank: int) -> dict[Variable, TensorVariable]:
     """Return the rows, carries and constants of the body that have a batch, each with its wider variable.
 
     Sequences get their steps in front.
     """
-    replaced: dict[Variable, Any] = {}
+    replaced: dict[Variable, TensorVariable] = {}
     for i, (before, sequence) in enumerate(zip(old.sequences, parts.sequences, strict=True)):
         if sequence.type.ndim > before.type.ndim:  # type: ignore[attr-defined]  # tensors
             moved = moveaxis(sequence, rank, 0)
@@ -108,7 +108,7 @@ def _widened_inputs(parts: LoopParts, old: LoopInputs, rank: int) -> dict[Variab
 
 
 def _batched_body(
-    parts: LoopParts, old: LoopInputs, replaced: dict[Variable, Any], rank: int
+    parts: LoopParts, old: LoopInputs, replaced: dict[Variable, TensorVariable], rank: int
 ) -> tuple[list[Any], set[int], bool]:
     """Return the outputs of the body over batches, which carries have one, and whether its elements end apart.
 
@@ -136,7 +136,9 @@ def _batched_body(
         batched |= grown
 
 
-def _masked(parts: LoopParts, until: Any, rank: int, lengths: Sequence[TensorVariable]) -> tuple[Any, int]:
+def _masked(
+    parts: LoopParts, until: TensorVariable | None, rank: int, lengths: Sequence[TensorVariable]
+) -> tuple[TensorVariable, int]:
     """Keep the carries of what has ended.
 
     Returned are whether all have, and the number of the carry that counts the steps of each.
