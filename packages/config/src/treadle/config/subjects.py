@@ -29,13 +29,17 @@ _SUBJECT = re.compile(r"(?:[A-Za-z_][\w.]*(?:\{[^{}]*\}|\([^()]*\))?|truth value
 _MAKERS = frozenset(("__init__", "__new__", "__post_init__"))
 # Methods behind operators and syntax, whose messages say themselves what is wrong.
 _SIGNS = frozenset(("__getitem__", "__setitem__", "__getattr__", "__iter__"))
-# How libraries ask what a function of theirs means: the library, and the name of the variable that holds this function.
-_PROTOCOLS = {
-    "__array_function__": ("numpy", "func"),
-    "__array_ufunc__": ("numpy", "ufunc"),
-    "__torch_function__": ("torch", "func"),
-}
-_LIBRARIES = tuple({f"{library}." for library, _ in _PROTOCOLS.values()})
+# How libraries ask what a function of theirs means, and the name of the variable that holds this function. The protocol
+# has the library's name, but for NumPy's.
+_PROTOCOLS = {"__array_function__": "func", "__array_ufunc__": "ufunc", "__torch_function__": "func"}
+
+
+def _library(protocol: str) -> str:
+    first = protocol.strip("_").partition("_")[0]
+    return "numpy" if first == "array" else first
+
+
+_LIBRARIES = tuple({f"{_library(protocol)}." for protocol in _PROTOCOLS})
 # Packages whose functions take whole graphs: an error inside of one is about a part of the graph.
 _OF_GRAPHS = frozenset(("compile", "graph", "link", "rewrite", "printing", "testing", "cache", "config"))
 # Modules whose functions differentiate whole graphs: a class is then the op that is at fault.
@@ -144,8 +148,8 @@ def _called(frame: FrameType) -> tuple[str, str]:
         called = getattr(owner, "called_as", None) or getattr(owner, "name", None) if name == "__call__" else None
         return called if isinstance(called, str) else type(owner).__name__, type(owner).__module__
     if name in _PROTOCOLS:
-        library, variable = _PROTOCOLS[name]
-        return f"{library}.{getattr(frame.f_locals.get(variable), '__name__', '')}", module
+        function = frame.f_locals.get(_PROTOCOLS[name])
+        return f"{_library(name)}.{getattr(function, '__name__', '')}", module
     return name if name in _SIGNS else "" if name.startswith(("_", "<")) else name.rstrip("_"), module
 
 

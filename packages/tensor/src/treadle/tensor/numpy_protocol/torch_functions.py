@@ -75,7 +75,7 @@ def torch_function(func: Callable[..., object], args: Sequence[object], kwargs: 
         if isinstance(function, Elemwise) and len(args) == function.nin:
             return function(*args)
     msg = (
-        f"torch.{name}: of PyTorch's, symbolic tensors take operators and functions of each element, with operands "
+        f"torch.{name}: of these functions, symbolic tensors take operators and those of each element, with operands "
         "only. Look for a function like it in treadle.tensor; a value is computed by x.eval()."
     )
     raise NumpyFunctionError(msg)

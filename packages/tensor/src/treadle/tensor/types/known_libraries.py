@@ -264,7 +264,7 @@ def _torch_tensor(what: str, tensor: Any) -> np.ndarray:
     elif str(tensor.dtype) == "torch.bfloat16":
         cure = "has dtype bfloat16, which NumPy does not have. Pass tensor.float()"
     if cure is not None:
-        msg = f"{what}: the tensor of PyTorch {cure}."
+        msg = f"{what}: the tensor {cure}."
         raise TensorTypeError(msg)
     return np.asarray(tensor.resolve_conj().resolve_neg().numpy())
 
