@@ -39,7 +39,7 @@ def hits() -> Counter[str]:
         following, draw = tr.normal(v.s, rng=kind.make_variable("r"), return_next_rng=True)
         following, draw = tr.normal(draw, rng=following, return_next_rng=True)
         chosen = tt.ifelse(v.s > 0, following, following.owner.inputs[0])
-        expressions += [draw, following, chosen]
+        expressions += [draw, following, chosen, tr.exponential(tt.reciprocal(tt.constant(3.0)), rng=following)]
     rng, state = tr.portable_generator_type.make_variable("r"), tt.tensor("state", dtype="int64", shape=(3,))
     later = GeneratorInState()(GeneratorInState()(rng, state), state + 1)
     expressions += [GeneratorState()(later), later]

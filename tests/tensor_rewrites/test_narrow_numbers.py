@@ -74,3 +74,14 @@ def test_a_rounded_sum_of_numbers_does_not_hide_a_stable_form(mode: str) -> None
     tiny = tt.constant(1e-20)
     assert function([x], x * tt.log(tt.constant(1.0) + tiny), mode=mode)(2.0) == 2e-20
     assert function([x], x * tt.log(tt.constant(1.0) - tiny), mode=mode)(2.0) == -2e-20
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers_of_a_column_that_is_multiplied_by_its_row_are_rounded(columns: int) -> None:
+    """As PyTensor does it, which makes an elementwise product of the former after it has gathered numbers."""
+    data, s = np.linspace(0, 4, 14).reshape(-1, columns), tt.dscalar("s")
+    scaled = tt.constant(data) * (1.0 / tt.constant(THREE))
+    out = (tt.dot(scaled, scaled.T) * s).sum()
+    factor = float(1 / THREE) if columns == 1 else 1 / 3
+    value = function([s], out, mode=get_mode("FAST_RUN").including("wide_numbers"))(0.7)
+    np.testing.assert_allclose(value, 0.7 * ((data * factor) @ (data * factor).T).sum(), rtol=1e-14)

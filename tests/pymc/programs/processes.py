@@ -84,3 +84,18 @@ def gp_kronecker() -> Results:
         heavy = pm.gp.TP(scale_func=pm.gp.cov.Exponential(1, 1.0), nu=4)
         heavy.prior("f", X=X[:5])
     return evaluate(model)
+
+
+@program()
+def gp_lengths_that_are_whole() -> Results:
+    """Lengths of 3 and 7, which PyTensor inverts in float32 for one column, and priors whose rates are whole too."""
+    points = np.random.default_rng(64).normal(size=(6, 2))
+    with pm.Model() as model:
+        eta, rate = pm.Exponential("eta", 3), pm.Exponential("rate", 7)
+        cov = eta * pm.gp.cov.ExpQuad(1, ls=3.0) + pm.gp.cov.Matern52(1, ls=7) * pm.gp.cov.RatQuad(
+            1, alpha=3.0, ls=rate
+        )
+        pm.MvNormal("y", 0, cov(X) + 0.1 * np.eye(15), observed=Y)
+        across = pm.gp.cov.ExpQuad(1, ls=3.0)(X, X[:4]).sum() * eta + pm.gp.cov.Matern32(2, ls=3.0)(points).sum() * rate
+        pm.Potential("across", across + pm.logp(pm.AsymmetricLaplace.dist(3, mu=0, b=7), X + rate).sum())
+    return evaluate(model)

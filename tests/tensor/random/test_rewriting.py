@@ -9,8 +9,8 @@ import pytest
 
 from treadle import tensor as tt
 from treadle.compile import function
-from treadle.graph import FunctionGraph
-from treadle.rewrite import rewrite_graph
+from treadle.graph import Constant, FunctionGraph
+from treadle.rewrite import optdb, rewrite_graph
 from treadle.surface.rewriters import in2out
 from treadle.tensor import random as tr
 from treadle.tensor.random import RandomVariable
@@ -119,3 +119,20 @@ def test_draw_that_is_used_otherwise_stays_and_the_next_generator_follows_what_i
     assert not is_draw(kept[0])
     part, after = lifted([x[0], following], local_subtensor_rv_lift)
     assert part.owner is after.owner
+
+
+def test_parameter_that_is_computed_from_numbers_becomes_a_number() -> None:
+    three = tt.constant(3.0, dtype="float32")
+    scale = tt.sqrt(tt.reciprocal(three))
+    drawn = tr.normal(0.0, scale.dimshuffle("x"), size=2)
+    graph = FunctionGraph([], [drawn], clone=True)
+    optdb.query("+canonicalize").rewrite(graph)
+    values = [x.data for x in graph.outputs[0].owner.inputs if isinstance(x, Constant) and x.type.dtype == "float32"]
+    assert [value.tolist() for value in values] == [[np.sqrt(1 / np.float32(3)).tolist()]]
+
+
+def test_parameter_that_others_read_is_left_to_their_rules() -> None:
+    x, scale = tt.dscalar("x"), tt.reciprocal(tt.constant(3.0, dtype="float32"))
+    graph = FunctionGraph([x], [tr.exponential(scale), tt.log1p(scale) * x], clone=True)
+    optdb.query("+canonicalize").rewrite(graph)
+    assert any(node.op == tt.reciprocal for node in graph.apply_nodes)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.graph import IfElse
-from treadle.rewrite import Phase, RuleSet
+from treadle.graph import Apply, Constant, IfElse
+from treadle.rewrite import Phase, RuleSet, fold
+from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.loops.states import GeneratorInState, GeneratorState, choice_of_states
 from treadle.tensor.random.consumer import RNGConsumerOp
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
+from treadle.tensor.shapes.dimshuffle import DimShuffle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +37,47 @@ def generator_in_later_state(node: NodeOf[GeneratorInState]) -> Variable | None:
     if inner is None or not isinstance(inner.op, GeneratorInState):
         return None
     return GeneratorInState()(inner.inputs[0], state)
+
+
+@RULES.rule(Phase.CANONICALIZE, RNGConsumerOp, tags=BOTH, needs_graph=True, depth=1)
+def number_as_parameter(fgraph: FunctionGraph, node: NodeOf[RNGConsumerOp]) -> Mapping[Variable, Variable] | None:
+    """The parameter f(constants) of a draw -> its value, where only draws read it.
+
+    A density that is made of the draw after this has the number, rounded as the draw has it.
+    """
+    values: dict[Variable, Variable | None] = {}
+    found: dict[Variable, Variable] = {}
+    for x in node.inputs:
+        if x.owner is None or not all(_is_draw(reader) for reader, _ in fgraph.get_clients(x)):
+            continue
+        value = _value(fgraph, x, values)
+        if value is not None:
+            found[x] = value
+    return found or None
+
+
+def _is_draw(reader: object) -> bool:
+    return isinstance(reader, Apply) and isinstance(reader.op, RNGConsumerOp)
+
+
+def _value(fgraph: FunctionGraph, var: Variable, values: dict[Variable, Variable | None]) -> Variable | None:
+    """Return a constant of what elementwise functions of constants come to, or None if there is anything else below."""
+    if isinstance(var, Constant):
+        return var
+    if var not in values:
+        values[var] = None
+        node = var.owner
+        if node is not None and isinstance(node.op, Elemwise | DimShuffle):
+            inputs = []
+            for x in node.inputs:
+                value = _value(fgraph, x, values)
+                if value is None:
+                    return None
+                inputs.append(value)
+            is_same = all(x is y for x, y in zip(inputs, node.inputs, strict=True))
+            folded = fold(fgraph, node if is_same else node.op.make_node(*inputs))
+            values[var] = None if folded is None else folded[node.outputs.index(var)]
+    return values[var]
 
 
 @RULES.rule(Phase.SPECIALIZE, RNGConsumerOp, tags=("fast_run", "fusion", "portable_random_variables"), depth=1)

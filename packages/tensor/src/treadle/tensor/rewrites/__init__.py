@@ -41,6 +41,7 @@ from treadle.tensor.rewrites.analysis.patterns import TensorPattern, is_commutat
 from treadle.tensor.rewrites.analysis.predicates import constant_value
 from treadle.tensor.rewrites.general.folding import RULES as FOLDING
 from treadle.tensor.rewrites.general.fusion import RULES as FUSION
+from treadle.tensor.rewrites.general.gathered_numbers import RULES as GATHERED_NUMBERS
 from treadle.tensor.rewrites.general.inplace import RULES as INPLACE
 from treadle.tensor.rewrites.general.lifting import RULES as LIFTING
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
@@ -53,6 +54,7 @@ from treadle.tensor.special_functions.rules.special_functions import RULES as SP
 
 RULE_SETS = (
     FOLDING,
+    GATHERED_NUMBERS,
     CASTS,
     DIMSHUFFLE,
     SHAPE,
