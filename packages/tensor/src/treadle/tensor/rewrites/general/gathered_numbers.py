@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from treadle.graph import Apply
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add, mul, sub, true_div
 from treadle.tensor.elementwise.exponential import reciprocal
@@ -19,7 +18,7 @@ from treadle.tensor.types.conversion import constant, tensors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
@@ -62,11 +61,9 @@ def numbers_in_dtype_of_result(fgraph: FunctionGraph, node: NodeOf[Elemwise]) ->
     return None
 
 
-def _is_late(fgraph: FunctionGraph, var: TensorVariable, functions: Sequence[Elemwise], is_seen: bool = True) -> bool:
+def _is_late(fgraph: FunctionGraph, var: Variable, functions: Sequence[Elemwise], is_seen: bool = True) -> bool:
     """Whether one of the functions reads a variable through views or products of matrices with one column."""
     for reader, _ in fgraph.get_clients(var):
-        if not isinstance(reader, Apply):
-            continue
         if not is_seen and (reader.op in functions or _is_outer(reader)):
             return True
         if (reader.op.view_map or _is_outer(reader)) and _is_late(fgraph, reader.outputs[0], functions, is_seen=False):
