@@ -251,15 +251,13 @@ static int tr_result(tr_var *v, const int *ix, tr_var *o, int nd, int64_t size, 
   return tr_alloc(o, nd, size);
 }
 """,
-    "tr_elemwise": """\
-static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
-                       const uint64_t *free, tr_kernel k) {
-  int64_t n[TR_ND], st[TR_ND][TR_OPS];
-  char *p[TR_OPS];
+    # The lengths, the pointers and the strides of an elementwise function's operands and results, which are made.
+    "tr_prepare": """\
+static int tr_prepare(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
+                      const uint64_t *free, int64_t *n, char **p, int64_t (*st)[TR_OPS]) {
   int o, d, status;
-  const int ops = nin + nout;
   if ((status = tr_broadcast(v, ix, nin, nd, n))) return status;
-  for (o = 0; o < ops; o++) {
+  for (o = 0; o < nin + nout; o++) {
     tr_var *x = v + ix[o];
     if (o >= nin) {
       for (d = 0; d < nd; d++) x->n[d] = n[d];
@@ -268,7 +266,16 @@ static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, cons
     p[o] = x->p;
     for (d = 0; d < nd; d++) st[d][o] = x->s[d];
   }
-  return tr_iterate(ops, nd, n, p, st, k);
+  return 0;
+}
+""",
+    "tr_elemwise": """\
+static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
+                       const uint64_t *free, tr_kernel k) {
+  int64_t n[TR_ND], st[TR_ND][TR_OPS];
+  char *p[TR_OPS];
+  const int status = tr_prepare(v, ix, nin, nout, nd, size, free, n, p, st);
+  return status ? status : tr_iterate(nin + nout, nd, n, p, st, k);
 }
 """,
     # The same for vectors, of which most functions have many.
@@ -367,19 +374,8 @@ static int tr_elemwise_runs(tr_var *v, const int *ix, int nin, int nout, int nd,
                             const uint64_t *free, tr_kernel k) {
   int64_t n[TR_ND], st[TR_ND][TR_OPS];
   char *p[TR_OPS];
-  int o, d, status;
-  const int ops = nin + nout;
-  if ((status = tr_broadcast(v, ix, nin, nd, n))) return status;
-  for (o = 0; o < ops; o++) {
-    tr_var *x = v + ix[o];
-    if (o >= nin) {
-      for (d = 0; d < nd; d++) x->n[d] = n[d];
-      if ((status = tr_result(v, ix, x, nd, size[o], free ? free[o - nin] : 0))) return status;
-    }
-    p[o] = x->p;
-    for (d = 0; d < nd; d++) st[d][o] = x->s[d];
-  }
-  return tr_iterate_runs(nin, ops, nd, n, p, st, size, k);
+  const int status = tr_prepare(v, ix, nin, nout, nd, size + nin, free, n, p, st);
+  return status ? status : tr_iterate_runs(nin, nin + nout, nd, n, p, st, size, k);
 }
 """,
     # Runs a kernel of two operands, target and source; the source is broadcast. A last dimension of a few elements
