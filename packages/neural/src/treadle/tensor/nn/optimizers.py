@@ -34,9 +34,14 @@ LearningRate: TypeAlias = "TensorLike | Callable[[TensorVariable], TensorLike]"
 class _Step:
     """What every optimiser begins with: parameters, their gradients, the learning rate, and updates to fill in."""
 
-    def __init__(self, name: str, cost: object, params: object, learning_rate: LearningRate) -> None:
+    def __init__(
+        self, name: str, cost: object, params: object, learning_rate: LearningRate, weight_decay: float = 0.0
+    ) -> None:
         self.params = parameters(name, params)
         self.gradients = gradients_of(name, cost, params, self.params)
+        if weight_decay:
+            decayed = zip(self.gradients, self.params, strict=True)
+            self.gradients = [gradient + weight_decay * param for gradient, param in decayed]
         self.updates: Updates = {}
         self._name = name
         self._count: TensorSharedVariable | None = None
@@ -141,9 +146,8 @@ def sgd(
     >>> [float(step()) for _ in range(3)]
     [9.0, 2.25, 0.5625]
     """
-    run = _Step("sgd", cost, params, learning_rate)
-    for param, slope in zip(run.params, run.gradients, strict=True):
-        gradient = slope + weight_decay * param if weight_decay else slope
+    run = _Step("sgd", cost, params, learning_rate, weight_decay)
+    for param, gradient in zip(run.params, run.gradients, strict=True):
         move = gradient
         if momentum:
             velocity = run.state(param, "velocity")
@@ -159,10 +163,9 @@ def _adam(
     name: str, cost: object, params: object, learning_rate: LearningRate, beta1: float, beta2: float, epsilon: float,
     weight_decay: float, is_decoupled: bool, amsgrad: bool,
 ) -> Updates:  # fmt: skip
-    run = _Step(name, cost, params, learning_rate)
-    for param, slope in zip(run.params, run.gradients, strict=True):
+    run = _Step(name, cost, params, learning_rate, 0.0 if is_decoupled else weight_decay)
+    for param, gradient in zip(run.params, run.gradients, strict=True):
         rate, number = run.rate(param), run.number(param)
-        gradient = slope + weight_decay * param if weight_decay and not is_decoupled else slope
         first, second = run.state(param, "first_moment"), run.state(param, "second_moment")
         m = beta1 * first + (1 - beta1) * gradient
         v = beta2 * second + (1 - beta2) * gradient**2
@@ -308,9 +311,8 @@ def rmsprop(
     >>> [float(step().round(4)) for _ in range(2)]
     [9.0, 4.0]
     """
-    run = _Step("rmsprop", cost, params, learning_rate)
-    for param, slope in zip(run.params, run.gradients, strict=True):
-        gradient = slope + weight_decay * param if weight_decay else slope
+    run = _Step("rmsprop", cost, params, learning_rate, weight_decay)
+    for param, gradient in zip(run.params, run.gradients, strict=True):
         squares = run.state(param, "mean_square")
         v = decay * squares + (1 - decay) * gradient**2
         run.set(squares, v)
@@ -358,9 +360,8 @@ def adagrad(
     >>> [float(step().round(4)) for _ in range(2)]
     [9.0, 4.0]
     """
-    run = _Step("adagrad", cost, params, learning_rate)
-    for param, slope in zip(run.params, run.gradients, strict=True):
-        gradient = slope + weight_decay * param if weight_decay else slope
+    run = _Step("adagrad", cost, params, learning_rate, weight_decay)
+    for param, gradient in zip(run.params, run.gradients, strict=True):
         squares = run.state(param, "sum_of_squares", initial_sum)
         total = squares + gradient**2
         run.set(squares, total)
@@ -399,9 +400,8 @@ def adadelta(
     >>> [float(step().round(4)) for _ in range(2)]
     [9.0, 8.981]
     """
-    run = _Step("adadelta", cost, params, learning_rate)
-    for param, slope in zip(run.params, run.gradients, strict=True):
-        gradient = slope + weight_decay * param if weight_decay else slope
+    run = _Step("adadelta", cost, params, learning_rate, weight_decay)
+    for param, gradient in zip(run.params, run.gradients, strict=True):
         squares, steps = run.state(param, "mean_square"), run.state(param, "mean_square_step")
         v = decay * squares + (1 - decay) * gradient**2
         move = sqrt(steps + epsilon) / sqrt(v + epsilon) * gradient
