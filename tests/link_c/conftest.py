@@ -8,6 +8,7 @@ import pytest
 
 from treadle.config import config
 from treadle.graph import FunctionGraph
+from treadle.link.c import toolchain
 from treadle.link.c.linker import CLinker
 
 if TYPE_CHECKING:
@@ -24,6 +25,21 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_directory(directory: Path) -> Iterator[None]:
     with config.change_flags(base_compiledir=str(directory)):
         yield
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[list[str]]]:
+    """The commands of the compiler, in a compile directory of the test's own."""
+    commands_run: list[list[str]] = []
+    run = toolchain._run
+
+    def noted(command: Sequence[str], shown: str) -> tuple[int, str]:
+        commands_run.append(list(command))
+        return run(command, shown)
+
+    monkeypatch.setattr(toolchain, "_run", noted)
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        yield commands_run
 
 
 @pytest.fixture

@@ -26,20 +26,9 @@ SHARE = re.compile(rf"#if !defined {division.MACRO}.*?\n(.*?)^#endif", re.DOTALL
 DEFINED = re.compile(r"^TR_LOCAL int(?:64_t)? (\w+)\(.*\{$", re.MULTILINE)
 
 
-@pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[list[str]]]:
-    """The commands of the compiler, in a compile directory of the test's own."""
-    commands_run: list[list[str]] = []
-    run = toolchain._run
-
-    def noted(command: Sequence[str], shown: str) -> tuple[int, str]:
-        commands_run.append(list(command))
-        return run(command, shown)
-
-    monkeypatch.setattr(toolchain, "_run", noted)
+@pytest.fixture(autouse=True)
+def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(division, "_processors", lambda: 2)
-    with config.change_flags(base_compiledir=str(tmp_path)):
-        yield commands_run
 
 
 def model() -> tuple[list[Any], list[Any], list[Any]]:

@@ -27,21 +27,6 @@ pytestmark = pytest.mark.skipif(not LINKS_HELPERS, reason="this platform's progr
 LONG = f"  /* {'so that it is long enough ' * (LEAST // 25)} */\n"
 
 
-@pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[list[str]]]:
-    """The commands of the compiler, in a compile directory of the test's own."""
-    commands_run: list[list[str]] = []
-    run = toolchain._run
-
-    def noted(command: Sequence[str], shown: str) -> tuple[int, str]:
-        commands_run.append(list(command))
-        return run(command, shown)
-
-    monkeypatch.setattr(toolchain, "_run", noted)
-    with config.change_flags(base_compiledir=str(tmp_path)):
-        yield commands_run
-
-
 def objects() -> list[Path]:
     return sorted(default_cache().directory.rglob("support/**/*.o"))
 
