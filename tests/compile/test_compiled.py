@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import pickle
 import threading
 import weakref
@@ -32,7 +33,7 @@ def counted(fun: Any, **options: Any) -> tuple[Any, list[None]]:
         traces.append(None)
         return fun(*args, **kwargs)
 
-    inner.__signature__ = __import__("inspect").signature(fun)  # type: ignore[attr-defined]  # of functions
+    inner.__signature__ = inspect.signature(fun)  # type: ignore[attr-defined]  # of functions
     inner.__name__ = fun.__name__
     return compiled(inner, mode="VM", **options), traces
 

@@ -306,9 +306,12 @@ def test_initialisers_have_their_variances() -> None:
     after, values = nn.glorot_normal(generator, (2, 3))
     assert after.type == generator.type
     wrong: Any
-    for wrong in (lambda: nn.glorot_normal(stream, 3),
-                  lambda: nn.he_normal(None, (2, 3)),  # type: ignore[arg-type]  # the error that is tested
-                  lambda: nn.truncated_normal(stream, 3, lower=1.0, upper=0.0), lambda: nn.lecun_normal(stream, (2, 3), in_axis=4)):  # noqa: E501  # fmt: skip
+    for wrong in (
+        lambda: nn.glorot_normal(stream, 3),
+        lambda: nn.he_normal(None, (2, 3)),  # type: ignore[arg-type]  # the error that is tested
+        lambda: nn.truncated_normal(stream, 3, lower=1.0, upper=0.0),
+        lambda: nn.lecun_normal(stream, (2, 3), in_axis=4),
+    ):
         with pytest.raises(ValueError, match=r"^(glorot_normal|he_normal|truncated_normal|lecun_normal): "):
             wrong()
 
