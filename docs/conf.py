@@ -11,6 +11,8 @@ import re
 
 from docutils import nodes
 
+from tools.notebooks import PAGES
+
 project = "treadle"
 author = "the treadle authors"
 project_copyright = "the treadle authors"
@@ -84,6 +86,14 @@ def _lead_to_pages(_, docname, source):
     source[0] = _LINK.sub(page, source[0])
 
 
+def _offer_notebook(_, docname, source):
+    """Put the page as a notebook, which `tools.notebooks` has written, below the title of the page."""
+    if docname in PAGES:
+        title, _, rest = source[0].partition("\n")
+        offer = f"{{download}}`Open as notebook </notebooks/{docname.rpartition('/')[2]}.ipynb>`"
+        source[0] = f"{title}\n\n{offer}\n{rest}"
+
+
 def _trim(_, document):
     """Take the blank line from the end of each session, which doctest needs and readers do not."""
     for block in document.findall(nodes.literal_block):
@@ -95,5 +105,6 @@ def _trim(_, document):
 def setup(app):
     """Add what reads the pages."""
     app.connect("source-read", _lead_to_pages)
+    app.connect("source-read", _offer_notebook)
     app.connect("doctree-read", _trim)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,7 +54,8 @@ class Browser:
         The addresses the page asked for, its own included.
     """
 
-    def __init__(self, width: int = 1600, height: int = 1000, scale: float = 1) -> None:
+    def __init__(self, width: int = 1600, height: int = 1000, scale: float = 1, *, network: bool = False) -> None:
+        self._network = network
         self._size = (width, height)
         self._scale = scale
         self._number = 0
@@ -67,7 +68,7 @@ class Browser:
         self.requests: list[str] = []
 
     def __enter__(self) -> Self:
-        """Start the browser with an empty profile and no network."""
+        """Start the browser with an empty profile and, unless it was asked for, no network."""
         program = chromium()
         if program is None:
             raise BrowserError(INSTALL)
@@ -109,8 +110,9 @@ class Browser:
         self._session = self._send("Target.attachToTarget", {"targetId": page, "flatten": True})["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._send(f"{domain}.enable", {})
-        offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-        self._send("Network.emulateNetworkConditions", offline)
+        if not self._network:
+            offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+            self._send("Network.emulateNetworkConditions", offline)
         width, height = self._size
         self._send(
             "Emulation.setDeviceMetricsOverride",
@@ -171,11 +173,15 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Open a file, and wait until it is loaded."""
+        self.go(path.resolve().as_uri())
+
+    def go(self, address: str) -> None:
+        """Open an address, and wait until it is loaded."""
         self._loaded = False
-        self._send("Page.navigate", {"url": path.resolve().as_uri()})
+        self._send("Page.navigate", {"url": address})
         end = time.monotonic() + 120
         while not self._loaded:
-            self._read(end, f"loading {path.name}")
+            self._read(end, f"loading {address}")
 
     def prefer(self, scheme: str) -> None:
         """Have the reader prefer ``light`` or ``dark`` pages."""

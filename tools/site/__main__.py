@@ -9,10 +9,16 @@ from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
+from tools.notebooks import writing as notebooks
 from tools.site import DOCS, ROOT, SITE, changelogs, gallery, reference
 
 # Pages that are written at each build, by the folder of docs/ that holds them; git ignores these folders.
-GENERATED = {"reference/generated": reference.write, "gallery": gallery.write, "changelogs": changelogs.write}
+GENERATED = {
+    "reference/generated": reference.write,
+    "gallery": gallery.write,
+    "changelogs": changelogs.write,
+    "notebooks": notebooks.write,
+}
 
 
 def write_pages() -> None:

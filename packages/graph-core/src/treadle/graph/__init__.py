@@ -139,6 +139,7 @@ if TYPE_CHECKING:
         default_node_formatter,
         dot_text,
         dprint,
+        latex,
         op_as_string,
         pp,
         pprint,
@@ -167,7 +168,7 @@ __all__ = [
     "encode_dataclass", "equal_computations", "expand", "explicit_graph_inputs", "foreign_code", "general_toposort",
     "get_test_value", "get_test_values", "get_var_by_name", "graph_inputs", "graph_key", "graph_replace",
     "html_comparison", "html_fragment", "html_page", "inplace_candidates", "io_connection_pattern", "io_toposort",
-    "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "let_go", "made_thunk", "memory_roots",
+    "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "latex", "let_go", "made_thunk", "memory_roots",
     "missing_test_message", "name_scope", "new_serial", "node_error", "note_op", "op_as_string", "order_nodes",
     "origins", "orphans_between", "perform_early", "pp", "pprint", "prepare", "printing", "pydotprint",
     "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
@@ -178,7 +179,11 @@ __all__ = [
     "view_op", "walk", "walk_toposort", "write_html",
 ]  # fmt: skip
 
-_upward.wire(debugprint=_lazy_module("treadle.graph.printing"), GraphPage=_lazy_module("treadle.graph.html"))
+_upward.wire(
+    debugprint=_lazy_module("treadle.graph.printing"),
+    latex=_lazy_module("treadle.graph.printing"),
+    GraphPage=_lazy_module("treadle.graph.html"),
+)
 
 if TYPE_CHECKING:
     __version__: str
@@ -212,7 +217,7 @@ else:
             "treadle.graph.lowering": "LoweringTable Unsupported expand",
             "treadle.graph.ops.print_op": "Print",
             "treadle.graph.printing": (
-                "as_string debugprint default_node_formatter dot_text dprint op_as_string pp pprint printing pydotprint"
+                "as_string debugprint default_node_formatter dot_text dprint latex op_as_string pp pprint printing pydotprint"
             ),
             "treadle.graph.vectorization": "VECTORIZERS Vectorizer VectorizerTable vectorize_graph vectorize_node",
         },

@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from treadle.config import config as config
     from treadle.graph import debugprint as debugprint
     from treadle.graph import dprint as dprint
+    from treadle.graph import latex as latex
     from treadle.graph import pprint as pprint
     from treadle.graph import register_tree_node as register_tree_node
     from treadle.graph import tree_flatten as tree_flatten

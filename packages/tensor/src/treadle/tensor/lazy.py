@@ -17,7 +17,7 @@ _MODULES = LAZY | {name: name for name in (*SUBMODULES, *PATHS)}
 FRONT = {
     "treadle.config": "config",
     "treadle.graph": (
-        "debugprint dprint pprint register_tree_node tree_flatten tree_leaves tree_map tree_unflatten write_html"
+        "debugprint dprint latex pprint register_tree_node tree_flatten tree_leaves tree_map tree_unflatten write_html"
     ),
 }
 # What `treadle.tensor` finds names in, by full names of modules.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from html import escape
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -349,6 +350,11 @@ class Function:
     def __repr__(self) -> str:
         where = f" made at {self.source_line}" if self.source_line is not None else ""
         return f"<{self.signature} on {self.maker.where()}{where}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook how the function is called, where it runs and what it cost."""
+        maker = self.maker
+        return f"<code>{escape(str(self.signature))}</code> on {escape(maker.where())}: {escape(maker.cost())}"
 
     # Copies
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.compile.functions.aliasing import add_supervisor_to_fgraph, insert_deepcopy
@@ -64,6 +65,9 @@ class FunctionMaker:
         Which rewrites fired, once the graph was rewritten.
     source_line
         The user's line that made it.
+    seconds
+        How long it took to compile the program, or to find it in the compile cache; None before, and where the program is
+        that of another function.
 
     Examples
     --------
@@ -97,6 +101,7 @@ class FunctionMaker:
         self.trust_input = trust_input
         self.options: Snapshot = config.snapshot()
         self._report: Report | None = None
+        self.seconds: float | None = None
         self.source_line = user_line(2)
         self._own_graph = fgraph
         self._program: Program | None = None
@@ -214,7 +219,9 @@ class FunctionMaker:
         """Return the function."""
         with frozen(), config.using(self.options), watched(self) as record:
             if self._program is None:
+                begun = perf_counter()
                 self._program = self.compile()
+                self.seconds = perf_counter() - begun
             program = self._program
             if record is not None:
                 program = profiling.instrumented(record, program, self)
@@ -252,6 +259,15 @@ class FunctionMaker:
         """Return mode and backend, for messages."""
         backend = self.mode.backend.name
         return str(self.mode) if str(self.mode).lower() == backend else f"{self.mode} ({backend})"
+
+    def cost(self) -> str:
+        """Return how many nodes the rewritten graph has and what it took to compile them, for people."""
+        nodes = len(self.fgraph)
+        text = f"{nodes} node{'s' * (nodes != 1)}"
+        if self.seconds is None:
+            return text
+        how = "compiled" if self._load_fgraph is None else "found in the compile cache"
+        return f"{text}, {how} in {self.seconds:.2g} s"
 
     # Pickling
 

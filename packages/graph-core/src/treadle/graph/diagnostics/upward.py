@@ -15,6 +15,8 @@ class Upward(UpwardCalls):
 
     # Variables and graphs print themselves, and an error shows the graph of the node that failed.
     debugprint: Callable[..., Any]
+    # Variables are shown as formulas.
+    latex: Callable[..., Any]
     # Variables and graphs have a page.
     GraphPage: Callable[..., Any]
 

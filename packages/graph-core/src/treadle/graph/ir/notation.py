@@ -56,7 +56,10 @@ def _separated(values: Iterable[object]) -> list[str | Operand]:
     for value in values:
         if parts:
             parts.append(", ")
-        parts.append(Operand(value) if isinstance(value, Variable) else str(value))
+        if isinstance(value, Form):
+            parts += value.parts
+        else:
+            parts.append(Operand(value) if isinstance(value, Variable) else str(value))
     return parts
 
 
@@ -69,13 +72,42 @@ class Form:
         Text and operands, in order.
     level
         How tightly the formula binds as a whole.
+    latex
+        The same formula in LaTeX, where that is not what `treadle.graph.printing.latex` makes of the text.
     """
 
-    __slots__ = ("level", "parts")
+    __slots__ = ("latex", "level", "parts")
 
-    def __init__(self, parts: Iterable[str | Operand], level: float = Precedence.ATOM) -> None:
+    def __init__(
+        self, parts: Iterable[str | Operand], level: float = Precedence.ATOM, latex: Form | None = None
+    ) -> None:
         self.parts = tuple(parts)
         self.level = level
+        self.latex = latex
+
+    def in_latex(self, pattern: str, operands: Sequence[Variable]) -> Form:
+        r"""Return the same form with what is written of it in LaTeX, in which ``#1``, ``#2`` … stand for the operands.
+
+        An operand in front of ``^`` gets parentheses where it needs them, and so does a factor behind such a power:
+        ``#1^{-1} \, #2``. The text has to enclose any other: ``\sqrt{#1}``.
+        """
+        first, *rest = pattern.split("#")
+        parts: list[str | Operand] = [first] if first else []
+        level = Precedence.POWER if "^" in pattern or first.startswith("\\frac") else Precedence.ATOM
+        if first.startswith("\\begin"):
+            level = Precedence.LOWEST
+        behind = ""
+        for piece in rest:
+            inner, text = Precedence.LOWEST, piece[1:]
+            if text.startswith("^"):
+                inner = Precedence.ATOM
+            elif behind.startswith("^"):
+                level, inner = Precedence.PRODUCT, Precedence.PRODUCT + STEP
+            parts.append(Operand(operands[int(piece[0]) - 1], inner))
+            if text:
+                parts.append(text)
+            behind = text
+        return Form(self.parts, self.level, Form(parts, level))
 
     @classmethod
     def like(cls, variable: Variable) -> Form:
@@ -84,7 +116,7 @@ class Form:
 
     @classmethod
     def call(cls, name: str, arguments: Sequence[object], keywords: Mapping[str, object] | None = None) -> Form:
-        """Return ``name(a, b, key=value)``; arguments are variables, or text; values of keywords show their repr."""
+        """Return ``name(a, b, key=value)``; arguments are variables, forms or text; values of keywords show their repr."""
         written = _separated(arguments)
         for key, value in (keywords or {}).items():
             written.append(f"{', ' if written else ''}{key}={value!r}")

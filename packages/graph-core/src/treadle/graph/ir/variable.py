@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.graph.html import GraphPage
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.values import Value
+    from treadle.graph.printing.typesetting import Formula
 
     T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)
 else:
@@ -175,6 +176,18 @@ class Variable(Generic[T_co]):
         """
         text: str | TextIO | None = upward.debugprint(self, **options)
         return text
+
+    def latex(self) -> Formula:
+        """Return the formula of the graph that computes the variable in LaTeX, which a notebook shows typeset.
+
+        Examples
+        --------
+        >>> x = tt.dscalar("x")
+        >>> (x**2 + 1).latex()
+        x^{2} + 1
+        """
+        formula: Formula = upward.latex(self)
+        return formula
 
     def show(self, height: int = 480) -> GraphPage:
         """Return the page of the graph that computes the variable, which a notebook shows (`height` in pixels)."""

@@ -190,7 +190,9 @@ class IfElse(Op):
     def printed_form(self, node: Apply) -> Form | Sequence[Form]:
         """Write ``ifelse(condition, x, y)``."""
         first, second = self.branches(node)
-        forms = [Form.call("ifelse", [node.inputs[0], x, y]) for x, y in zip(first, second, strict=True)]
+        pattern = r"\begin{cases} #2 & \text{if } #1 \\ #3 & \text{otherwise} \end{cases}"
+        triples = ([node.inputs[0], x, y] for x, y in zip(first, second, strict=True))
+        forms = [Form.call("ifelse", triple).in_latex(pattern, triple) for triple in triples]
         return forms[0] if self.n_outs == 1 else forms
 
     def __str__(self) -> str:

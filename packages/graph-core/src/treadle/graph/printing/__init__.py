@@ -5,6 +5,7 @@ from treadle.graph.ops.print_op import Print
 from treadle.graph.printing.description import as_string, default_node_formatter, op_as_string
 from treadle.graph.printing.dot import MissingProgramError, PictureError, dot_text, pydotprint
 from treadle.graph.printing.infix import PPrinter, PrinterState, pp, pprint
+from treadle.graph.printing.typesetting import Formula, latex
 from treadle.graph.printing.printers import (
     ConstantPrinter,
     DefaultPrinter,
@@ -32,10 +33,10 @@ from treadle.graph.printing.tree import (
 )
 
 __all__ = [
-    "ConstantPrinter", "DefaultPrinter", "Form", "FunctionPrinter", "GraphNode", "IgnorePrinter", "Infix",
+    "ConstantPrinter", "DefaultPrinter", "Form", "Formula", "FunctionPrinter", "GraphNode", "IgnorePrinter", "Infix",
     "LeafPrinter", "MemberPrinter", "MissingProgramError", "Operand", "OperatorPrinter", "PPrinter", "PatternPrinter",
     "PictureError", "Precedence", "Prefix", "Print", "Printer", "PrinterState", "Text", "as_string", "char_from_number",
     "constant_printer", "debugprint", "default_node_formatter", "default_printer", "dot_text", "dprint",
-    "get_node_by_id", "leaf_printer", "min_informative_str", "op_as_string", "op_debug_information", "pp", "pprint",
+    "get_node_by_id", "latex", "leaf_printer", "min_informative_str", "op_as_string", "op_debug_information", "pp", "pprint",
     "pydotprint", "set_precedence",
 ]  # fmt: skip

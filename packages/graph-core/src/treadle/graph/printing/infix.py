@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.graph.algorithms.traversal import toposort
 from treadle.graph.diagnostics.failure import note_op
@@ -50,6 +50,8 @@ class PrinterState:
         Names given to parts of formulas, and their texts, in order.
     """
 
+    short: ClassVar[int] = SHORT
+
     def __init__(
         self, pprinter: PPrinter, precedence: float = Precedence.LOWEST, limit: int = LIMIT, **props: object
     ) -> None:
@@ -86,7 +88,7 @@ class PrinterState:
         A name is that of the variable if it has one that is free and an identifier, else ``t1``, ``t2`` …
         """
         too_long = len(text) > self.limit and var not in self._roots
-        shared = self._uses.get(var, 0) > 1 and len(text) > SHORT
+        shared = self._uses.get(var, 0) > 1 and len(text) > self.short
         if var.owner is None or not (too_long or shared):
             return None
         name = var.name
@@ -104,7 +106,7 @@ class PrinterState:
                 return name
 
 
-def _in_order(roots: Iterable[Variable], written: Mapping[object, object]) -> list[Variable]:
+def in_order(roots: Iterable[Variable], written: Mapping[object, object]) -> list[Variable]:
     """Return the variables not known yet that the roots are computed from, each after those it needs itself."""
     order: dict[Variable, None] = {}
     begun: set[Variable] = set()
@@ -139,6 +141,8 @@ class PPrinter:
     is cut into lines ``t1 = …``: values that are used more than once, and parts that are too long by themselves, get
     a name (their own, where they have one); so the text never grows faster than the graph.
     """
+
+    state_class: ClassVar[type[PrinterState]] = PrinterState
 
     def __init__(self) -> None:
         self._by_op: dict[object, Printer] = {}
@@ -244,7 +248,7 @@ class PPrinter:
         With `stop`, return False at the first text that is longer than the limit.
         """
         with set_precedence(pstate):
-            for var in _in_order(roots, pstate.memo):
+            for var in in_order(roots, pstate.memo):
                 text = self._written(var, pstate)
                 if stop and len(text) > pstate.limit:
                     return False
@@ -260,10 +264,10 @@ class PPrinter:
 
     def _formulas(self, roots: Sequence[Variable], limit: int) -> tuple[list[tuple[str, str]], list[str]]:
         """Return the definitions that the roots need, and the roots' texts."""
-        pstate = PrinterState(self, limit=limit)
+        pstate = self.state_class(self, limit=limit)
         if not self._fill(roots, pstate, stop=True):
-            pstate = PrinterState(self, limit=limit)
-            pstate.share(_in_order(roots, {}), roots)
+            pstate = self.state_class(self, limit=limit)
+            pstate.share(in_order(roots, {}), roots)
             self._fill(roots, pstate)
         return pstate.definitions, [self.process(root, pstate) for root in roots]
 

@@ -44,6 +44,7 @@ class Det(MatrixOp):
     """The determinants of square matrices."""
 
     signature = "(m,m)->()"
+    latex = r"\det\left(#1\right)"
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Compute with NumPy."""

@@ -46,6 +46,7 @@ class MatrixInverse(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,m)->(m,m)"
+    latex = "#1^{-1}"
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Invert with NumPy."""

@@ -78,6 +78,7 @@ class Solve(MatrixOp):
     on_error: str = "nan"
 
     signature = "(m,m),(m,n)->(m,n)"
+    latex = r"#1^{-1} \, #2"
 
     def __post_init__(self) -> None:
         """Bring the fields to one form."""

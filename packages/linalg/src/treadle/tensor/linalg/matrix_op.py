@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.graph import as_flag, graph_replace
+from treadle.graph import Form, as_flag, graph_replace
 from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.arguments.values import as_choice, as_option
 from treadle.tensor.elementwise.cast import cast
@@ -62,12 +62,15 @@ class MatrixOp(StackOp):
     on_error
         What becomes of matrices for which there is no result: ``"nan"`` fills it with NaN, ``"raise"`` raises a
         `MatrixError`, which is a ``numpy.linalg.LinAlgError``. Ops that can fail have a field of this name.
+    latex
+        How LaTeX shows it, if not as a call: text in which ``#1``, ``#2`` … are the inputs.
     """
 
     signature: ClassVar[str]
     dtypes: ClassVar[Sequence[str] | None] = INEXACT
     positions: ClassVar[Sequence[int]] = ()
     on_error = "nan"
+    latex: ClassVar[str | None] = None
     # A base class that errors of its nodes have too, on every backend.
     exc_type = MatrixError
 
@@ -88,6 +91,10 @@ class MatrixOp(StackOp):
                 flag = as_flag(f"{type(self).__name__}: {field.name}", getattr(self, field.name))
                 object.__setattr__(self, field.name, flag)
         as_on_error(type(self).__name__, self.on_error)
+
+    def printed_form(self, node: Apply) -> Form | None:
+        """Write a call; LaTeX has signs for some."""
+        return None if self.latex is None else Form.call(str(self), node.inputs).in_latex(self.latex, node.inputs)
 
     @abstractmethod
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -120,15 +120,18 @@ sign: Elemwise = elementwise(
 )  # fmt: skip
 abs_: Elemwise = elementwise(
     name="abs", ufunc="absolute", cheap=True, parity="even", image=(0, inf), idempotent=True, holomorphic=False,
+    latex=r"\left|#1\right|",
     pullback=lambda ct, out, xs: (mul(ct, sign(xs[0])),), keeps_positive=True, conjugates=True,
 )  # fmt: skip
 # NumPy's maximum and minimum return a NaN if either operand is one.
 maximum = elementwise(
     ufunc="maximum", cheap=True, commutative=True, associative=True, pullback=_maximum_terms, selective=True,
+    latex=r"\max\left(#1,\, #2\right)",
     bound="upper", keeps_positive=True,
 )  # fmt: skip
 minimum = elementwise(
     ufunc="minimum", cheap=True, commutative=True, associative=True, pullback=_minimum_terms, selective=True,
+    latex=r"\min\left(#1,\, #2\right)",
     bound="lower", keeps_positive=True,
 )  # fmt: skip
 

@@ -69,14 +69,16 @@ def _as_type(dtype: str, operands: Sequence[Variable]) -> Form:
 
 identity = elementwise(
     name="identity", nin=1, ufunc="positive", cheap=True, dtypes=same, impl=_copy, idempotent=True, inverse="identity",
+    latex="#1",
     parity="odd", monotone="increasing", pullback=lambda ct, out, xs: (ct,), linear=(0,), selective=True,
     keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
 second = elementwise(
-    name="second", cheap=True, dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct)
+    name="second", latex="#2", cheap=True, dtypes=_second_dtypes, impl=_second, pullback=lambda ct, out, xs: (None, ct)
 )
 switch: Elemwise = elementwise(
     name="switch", nin=3, cheap=True, dtypes=_switch_dtypes, impl=np.where,
+    latex=r"\begin{cases} #2 & \text{if } #1 \\ #3 & \text{otherwise} \end{cases}",
     pullback=lambda ct, out, xs: (None, switch(xs[0], ct, zeros_like(ct)), switch(xs[0], zeros_like(ct), ct)),
 )  # fmt: skip
 
@@ -105,6 +107,7 @@ def _cast_op(dtype: str) -> Elemwise:
     kind = np.dtype(dtype)
     scalar_op = Cast.made(
         name=f"cast_{dtype}", cheap=True, dtypes=_cast_rule(kind), impl=_cast_impl(kind), form=partial(_as_type, dtype),
+        latex="#1",
         idempotent=True, parity="odd" if kind.kind in "fc" else None,
         pullback=(lambda ct, out, xs: (ct,)) if kind.kind in "fc" else None,
     )  # fmt: skip

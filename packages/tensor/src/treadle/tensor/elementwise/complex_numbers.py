@@ -92,14 +92,17 @@ def _member(name: str) -> Callable[[Sequence[Variable]], Form]:
 
 real = elementwise(
     name="real", cheap=True, dtypes=_part_dtypes, impl=lambda z: np.array(z.real), form=_member(".real"),
+    latex=r"\operatorname{Re}\left(#1\right)",
     idempotent=True, holomorphic=False, pullback=lambda ct, out, xs: (ct,),
 )  # fmt: skip
 imag = elementwise(
     name="imag", cheap=True, dtypes=_part_dtypes, impl=lambda z: np.array(z.imag), form=_member(".imag"),
+    latex=r"\operatorname{Im}\left(#1\right)",
     holomorphic=False, pullback=_imag_terms,
 )  # fmt: skip
 conj = elementwise(
     name="conj", ufunc="conjugate", inverse="conj", holomorphic=False, pullback=lambda ct, out, xs: (ct.conj(),),
+    latex=r"\overline{#1}",
     parity="odd", conjugates=True,
 )  # fmt: skip
 _angle = elementwise(

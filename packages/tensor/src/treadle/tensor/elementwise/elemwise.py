@@ -418,7 +418,8 @@ class Elemwise(TensorOp):
         scalar = self.scalar_op
         if isinstance(scalar, Composite):
             return [Form.like(var) for var in _unfused(scalar, node, operands)]
-        return Form.call(scalar.name, operands) if scalar.form is None else scalar.form(operands)
+        form = Form.call(scalar.name, operands) if scalar.form is None else scalar.form(operands)
+        return form if scalar.latex is None else form.in_latex(scalar.latex, operands)
 
     # Computing
 

@@ -83,7 +83,7 @@ exp: Elemwise = elementwise(
     nonzero=True, exponential=True, conjugates=True,
 )  # fmt: skip
 exp2 = elementwise(
-    ufunc="exp2", monotone="increasing", inverse="log2", image=(0, inf),
+    ufunc="exp2", latex=r"2^{#1}", monotone="increasing", inverse="log2", image=(0, inf),
     pullback=lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),), nonzero=True, exponential=True, conjugates=True,
 )  # fmt: skip
 expm1 = elementwise(
@@ -95,11 +95,11 @@ log: Elemwise = elementwise(
     pullback=lambda ct, out, xs: (true_div(ct, xs[0]),),
 )  # fmt: skip
 log2 = elementwise(
-    ufunc="log2", monotone="increasing", inverse="exp2", domain=(0, inf),
+    ufunc="log2", latex=r"\log_{2}\left(#1\right)", monotone="increasing", inverse="exp2", domain=(0, inf),
     pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
 )  # fmt: skip
 log10 = elementwise(
-    ufunc="log10", monotone="increasing", domain=(0, inf),
+    ufunc="log10", latex=r"\log_{10}\left(#1\right)", monotone="increasing", domain=(0, inf),
     pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
 )  # fmt: skip
 log1p = elementwise(
@@ -107,17 +107,17 @@ log1p = elementwise(
     pullback=lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),), keeps_positive=True,
 )  # fmt: skip
 sqrt = elementwise(
-    ufunc="sqrt", monotone="increasing", inverse="sqr", domain=(0, inf), image=(-0.0, inf),
+    ufunc="sqrt", latex=r"\sqrt{#1}", monotone="increasing", inverse="sqr", domain=(0, inf), image=(-0.0, inf),
     pullback=lambda ct, out, xs: (true_div(mul(ct, 0.5), out),), exponent=0.5, keeps_positive=True,
 )  # fmt: skip
 sqr = elementwise(
-    name="sqr", ufunc="square", cheap=True, parity="even", image=(0, inf), body=lambda x: mul(x, x),
+    name="sqr", ufunc="square", latex="#1^{2}", cheap=True, parity="even", image=(0, inf), body=lambda x: mul(x, x),
     pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),), exponent=2, keeps_positive=True, wraps=True,
     conjugates=True,
 )  # fmt: skip
 # The reciprocal of an integer is a float here: NumPy truncates it to an integer.
 reciprocal = elementwise(
-    ufunc="reciprocal", cheap=True, inverse="reciprocal", parity="odd", dtypes=quotient_of_one,
+    ufunc="reciprocal", latex=r"\frac{1}{#1}", cheap=True, inverse="reciprocal", parity="odd", dtypes=quotient_of_one,
     pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),), exponent=-1, nonzero=True, keeps_positive=True,
     conjugates=True,
 )  # fmt: skip
@@ -127,6 +127,7 @@ power: Elemwise = alias(
 )
 sigmoid: Elemwise = elementwise(
     name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1),
+    latex=r"\sigma\left(#1\right)",
     pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),), nonzero=True,
 )  # fmt: skip
 # log(1 + exp(x)) in a form that cannot overflow.

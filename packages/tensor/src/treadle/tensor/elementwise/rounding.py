@@ -63,8 +63,12 @@ def _rint(x: np.ndarray) -> np.ndarray:
     return np.array(x) if x.dtype.kind in "iu" else np.rint(x)
 
 
-ceil = elementwise(ufunc="ceil", cheap=True, idempotent=True, discrete=True, monotone="increasing")
-floor = elementwise(ufunc="floor", cheap=True, idempotent=True, discrete=True, monotone="increasing")
+ceil = elementwise(
+    ufunc="ceil", latex=r"\left\lceil #1 \right\rceil", cheap=True, idempotent=True, discrete=True, monotone="increasing"
+)
+floor = elementwise(
+    ufunc="floor", latex=r"\left\lfloor #1 \right\rfloor", cheap=True, idempotent=True, discrete=True, monotone="increasing"
+)
 trunc = elementwise(ufunc="trunc", cheap=True, idempotent=True, discrete=True, monotone="increasing", parity="odd")
 round_half_to_even = elementwise(
     name="round_half_to_even", cheap=True, dtypes=_rint_dtypes, impl=_rint, idempotent=True, discrete=True,

@@ -130,6 +130,8 @@ class ScalarOp:
         if the function is `discrete`.
     form
         How a formula shows it, if not as a call of a function with this name: ``Infix("+", Precedence.SUM).form``.
+    latex
+        How LaTeX shows it, if not as what follows from the form: text in which ``#1``, ``#2`` … are the operands.
     commutative, associative, anticommutative
         Algebraic traits of a function of two operands; anticommutative is f(y, x) = -f(x, y).
     identity
@@ -195,6 +197,7 @@ class ScalarOp:
     name: str = ""
     nin: int = 0
     ufunc: str | None = None
+    latex: str | None = None
     dtypes: DtypeRule = _derived
     body: Body | None = None
     expansion: Body | None = None

@@ -122,6 +122,10 @@ class OverAxes(TensorOp):
         return shifted.make_node(x)
 
 
+# What LaTeX shows of those that have a sign of their own.
+SYMBOLS = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min"}
+
+
 @static_op
 class Reduction(OverAxes):
     """Combine all elements along axes.
@@ -164,7 +168,13 @@ class Reduction(OverAxes):
     def printed_form(self, node: Apply) -> Form:
         """Write a call such as ``sum(x, axis=0)``."""
         (x,) = node.inputs
-        return Form.call(self.kind, [x], axis_keyword(self.axes, getattr(x.type, "ndim", 0)))
+        axis = axis_keyword(self.axes, getattr(x.type, "ndim", 0))
+        form = Form.call(self.kind, [x], axis)
+        symbol = SYMBOLS.get(self.kind)
+        if symbol is None:
+            return form
+        below = f"_{{{','.join(map(str, self.axes))}}}" if axis else ""
+        return form.in_latex(rf"{symbol}{below}\left(#1\right)", [x])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Reduce with NumPy, which sums pairwise."""

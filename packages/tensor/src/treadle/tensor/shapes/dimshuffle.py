@@ -154,9 +154,10 @@ class DimShuffle(TensorOp):
             return _transposed_form(x, self.order)
         kept = [d for d in self.order if d != NEW]
         if self.adds_dimensions and kept == list(range(self.ndim)):
-            return Form.index(x, [("None",) if d == NEW else (":",) for d in self.order])
+            return Form.index(x, [("None",) if d == NEW else (":",) for d in self.order]).in_latex("#1", [x])
         if not self.adds_dimensions and kept == sorted(kept, key=int):
-            return Form.method(x, "squeeze", [str(self.dropped[0] if len(self.dropped) == 1 else self.dropped)])
+            dropped = str(self.dropped[0] if len(self.dropped) == 1 else self.dropped)
+            return Form.method(x, "squeeze", [dropped]).in_latex("#1", [x])
         return Form.method(x, "dimshuffle", [repr(d) for d in self.order])
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
@@ -213,9 +214,9 @@ class DimShuffle(TensorOp):
 def _transposed_form(x: Variable, order: Sequence[int | str]) -> Form:
     ndim = len(order)
     if tuple(order) == tuple(reversed(range(ndim))):
-        return Form.member(x, ".T")
+        return Form.member(x, ".T").in_latex(r"#1^{\mathsf{T}}", [x])
     if tuple(order) == (*range(ndim - 2), ndim - 1, ndim - 2):
-        return Form.member(x, ".mT")
+        return Form.member(x, ".mT").in_latex(r"#1^{\mathsf{T}}", [x])
     return Form.method(x, "transpose", list(map(str, order)))
 
 

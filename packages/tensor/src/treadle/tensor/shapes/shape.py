@@ -46,7 +46,7 @@ class Shape(Discrete, TensorOp):
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x.shape``."""
-        return Form.member(node.inputs[0], ".shape")
+        return Form.member(node.inputs[0], ".shape").in_latex(r"\operatorname{shape}\left(#1\right)", node.inputs)
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return the array's shape."""
@@ -83,7 +83,8 @@ class ShapeI(Natural, TensorOp):
 
     def printed_form(self, node: Apply) -> Form:
         """Write ``x.shape[0]``."""
-        return Form.member(node.inputs[0], f".shape[{self.axis}]")
+        form = Form.member(node.inputs[0], f".shape[{self.axis}]")
+        return form.in_latex(rf"\operatorname{{len}}_{{{self.axis}}}\left(#1\right)", node.inputs)
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Return one length."""

@@ -128,15 +128,17 @@ def _trigamma(x: np.ndarray) -> np.ndarray:
 
 
 gamma: Elemwise = elementwise(
-    name="gamma", nin=1, dtypes=double_first, impl=of_scipy("gamma"),
+    name="gamma", nin=1, latex=r"\Gamma\left(#1\right)", dtypes=double_first, impl=of_scipy("gamma"),
     pullback=lambda ct, out, xs: (mul(ct, mul(out, digamma(xs[0]))),),
 )  # fmt: skip
 # The logarithm of the absolute value.
 gammaln: Elemwise = elementwise(
-    name="gammaln", nin=1, dtypes=double_first, impl=_gammaln, pullback=scaled_by(lambda out, x: digamma(x))
+    name="gammaln", nin=1, dtypes=double_first, impl=_gammaln, pullback=scaled_by(lambda out, x: digamma(x)),
+    latex=r"\log\left|\Gamma\left(#1\right)\right|",
 )
 digamma: Elemwise = elementwise(
-    name="digamma", nin=1, dtypes=double_first, impl=of_scipy("psi"), pullback=scaled_by(lambda out, x: tri_gamma(x))
+    name="digamma", nin=1, dtypes=double_first, impl=of_scipy("psi"), pullback=scaled_by(lambda out, x: tri_gamma(x)),
+    latex=r"\psi\left(#1\right)",
 )
 tri_gamma: Elemwise = elementwise(
     name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf),
@@ -148,6 +150,7 @@ polygamma: Elemwise = elementwise(
 )
 beta: Elemwise = elementwise(
     name="beta", nin=2, dtypes=double_first, impl=of_scipy("beta"), body=in_double(_beta), commutative=True,
+    latex=r"\mathrm{B}\left(#1,\, #2\right)",
     pullback=_beta_terms,
 )  # fmt: skip
 # SciPy's loses half of the digits for large numbers, and is infinite at integers of a large size below 0.
