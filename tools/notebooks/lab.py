@@ -35,6 +35,7 @@ class LabError(RuntimeError):
 
 def environment(home: Path) -> dict[str, str]:
     """Return an environment in which Jupyter and IPython read and write in a folder only, not in the user's."""
+    home.mkdir(parents=True, exist_ok=True)
     own = {name: str(home / name) for name in ("config", "data", "runtime", "ipython", "settings", "workspaces")}
     return os.environ | {
         "JUPYTER_CONFIG_DIR": own["config"],

@@ -101,7 +101,8 @@ def _aligned(lines: Sequence[tuple[str, str, str]]) -> str:
     if len(lines) == 1:
         return "".join(f"{part} " for part in lines[0] if part).rstrip()
     rows = (f"{left} &{sign} {right}" if sign else f"& {left}{right}" for left, sign, right in lines)
-    return rf"\begin{{aligned}} {r' \\ '.join(rows)} \end{{aligned}}"
+    text = r" \\ ".join(rows)
+    return rf"\begin{{aligned}} {text} \end{{aligned}}"
 
 
 class LatexText(Text):
