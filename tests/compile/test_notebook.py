@@ -13,7 +13,9 @@ x = tt.dvector("<x>")
 def test_a_notebook_shows_how_a_function_is_called_where_it_runs_and_what_it_cost() -> None:
     f = function([x], tt.exp(x) * x, mode="VM", name="<f>")
     shown = f._repr_html_()
-    expected = r"<code>&lt;f&gt;\(&lt;x&gt;: Vector\(float64, shape=\(\?,\)\)\)</code> on VM: 2 nodes, \w[\w ]* in [\d.e-]+ s"
+    expected = (
+        r"<code>&lt;f&gt;\(&lt;x&gt;: Vector\(float64, shape=\(\?,\)\)\)</code> on VM: 2 nodes, \w[\w ]* in [\d.e-]+ s"
+    )
     assert re.fullmatch(expected, shown), shown
     assert "\n" not in shown
 

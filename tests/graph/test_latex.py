@@ -123,5 +123,7 @@ def test_a_form_may_have_a_latex_of_its_own() -> None:
 
 
 def test_something_that_is_no_graph_is_refused() -> None:
-    with pytest.raises(GraphTypeError, match="latex: a variable, node, graph, function or list of them is needed, got 3"):
+    with pytest.raises(
+        GraphTypeError, match="latex: a variable, node, graph, function or list of them is needed, got 3"
+    ):
         latex(3)

@@ -100,4 +100,6 @@ def test_the_code_of_a_page_is_that_of_its_notebook(name: str) -> None:
 def test_a_notebook_has_no_words_for_the_site_only(name: str) -> None:
     prose = "\n".join(cell.text for cell in cells(name) if cell.kind == "markdown")
     assert prose.startswith("# ")
-    assert not re.findall(r"^:::|\{py:|!\[|<!--|\]\((?!https?:|\w+\.ipynb\))", re.sub(r"`[^`]*`", "", prose), re.MULTILINE)
+    assert not re.findall(
+        r"^:::|\{py:|!\[|<!--|\]\((?!https?:|\w+\.ipynb\))", re.sub(r"`[^`]*`", "", prose), re.MULTILINE
+    )

@@ -12,7 +12,6 @@ from tools.notebooks import lab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.notebooks,
@@ -63,6 +62,7 @@ def progress(opened: lab.Lab) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def outputs(opened: lab.Lab, progress: dict[str, Any]) -> list[dict[str, Any]]:
+    assert progress, "all cells were run"
     return opened.outputs()
 
 
@@ -114,8 +114,10 @@ def test_the_page_of_a_graph_is_drawn(outputs: list[dict[str, Any]], opened: lab
     assert (page["kind"], page["height"] > 400) == ("text/html", True)
     browser = opened.browser
     state = "document.documentElement.dataset.state"
-    assert browser.run_in_frame(f"new Promise((done) => {{ const look = () => {state} === 'ready' ? done(true) : "
-                                "setTimeout(look, 50); look(); })")
+    assert browser.run_in_frame(
+        f"new Promise((done) => {{ const look = () => {state} === 'ready' ? done(true) : "
+        "setTimeout(look, 50); look(); })"
+    )
     assert browser.run_in_frame("document.querySelectorAll('g.node[data-key]').length") >= 5
 
 

@@ -40,7 +40,9 @@ FORMULAS = [
     (v * u * v, r"v \odot u \odot v"),
     (a + -b * v, r"a + \left(-b \, v\right)"),
     (tt.sigmoid(a) * tt.gammaln(b), r"\sigma\left(a\right) \, \log\left|\Gamma\left(b\right)\right|"),
-    (tt.where(a > b, a, b) * 2, r"\left(\begin{cases} a & \text{if } a > b \\ b & \text{otherwise} \end{cases}\right) \cdot 2"),
+    (
+        tt.where(a > b, a, b) * 2,
+        r"\left(\begin{cases} a & \text{if } a > b \\ b & \text{otherwise} \end{cases}\right) \cdot 2"),
     (tt.ifelse(a > b, a, b), r"\begin{cases} a & \text{if } a > b \\ b & \text{otherwise} \end{cases}"),
     (tt.conj(z) + tt.real(z), r"\overline{z} + \operatorname{Re}\left(z\right)"),
     (X.sum(), r"\sum\left(X\right)"),

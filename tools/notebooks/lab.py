@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 _PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 _SETTINGS = {"tracker": {"windowingMode": "none"}}
 _FLAGS = (
-    *("--no-browser", "--allow-root", "--expose-app-in-browser", "--IdentityProvider.token=", "--ServerApp.ip=127.0.0.1"),
+    *(
+        "--no-browser",
+        "--allow-root",
+        "--expose-app-in-browser",
+        "--IdentityProvider.token=",
+        "--ServerApp.ip=127.0.0.1",
+    ),
     *("--LabApp.extension_manager=readonly", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
 )
 
@@ -64,7 +70,14 @@ def served(folder: Path) -> Iterator[str]:
         port = free.getsockname()[1]
         free.close()
         log = home / "log"
-        command = [sys.executable, "-m", "jupyterlab", *_FLAGS, f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+        command = [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            *_FLAGS,
+            f"--ServerApp.port={port}",
+            "--ServerApp.port_retries=0",
+        ]
         with log.open("wb") as output:
             server = subprocess.Popen(
                 [*command, f"--ServerApp.root_dir={folder.resolve()}"],
@@ -113,6 +126,8 @@ class Lab:
         browser.go(f"{address}/lab/tree/{name}?reset")
         browser.wait("window.jupyterapp && document.querySelector('.jp-Notebook .jp-Cell')")
         browser.wait(f"{_SESSION}?.session?.kernel?.status === 'idle'")
+        # Commands are for the notebook that has the focus, which a page without a screen gives to none.
+        browser.run("jupyterapp.shell.activateById([...jupyterapp.shell.widgets('main')][0].id)")
 
     def run_all(self) -> None:
         """Begin to run all cells."""
@@ -137,7 +152,7 @@ class Lab:
         return shown
 
 
-_SESSION = "jupyterapp.shell.currentWidget?.sessionContext"
+_SESSION = "[...jupyterapp.shell.widgets('main')][0]?.sessionContext"
 
 
 def take_picture(notebook: Path, picture: Path) -> None:

@@ -217,7 +217,8 @@ else:
             "treadle.graph.lowering": "LoweringTable Unsupported expand",
             "treadle.graph.ops.print_op": "Print",
             "treadle.graph.printing": (
-                "as_string debugprint default_node_formatter dot_text dprint latex op_as_string pp pprint printing pydotprint"
+                "as_string debugprint default_node_formatter dot_text dprint latex op_as_string pp pprint printing "
+                "pydotprint"
             ),
             "treadle.graph.vectorization": "VECTORIZERS Vectorizer VectorizerTable vectorize_graph vectorize_node",
         },

@@ -66,8 +66,8 @@ class FunctionMaker:
     source_line
         The user's line that made it.
     seconds
-        How long it took to compile the program, or to find it in the compile cache; None before, and where the program is
-        that of another function.
+        How long it took to compile the program, or to find it in the compile cache; None before, and where the program
+        is that of another function.
 
     Examples
     --------

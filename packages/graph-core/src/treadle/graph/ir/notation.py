@@ -116,7 +116,7 @@ class Form:
 
     @classmethod
     def call(cls, name: str, arguments: Sequence[object], keywords: Mapping[str, object] | None = None) -> Form:
-        """Return ``name(a, b, key=value)``; arguments are variables, forms or text; values of keywords show their repr."""
+        """Return ``name(a, b, key=value)``; arguments are variables, forms or text; keywords have their repr."""
         written = _separated(arguments)
         for key, value in (keywords or {}).items():
             written.append(f"{', ' if written else ''}{key}={value!r}")

@@ -49,11 +49,65 @@ _OPERATORS = {
 _PREFIXES = {"-": "-", "~": r"\lnot "}
 # What LaTeX has a command of the same name for.
 _FUNCTIONS = frozenset(
-    "arccos arcsin arctan arg cos cosh cot coth det exp gcd log max min sec sin sinh tan tanh".split()
+    [
+        "arccos",
+        "arcsin",
+        "arctan",
+        "arg",
+        "cos",
+        "cosh",
+        "cot",
+        "coth",
+        "det",
+        "exp",
+        "gcd",
+        "log",
+        "max",
+        "min",
+        "sec",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+    ]
 )
 _GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Pi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+    ]
 )
 _WORDS = {"inf": r"\infty", "nan": r"\mathrm{NaN}", "True": r"\mathrm{true}", "False": r"\mathrm{false}"}
 _SPECIAL = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", " ": r"\ "} | {c: f"\\{c}" for c in "{}$&#_%"}
@@ -195,7 +249,9 @@ def _typeset(form: Form, pstate: PrinterState) -> Text:
         text = reading(form, pstate)
         if text is not None:
             return text
-    return _joined(Form([part if isinstance(part, Operand) else _code(part) for part in form.parts], form.level), pstate)
+    return _joined(
+        Form([part if isinstance(part, Operand) else _code(part) for part in form.parts], form.level), pstate
+    )
 
 
 def _joined(form: Form, pstate: PrinterState) -> Text:
@@ -240,7 +296,9 @@ def _operation(form: Form, pstate: PrinterState) -> Text | None:
     if symbol in {"/", "//"}:
         above, below = (_operand(x, Precedence.LOWEST, pstate) for x in variables)
         ratio = rf"\frac{{{above}}}{{{below}}}"
-        return LatexText(ratio, Precedence.POWER) if symbol == "/" else LatexText(rf"\left\lfloor {ratio} \right\rfloor")
+        return (
+            LatexText(ratio, Precedence.POWER) if symbol == "/" else LatexText(rf"\left\lfloor {ratio} \right\rfloor")
+        )
     if symbol == "**":
         base, exponent = variables
         above = _operand(exponent, Precedence.LOWEST, pstate)

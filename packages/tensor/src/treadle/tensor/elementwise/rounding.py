@@ -64,10 +64,20 @@ def _rint(x: np.ndarray) -> np.ndarray:
 
 
 ceil = elementwise(
-    ufunc="ceil", latex=r"\left\lceil #1 \right\rceil", cheap=True, idempotent=True, discrete=True, monotone="increasing"
+    ufunc="ceil",
+    latex=r"\left\lceil #1 \right\rceil",
+    cheap=True,
+    idempotent=True,
+    discrete=True,
+    monotone="increasing",
 )
 floor = elementwise(
-    ufunc="floor", latex=r"\left\lfloor #1 \right\rfloor", cheap=True, idempotent=True, discrete=True, monotone="increasing"
+    ufunc="floor",
+    latex=r"\left\lfloor #1 \right\rfloor",
+    cheap=True,
+    idempotent=True,
+    discrete=True,
+    monotone="increasing",
 )
 trunc = elementwise(ufunc="trunc", cheap=True, idempotent=True, discrete=True, monotone="increasing", parity="odd")
 round_half_to_even = elementwise(

@@ -133,11 +133,19 @@ gamma: Elemwise = elementwise(
 )  # fmt: skip
 # The logarithm of the absolute value.
 gammaln: Elemwise = elementwise(
-    name="gammaln", nin=1, dtypes=double_first, impl=_gammaln, pullback=scaled_by(lambda out, x: digamma(x)),
+    name="gammaln",
+    nin=1,
+    dtypes=double_first,
+    impl=_gammaln,
+    pullback=scaled_by(lambda out, x: digamma(x)),
     latex=r"\log\left|\Gamma\left(#1\right)\right|",
 )
 digamma: Elemwise = elementwise(
-    name="digamma", nin=1, dtypes=double_first, impl=of_scipy("psi"), pullback=scaled_by(lambda out, x: tri_gamma(x)),
+    name="digamma",
+    nin=1,
+    dtypes=double_first,
+    impl=of_scipy("psi"),
+    pullback=scaled_by(lambda out, x: tri_gamma(x)),
     latex=r"\psi\left(#1\right)",
 )
 tri_gamma: Elemwise = elementwise(
