@@ -157,11 +157,11 @@ _SESSION = "[...jupyterapp.shell.widgets('main')][0]?.sessionContext"
 
 def take_picture(notebook: Path, picture: Path) -> None:
     """Run a notebook in JupyterLab and save a picture of its beginning, without the parts around it."""
-    with served(notebook.parent) as address, Browser(1000, 1240, network=True) as browser:
+    with served(notebook.parent) as address, Browser(1000, 1500, network=True) as browser:
         lab = Lab(browser, address, notebook.name)
         lab.run_all()
         lab.wait()
         browser.run("jupyterapp.commands.execute('application:toggle-left-area')")
-        browser.run("document.querySelector('.jp-WindowedPanel-outer, .jp-Notebook').scrollTo(0, 0)")
+        browser.run("document.querySelector('.jp-Notebook .jp-Cell').scrollIntoView()")
         browser.run("new Promise((done) => setTimeout(done, 2000))")
         browser.picture(picture)
