@@ -415,11 +415,10 @@ class Elemwise(TensorOp):
         Dimensions that broadcasting adds by itself are not shown.
         """
         operands = _as_broadcast(node.inputs)
-        scalar = self.scalar_op
-        if isinstance(scalar, Composite):
+        if isinstance(scalar := self.scalar_op, Composite):
             return [Form.like(var) for var in _unfused(scalar, node, operands)]
-        form = Form.call(scalar.name, operands) if scalar.form is None else scalar.form(operands)
-        return form if scalar.latex is None else form.in_latex(scalar.latex, operands)
+        form = scalar.form(operands) if scalar.form else Form.call(scalar.name, operands)
+        return form.in_latex(scalar.latex, operands) if scalar.latex else form
 
     # Computing
 
