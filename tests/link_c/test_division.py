@@ -11,14 +11,13 @@ import pytest
 import treadle.tensor as tt
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, Op
-from treadle.link.c import CFunction, c_function, toolchain
+from treadle.link.c import CFunction, c_function
 from treadle.link.c.errors import CompileError
 from treadle.link.c.text import division
 from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     Link = Callable[[Sequence[Any], Sequence[Any]], Any]
 

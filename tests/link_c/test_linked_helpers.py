@@ -9,8 +9,6 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.cache import default_cache
-from treadle.config import config
-from treadle.link.c import toolchain
 from treadle.link.c.errors import CompileError
 from treadle.link.c.linking import LINKS_HELPERS
 from treadle.link.c.runtime import Library
@@ -18,7 +16,7 @@ from treadle.link.c.runtime.linked import LEAST, declarations
 from treadle.link.c.text.prelude import HEADERS, prelude
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     Link = Callable[[Sequence[Any], Sequence[Any]], Any]
