@@ -73,7 +73,9 @@ class UpwardCalls:
         return value
 
 
-def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_names(
+    package: str, modules: Mapping[str, str], hint: Callable[[str], str] = lambda _: ""
+) -> Callable[[str], Any]:
     """Return a package's ``__getattr__``, which imports what a name stands for when it is first asked for.
 
     Parameters
@@ -83,6 +85,8 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
     modules
         For each module the names that it defines, separated by spaces; its own name stands for itself. A name that is
         called otherwise there is written ``name=other``.
+    hint
+        Returns what the message about a name that the package lacks ends with, such as what to use instead.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
             return [public for public in homes if not public.startswith("_") and hasattr(sys.modules[package], public)]
         place = homes.get(name) or (None if name.startswith("__") else _added_names(package).get(name))
         if place is None:
-            msg = f"module {package!r} has no attribute {name!r}{_lacking(package, name)}"
+            msg = f"module {package!r} has no attribute {name!r}{_lacking(package, name) or hint(name)}"
             raise AttributeError(msg)
         home, original = place
         module = import_module(home)
@@ -206,7 +210,12 @@ def _is_being_imported(place: str) -> bool:
     return not hasattr(import_module(name), attribute)
 
 
-def versioned_names(package: str, distribution: str, modules: Mapping[str, str] = _NONE) -> Callable[[str], Any]:
+def versioned_names(
+    package: str,
+    distribution: str,
+    modules: Mapping[str, str] = _NONE,
+    hint: Callable[[str], str] = lambda _: "",
+) -> Callable[[str], Any]:
     """Return a package's ``__getattr__``, as `lazy_names` does, which knows the package's version too.
 
     Parameters
@@ -217,6 +226,8 @@ def versioned_names(package: str, distribution: str, modules: Mapping[str, str] 
         The distribution that it is in.
     modules
         Modules that are imported when a name is first asked for, as for `lazy_names`.
+    hint
+        As for `lazy_names`.
 
     Raises
     ------
@@ -228,7 +239,7 @@ def versioned_names(package: str, distribution: str, modules: Mapping[str, str] 
     Importing a module of the package makes the module an attribute of it. Where the package has something else of that
     name, it keeps that: ``package.sort`` stays a function where ``package.sort`` is a documented path too.
     """
-    load = lazy_names(package, modules)
+    load = lazy_names(package, modules, hint)
     own = frozenset(name for home, names in modules.items() for name in names.split() if home != f"{package}.{name}")
 
     class Package(type(sys.modules.get(package, sys))):  # type: ignore[misc]  # a class of modules

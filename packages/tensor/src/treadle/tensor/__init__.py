@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treadle.config import package_folders, versioned_names
-from treadle.graph import Constant, Variable, shared
+from treadle.graph import Constant, Variable
 from treadle.tensor.elementwise import arithmetic as _arithmetic
 from treadle.tensor.elementwise import cast as _cast
 from treadle.tensor.elementwise import comparison as _comparison
@@ -60,7 +60,7 @@ from treadle.tensor.indexing.expressions import (
     symbolic_count,
 )
 from treadle.tensor.indexing.indexing import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.lazy import MODULES, NAMES
+from treadle.tensor.lazy import MODULES, NAMES, hint
 from treadle.tensor.lengths.differences import constant_difference
 from treadle.tensor.linking.scalar_table import ALL_KINDS, ScalarTable
 from treadle.tensor.reductions import moments as _moments
@@ -85,6 +85,7 @@ from treadle.tensor.types.other_arrays import register_array
 from treadle.tensor.types.registered_conversions import register_conversion
 from treadle.tensor.types.tensor_type import CONVERTERS, DTYPES, TensorType
 from treadle.tensor.variables.operators import Operators
+from treadle.tensor.variables.sharing import shared
 from treadle.tensor.variables.variable import (
     TensorConstant,
     TensorLike,
@@ -159,8 +160,8 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.embedding.symbolic_op import *  # noqa: F403
     from treadle.tensor.fft.fourier import *  # noqa: F403
     from treadle.tensor.gradients.derivatives import *  # noqa: F403
+    from treadle.tensor.gradients.gradient import *  # noqa: F403
     from treadle.tensor.gradients.numeric import *  # noqa: F403
-    from treadle.tensor.gradients.reverse_mode import *  # noqa: F403
     from treadle.tensor.indexing.coordinates import *  # noqa: F403
     from treadle.tensor.indexing.gathering import *  # noqa: F403
     from treadle.tensor.indexing.masks import *  # noqa: F403
@@ -306,7 +307,7 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    __getattr__ = versioned_names(__name__, "tensor", MODULES)
+    __getattr__ = versioned_names(__name__, "tensor", MODULES, hint)
 
 # Other distributions may bring modules of the package.
 __path__ = package_folders(__name__)

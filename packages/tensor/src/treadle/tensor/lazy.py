@@ -20,6 +20,7 @@ FRONT = {
         "debugprint dprint latex pprint register_tree_node tree_flatten tree_leaves tree_map tree_unflatten write_html"
     ),
 }
+_elsewhere = lazy_module("treadle.tensor.variables.elsewhere")
 # What `treadle.tensor` finds names in, by full names of modules.
 MODULES = {f"treadle.tensor.{module}": names for module, names in _MODULES.items()} | FRONT
 
@@ -32,3 +33,13 @@ def lazy_scipy_module(name: str) -> ModuleType:
     """
     module: ModuleType = lazy_module(f"scipy.{name}")
     return module
+
+
+def hint(name: str) -> str:
+    """Return what the message about a name that `treadle.tensor` lacks ends with; see `function_hint`.
+
+    >>> hint("vjp")
+    '. Here: tt.pullback(expression, wrt, cotangents)'
+    """
+    text: str = _elsewhere.function_hint(name)
+    return text

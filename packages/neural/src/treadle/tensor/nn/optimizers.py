@@ -13,7 +13,7 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import gt
 from treadle.tensor.elementwise.exponential import sqrt
 from treadle.tensor.errors import ArgumentError, DtypeError
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.types.conversion import as_tensor_variable
 

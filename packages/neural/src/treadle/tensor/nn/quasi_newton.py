@@ -13,7 +13,7 @@ from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import ge, gt, isinf, le, lt
 from treadle.tensor.elementwise.logic import and_, invert
 from treadle.tensor.errors import ArgumentError
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.nn.optimizers import parameters

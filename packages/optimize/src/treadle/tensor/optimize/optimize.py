@@ -29,7 +29,7 @@ from treadle.graph import (
 from treadle.tensor.arguments.values import as_items, check_flags
 from treadle.tensor.differentiation.jacobians import jacobian
 from treadle.tensor.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.optimize.fixed_points import FixedPoint, fixed_point
 from treadle.tensor.optimize.implicit import ImplicitSolution, flat, parts, problem
 from treadle.tensor.optimize.search_loops import METHODS, as_loop, refusal

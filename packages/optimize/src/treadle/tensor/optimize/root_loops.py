@@ -9,7 +9,7 @@ from treadle.tensor.elementwise.arithmetic import abs_, maximum, minimum, sign
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, isfinite, le, lt, neq
 from treadle.tensor.elementwise.logic import invert, or_
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.linalg.linear_systems import solve
 from treadle.tensor.loops.plain import while_loop

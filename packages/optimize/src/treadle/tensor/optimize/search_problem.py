@@ -10,7 +10,7 @@ from treadle.tensor.elementwise.arithmetic import abs_
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.exponential import sqrt
 from treadle.tensor.elementwise.logic import and_
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.reductions.reduction import max_, sum_
 from treadle.tensor.shapes.shape import lengths, reshape
 from treadle.tensor.types.conversion import constant, tensors

@@ -21,11 +21,11 @@ from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.errors import DtypeError
 from treadle.tensor.gradients.derivatives import like, listed, matched, pullback, pushforward, variables
 from treadle.tensor.gradients.forward_mode import defined, jvp
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.gradients.nested import aligned
 from treadle.tensor.gradients.reverse_mode import (
     as_constants,
     check_options,
-    grad,
     missing,
     refuse_function,
     remembered,

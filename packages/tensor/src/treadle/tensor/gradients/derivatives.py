@@ -11,10 +11,10 @@ from treadle.tensor.arguments.values import as_items
 from treadle.tensor.errors import DisconnectedInputError, ShapeError
 from treadle.tensor.gradients.adding import zeros_of
 from treadle.tensor.gradients.forward_mode import defined, jvp
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.gradients.nested import aligned, nested_form, nested_variables
 from treadle.tensor.gradients.reverse_mode import (
     choice,
-    grad,
     gradients_of_parts,
     refuse_function,
     remembered,

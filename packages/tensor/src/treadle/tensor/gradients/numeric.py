@@ -13,7 +13,7 @@ from treadle.tensor.arguments.values import as_callable, as_items
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.errors import DtypeError, GradientError, ShapeError
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.joins.joining import join
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.shape import flatten, shape

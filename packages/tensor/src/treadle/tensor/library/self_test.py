@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.tensor.elementwise.exponential import log, sigmoid
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

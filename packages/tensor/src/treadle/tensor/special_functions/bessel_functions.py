@@ -19,7 +19,7 @@ from treadle.tensor.elementwise.comparison import eq, gt, lt
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, sqrt
 from treadle.tensor.elementwise.trigonometric import cos
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.special_functions import bessel_integrals
 from treadle.tensor.special_functions.scipy_special import of_scipy
 from treadle.tensor.types.dtype_rules import double_first, single_first

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, lazy_module
 from treadle.graph import Apply, Constant, SharedVariable, Variable
 from treadle.tensor.errors import TensorTypeError
 from treadle.tensor.ops.texts import OfEach
@@ -20,6 +20,9 @@ from treadle.tensor.variables.operators import Operators
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import EllipsisType
+
+
+_elsewhere = lazy_module("treadle.tensor.variables.elsewhere")
 
 
 class TensorMethods(FurtherMethods):
@@ -123,9 +126,29 @@ class TensorMethods(FurtherMethods):
         )
         raise TensorTypeError(msg)
 
+    if not TYPE_CHECKING:  # checkers would take every attribute
+
+        def __getattr__(self, name):
+            """Say what to write in place of an attribute that arrays of other libraries have."""
+            text = "" if name.startswith("_") else _elsewhere.method_hint(name)
+            if not text:
+                return object.__getattribute__(self, name)  # raises Python's own error, or the property's
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}{text}"
+            raise AttributeError(msg)
+
 
 class TensorVariable(TensorMethods, Variable[TensorType]):
-    """A symbolic tensor."""
+    """A symbolic tensor.
+
+    Examples
+    --------
+    >>> x = tt.dmatrix("x")
+    >>> type(x).__name__, x.dtype, x.ndim, x.type.shape
+    ('TensorVariable', 'float64', 2, (None, None))
+    >>> y = (x.T @ x).sum(axis=0)
+    >>> y.eval({x: [[1.0, 2.0]]})
+    array([3., 6.])
+    """
 
     __slots__ = ()
     __hash__ = Variable.__hash__
@@ -135,7 +158,16 @@ class TensorVariable(TensorMethods, Variable[TensorType]):
 
 
 class TensorConstant(TensorVariable, Constant[TensorType]):
-    """A tensor whose value is known when the graph is built, and with it every length of its type."""
+    """A tensor whose value is known when the graph is built, and with it every length of its type.
+
+    Examples
+    --------
+    >>> c = tt.constant([1.0, 2.0])
+    >>> type(c).__name__, c.data
+    ('TensorConstant', array([1., 2.]))
+    >>> float(c.sum().eval()), [float(number) for number in c.data]
+    (3.0, [1.0, 2.0])
+    """
 
     __slots__ = ()
     __hash__ = Variable.__hash__
@@ -148,7 +180,16 @@ class TensorConstant(TensorVariable, Constant[TensorType]):
 
 
 class TensorSharedVariable(TensorVariable, SharedVariable[TensorType]):
-    """A tensor whose value persists between calls and can be updated."""
+    """A tensor whose value persists between calls and can be updated.
+
+    Examples
+    --------
+    >>> w = tt.shared([1.0, 2.0], name="w")
+    >>> type(w).__name__, w.get_value()
+    ('TensorSharedVariable', array([1., 2.]))
+    >>> (w * 2).eval()
+    array([2., 4.])
+    """
 
     __slots__ = ()
     __hash__ = Variable.__hash__

@@ -11,7 +11,7 @@ from treadle.tensor.elementwise.arithmetic import abs_, maximum
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.elementwise.comparison import le
 from treadle.tensor.embedding.from_graph import OpFromGraph
-from treadle.tensor.gradients.reverse_mode import grad
+from treadle.tensor.gradients.gradient import grad
 from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh
 from treadle.tensor.linalg.linear_systems import of_triangle
 from treadle.tensor.products.product import adjoint
