@@ -47,6 +47,16 @@ class In:
         If the arguments are of a wrong kind or contradict each other.
     TypeError
         If default value or update are not of the variable's type.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> f = tt.function([x, In(y, value=2.0, name="power")], x**y, mode="VM")
+    >>> float(f(3.0)), float(f(3.0, power=3.0))
+    (9.0, 27.0)
+    >>> count = tt.function([In(y, value=0.0, update=y + 1)], y, mode="VM")
+    >>> [float(count()) for _ in range(3)]
+    [0.0, 1.0, 2.0]
     """
 
     def __init__(
@@ -170,6 +180,13 @@ class Out:
     borrow
         Whether the result may share memory with an input that is borrowed too, with a shared variable or with another
         borrowed output, and may be in the backend's own form (a JAX array, a PyTorch tensor) where that saves a copy.
+
+    Examples
+    --------
+    >>> x = tt.dvector("x")
+    >>> f = tt.function([x], Out(x.cumsum(), borrow=True), mode="VM")
+    >>> f([1.0, 2.0])
+    array([1., 3.])
     """
 
     def __init__(self, variable: object, borrow: bool = False) -> None:

@@ -222,6 +222,11 @@ class Unsupported(LoweringError):  # noqa: N818 - a rule's answer, which is coll
     remedy
         What to do about it, such as ``"register it in mybackend.SCALARS"``. To register a rule is advised where
         there is none, and to pick another mode always.
+
+    Examples
+    --------
+    >>> str(Unsupported("strings have no form in C"))
+    'strings have no form in C'
     """
 
     def __init__(self, reason: str = "", remedy: str = "") -> None:
@@ -275,6 +280,13 @@ def expand(fgraph: FunctionGraph, can_lower: Callable[[Apply], bool], *, whole: 
         If an op decomposes into something else than variables of the types of its node's outputs, or into itself.
     MissingInputError
         If it decomposes into what depends on other variables than the node's inputs.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> fgraph = treadle.graph.FunctionGraph([v], [tt.exp(v)])
+    >>> len(expand(fgraph, lambda node: True).toposort())
+    1
     """
 
     def is_expanded(node: Apply) -> bool:

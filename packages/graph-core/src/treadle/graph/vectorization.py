@@ -189,6 +189,13 @@ def vectorize_node(node: Apply, *inputs: Variable) -> list[Variable]:
         If the number of inputs, or of outputs that the rule returns, is wrong.
     VectorizeError
         If there is no rule for the op, or the rule refuses these inputs.
+
+    Examples
+    --------
+    >>> v, m = tt.dvector("v"), tt.dmatrix("m")
+    >>> (rows,) = vectorize_node(v[0].owner, m)
+    >>> rows.eval({m: [[1.0, 2.0], [3.0, 4.0]]})
+    array([1., 3.])
     """
     if len(inputs) != len(node.inputs):
         msg = f"{node.op}: the node has {len(node.inputs)} inputs, got {len(inputs)}. Give one for each."
@@ -277,6 +284,13 @@ def vectorize_graph(
         If `replace` holds something else than variables, or a replacement has another element type or fewer dimensions.
     VectorizeError
         If ops have no rule (all such nodes are listed, with the lines they were built at), or a rule refuses.
+
+    Examples
+    --------
+    >>> v, m = tt.dvector("v"), tt.dmatrix("m")
+    >>> rows = vectorize_graph(v.sum(), {v: m})
+    >>> rows.eval({m: [[1.0, 2.0], [3.0, 4.0]]})
+    array([3., 7.])
     """
     outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
     new: dict[Variable, Variable] = {}

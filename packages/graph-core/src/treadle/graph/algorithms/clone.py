@@ -52,6 +52,14 @@ def clone_get_equiv(
         Whether ops with an inner graph are copied too, each once, with a graph of their own.
     strict
         Whether replaced inputs must keep the type.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> result = tt.exp(x)
+    >>> copies = clone_get_equiv([x], [result])
+    >>> copies[result] is result, tt.pprint(copies[result])
+    (False, 'exp(x)')
     """
     equiv: Equivalence = {} if memo is None else memo
     unchecked: object = memo
@@ -94,6 +102,14 @@ def clone_node_and_cache(
     Returns
     -------
     The new node, or None where each output has a copy already.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> result, z = tt.exp(x), tt.dscalar("z")
+    >>> node = clone_node_and_cache(result.owner, {x: z})
+    >>> tt.pprint(node.out)
+    'exp(z)'
     """
     if all(out in clone_d for out in node.outputs) and node.outputs:
         return None
@@ -123,6 +139,13 @@ def clone(
         As for `clone_get_equiv`.
     copy_orphans
         As for `clone_get_equiv`; as `copy_inputs` if None.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> (copied,), (result,) = clone([x], [tt.exp(x)])
+    >>> copied is x, copied.name, tt.pprint(result)
+    (False, 'x', 'exp(x)')
     """
     orphans = copy_inputs if copy_orphans is None else copy_orphans
     ins, outs = listed("input", inputs), listed("output", outputs)
@@ -220,6 +243,12 @@ def clone_replace(
     Returns
     -------
     A variable, or a list of variables.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> tt.pprint(clone_replace(tt.exp(x) + y, {x: 2 * y}))
+    'exp(2.0 * y) + y'
     """
     outs = [output] if isinstance(output, Variable) else listed("output", output)
     memo: Equivalence = {}
@@ -272,6 +301,13 @@ def graph_replace(
     ------
     GraphValueError
         If `strict` and a variable to replace does not occur.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> middle = x * y
+    >>> tt.pprint(graph_replace(tt.exp(middle), {middle: y}))
+    'exp(y)'
     """
     outs = [outputs] if isinstance(outputs, Variable) else listed("output", outputs)
     replaced: dict[Variable, Variable] = dict(replacement_pairs("graph_replace", replace))

@@ -22,6 +22,12 @@ def connections(node: Apply) -> list[list[bool]]:
     ------
     GraphValueError
         If it has not one row for each input and one column for each output.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> connections((x * y).owner)
+    [[True], [True]]
     """
     op = node.op
     try:
@@ -56,6 +62,12 @@ def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable
     ------
     GraphValueError
         If an op's pattern has not one row for each input and one column for each output.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> io_connection_pattern([x, y], [tt.exp(x), x + y])
+    [[True, True], [False, True]]
     """
     # One bit for each input: which of them a variable is connected to.
     reached: dict[Variable, int] = {}

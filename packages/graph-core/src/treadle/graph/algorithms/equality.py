@@ -40,6 +40,14 @@ def equal_computations(
     -----
     A graph that computes something twice equals one that computes it once and uses it twice. Ops with an inner
     graph that are not equal as ops are equal here if the rest of them is and their inner graphs are.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> equal_computations([x + 1], [x + 1]), equal_computations([x + 1], [y + 1])
+    (True, False)
+    >>> equal_computations([x + 1], [y + 1], in_xs=[x], in_ys=[y])
+    True
     """
     pending = _Pairs()
     outs = listed("output", xs), listed("output", ys)
@@ -140,6 +148,12 @@ def graph_key(inputs: Sequence[Variable], outputs: Sequence[Variable], *, sharin
     ------
     GraphTypeError
         If an op or constant has no canonical encoding.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> graph_key([x], [x + 1]) == graph_key([y], [y + 1]), graph_key([x], [x + 1]) == graph_key([x], [x + 2])
+    (True, False)
     """
     digester = _Digester(sharing)
     ins, outs = listed("input", inputs), listed("output", outputs)

@@ -23,6 +23,14 @@ def memory_roots(order: Iterable[Apply], versions: bool = False) -> Roots:
     versions
         True: what overwrites an input is a root of its own, the new value in the old one's place. False: it uses the
         input's memory.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> view = v[1:]
+    >>> roots = memory_roots([view.owner])
+    >>> roots_of(view, roots) == {v}
+    True
     """
     roots: Roots = {}
     for node in order:
@@ -36,5 +44,13 @@ def memory_roots(order: Iterable[Apply], versions: bool = False) -> Roots:
 
 
 def roots_of(var: Variable, roots: Roots) -> frozenset[Variable]:
-    """Return the variables whose memory a variable may use: itself, unless `roots` says otherwise."""
+    """Return the variables whose memory a variable may use: itself, unless `roots` says otherwise.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> doubled = v * 2
+    >>> roots_of(doubled, memory_roots([doubled.owner])) == {doubled}
+    True
+    """
     return roots.get(var) or frozenset((var,))

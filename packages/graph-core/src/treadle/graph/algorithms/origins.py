@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 
 def origins(variables: Iterable[Variable], blockers: Collection[Variable] = ()) -> list[Variable]:
-    """Return all that variables are computed from or were written with, not going beyond the blockers."""
+    """Return all that variables are computed from or were written with, not going beyond the blockers.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> origins([tt.exp(x) + y])
+    [Add.out, y, Exp.out, x]
+    """
 
     def expand(var: Variable) -> Iterable[Variable]:
         if var in blockers:

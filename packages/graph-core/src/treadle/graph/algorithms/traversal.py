@@ -48,6 +48,12 @@ def walk(
         Breadth first: by distance. Otherwise depth first, from the last of several on.
     return_children
         Whether to yield pairs of an object and what `expand` returned for it.
+
+    >>> links = {1: [2, 3], 2: [4], 3: [4], 4: []}
+    >>> list(walk([1], links.get))
+    [1, 2, 3, 4]
+    >>> list(walk([1], links.get, bfs=False))
+    [1, 3, 4, 2]
     """
     pending = list(nodes)
     seen: set[int] = set()
@@ -69,6 +75,10 @@ def ancestors(graphs: Iterable[Variable], blockers: Collection[Variable] | None 
     """Yield the variables and all they are computed from, not going beyond the blockers.
 
     The order is depth first, from the last variable and the last input of each node on.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> list(ancestors([tt.exp(x) + y]))
+    [Add.out, y, Exp.out, x]
     """
     stop = _stops(blockers)
 
@@ -79,7 +89,12 @@ def ancestors(graphs: Iterable[Variable], blockers: Collection[Variable] | None 
 
 
 def reading_order(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Variable]:
-    """Yield the variables and all they are computed from, as `ancestors`, but from the first one on."""
+    """Yield the variables and all they are computed from, as `ancestors`, but from the first one on.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> list(reading_order([tt.exp(x) + y]))
+    [Add.out, Exp.out, x, y]
+    """
     stop = _stops(blockers)
 
     def expand(var: Variable) -> Iterable[Variable]:
@@ -93,24 +108,45 @@ def _stops(blockers: Collection[Variable] | None) -> set[Variable]:
 
 
 def variable_ancestors(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Variable]:
-    """Yield the variables and all they are computed from (another documented name of `ancestors`)."""
+    """Yield the variables and all they are computed from (another documented name of `ancestors`).
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> list(variable_ancestors([x * y]))
+    [Mul.out, y, x]
+    """
     return ancestors(graphs, blockers)
 
 
 def apply_ancestors(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Apply]:
-    """Yield the nodes that the variables are computed by, each once, in the order of `ancestors`."""
+    """Yield the nodes that the variables are computed by, each once, in the order of `ancestors`.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> [str(node.op) for node in apply_ancestors([tt.exp(x) + y])]
+    ['Add', 'Exp']
+    """
     stop = _stops(blockers)
     owners = (var.owner for var in ancestors(graphs, stop) if var.owner is not None and var not in stop)
     return iter(dict.fromkeys(owners))
 
 
 def graph_inputs(graphs: Iterable[Variable], blockers: Collection[Variable] | None = None) -> Iterator[Variable]:
-    """Yield the variables without owner (constants too) that the given ones are computed from."""
+    """Yield the variables without owner (constants too) that the given ones are computed from.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> list(graph_inputs([2 * x + y]))
+    [y, x, 2.0]
+    """
     return (v for v in ancestors(graphs, blockers) if v.owner is None)
 
 
 def explicit_graph_inputs(graph: Variable | Iterable[Variable]) -> Iterator[Variable]:
-    """Yield the inputs that are neither constant nor shared: those a function must be given."""
+    """Yield the inputs that are neither constant nor shared: those a function must be given.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> w = tt.shared(1.0, name="w")
+    >>> list(explicit_graph_inputs(2 * x + y * w))
+    [y, x]
+    """
     roots = [graph] if isinstance(graph, Variable) else graph
     for var in graph_inputs(roots):
         if not has_value(var):
@@ -122,6 +158,11 @@ def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterato
 
     All outputs of a node come, also those that nothing needs. The order is that of `ancestors`, with the outputs of a
     node behind its inputs.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> middle = x * y
+    >>> list(vars_between([middle], [tt.exp(middle)]))
+    [Exp.out, Mul.out]
     """
     stop = set(listed("input", ins))
 
@@ -134,13 +175,24 @@ def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterato
 
 
 def orphans_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Variable]:
-    """Yield the variables without owner, constants too, that `outs` need and that are not among `ins`."""
+    """Yield the variables without owner, constants too, that `outs` need and that are not among `ins`.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> list(orphans_between([x], [x * y]))
+    [y]
+    """
     inputs = set(listed("input", ins))
     return (v for v in vars_between(inputs, outs) if v.owner is None and v not in inputs)
 
 
 def applys_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
-    """Yield the nodes between `ins` and `outs`, each once, in the order of `ancestors`."""
+    """Yield the nodes between `ins` and `outs`, each once, in the order of `ancestors`.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> middle = x * y
+    >>> [str(node.op) for node in applys_between([middle], [tt.exp(middle)])]
+    ['Exp']
+    """
     return apply_ancestors(outs, ins)
 
 
@@ -164,6 +216,10 @@ def toposort(graphs: Iterable[Variable], blockers: Collection[Variable] | None =
     ------
     CycleError
         If a node needs its own output.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> [str(node.op) for node in toposort([tt.exp(x * y)])]
+    ['Mul', 'Exp']
     """
     stop = _stops(blockers)
     return order_nodes(listed("graph", graphs), stop.__contains__ if stop else None, from_last=_from_last())
@@ -191,6 +247,12 @@ def toposort_with_orderings(
     ------
     CycleError
         If there is no such order.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> first, second = tt.exp(x), tt.log(x)
+    >>> order = toposort_with_orderings([first, second], orderings={first.owner: [second.owner]})
+    >>> [str(node.op) for node in order]
+    ['Log', 'Exp']
     """
     stop = _stops(blockers)
     is_given = stop.__contains__ if stop else None
@@ -215,6 +277,11 @@ def io_toposort(
         For a node, others that must come before it.
     clients
         Filled with the nodes that use each variable, in order, if given.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> middle = x * y
+    >>> [str(node.op) for node in io_toposort([middle], [tt.exp(middle)])]
+    ['Exp']
     """
     order = toposort_with_orderings(outputs, blockers=inputs, orderings=orderings)
     if clients is not None:
@@ -234,6 +301,10 @@ def order_nodes(
     """Return the nodes that compute `outs` from given variables, every node after those it needs (see `toposort`).
 
     With `from_last`, the order begins at the last variable and the last input of each node, unless there are orderings.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> [str(node.op) for node in order_nodes([tt.exp(x * y)], None)]
+    ['Mul', 'Exp']
     """
     if orderings:
         return _order_under(outs, is_given, orderings)
@@ -341,6 +412,10 @@ def general_toposort(
         If an object depends on itself.
     GraphTypeError
         If no function of dependence is given.
+
+    >>> needs = {"shoes": ["socks"], "socks": [], "coat": ["shoes"]}
+    >>> general_toposort(["coat"], needs.get)
+    ['socks', 'shoes', 'coat']
     """
     needs = compute_deps_cache or deps
     if needs is None:
@@ -369,6 +444,10 @@ def walk_toposort(graphs: Iterable[T], deps: Callable[[T], Iterable[T] | None]) 
     ------
     CycleError
         If an object depends on itself.
+
+    >>> needs = {"shoes": ["socks"], "socks": [], "coat": ["shoes"]}
+    >>> list(walk_toposort(["coat"], needs.get))
+    ['socks', 'shoes', 'coat']
     """
     return _ordered(graphs, deps, {})
 
@@ -409,20 +488,37 @@ def check_node(what: str, node: object) -> None:
 
 
 def variable_depends_on(variable: Variable, depends_on: Variable | Collection[Variable]) -> bool:
-    """Whether a variable is one of the others, or is computed from one."""
+    """Whether a variable is one of the others, or is computed from one.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> variable_depends_on(tt.exp(x), x), variable_depends_on(tt.exp(x), y)
+    (True, False)
+    """
     sources = {depends_on} if isinstance(depends_on, Variable) else set(listed("depends_on", depends_on))
     return any(v in sources for v in ancestors([variable]))
 
 
 def apply_depends_on(apply: Apply, depends_on: Apply | Collection[Apply]) -> bool:
-    """Whether a node is one of the others, or needs one."""
+    """Whether a node is one of the others, or needs one.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> inner, outer = tt.exp(x), tt.log(tt.exp(x))
+    >>> apply_depends_on(tt.log(inner).owner, inner.owner)
+    True
+    """
     check_node("apply_depends_on", apply)
     sources = set(depends_on) if isinstance(depends_on, list | tuple | set | frozenset | dict) else {depends_on}
     return any(node in sources for node in walk([apply], _needed))
 
 
 def is_in_ancestors(l_apply: Apply, f_node: Apply) -> bool:
-    """Whether `f_node` is `l_apply`, or one that `l_apply` needs."""
+    """Whether `f_node` is `l_apply`, or one that `l_apply` needs.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> inner = tt.exp(x)
+    >>> is_in_ancestors(tt.log(inner).owner, inner.owner)
+    True
+    """
     check_node("is_in_ancestors", l_apply)
     check_node("is_in_ancestors", f_node)
     return any(node is f_node for node in walk([l_apply], _needed))
@@ -449,6 +545,13 @@ def truncated_graph_inputs(
     The ancestors asked for, as far as they occur, and the nearest variables that depend on none of them; so without
     any, the outputs themselves. An ancestor that depends on another one is there beside it. The order is that of
     `ancestors`; outputs alone keep theirs.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> middle = x * y
+    >>> truncated_graph_inputs([tt.exp(middle)], [middle])
+    [Mul.out]
+    >>> truncated_graph_inputs([tt.exp(middle) + x], [middle])
+    [x, Mul.out]
     """
     outs = listed("output", outputs)
     chosen = _stops(ancestors_to_include)
@@ -477,5 +580,10 @@ def _dependents(outputs: Iterable[Variable], chosen: set[Variable]) -> set[Varia
 
 
 def get_var_by_name(graphs: Iterable[Variable], target_var_id: str) -> tuple[Variable, ...]:
-    """Return the variables of a name among those that `graphs` are computed from."""
+    """Return the variables of a name among those that `graphs` are computed from.
+
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> get_var_by_name([tt.exp(x) + y], "y")
+    (y,)
+    """
     return tuple(v for v in ancestors(graphs) if v.name == target_var_id)

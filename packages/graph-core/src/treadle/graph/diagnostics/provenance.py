@@ -127,6 +127,12 @@ class UserLine:
     inner
         treadle's own frames between this line and the node, innermost first; kept only where the option
         ``traceback__compile_limit`` asks for them.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> type((x + y).user_line).__name__
+    'UserLine'
     """
 
     __slots__ = ("file", "inner", "line", "outer", "scope")
@@ -244,6 +250,13 @@ def user_line(depth: int = 1) -> UserLine | None:
     ----------
     depth
         Number of frames to leave out, counted from the caller.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> line = (x + y).user_line
+    >>> type(line).__name__
+    'UserLine'
     """
     start = frame = sys._getframe(depth)
     files = _FRAMES.files

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
 
 class AbstractFunctionGraph(ABC):
-    """A graph between known inputs and outputs: what `FunctionGraph` and `FrozenFunctionGraph` have in common."""
+    """A graph between known inputs and outputs: what `FunctionGraph` and `FrozenFunctionGraph` have in common.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph = treadle.graph.FunctionGraph([x], [tt.exp(x)])
+    >>> isinstance(fgraph, AbstractFunctionGraph), isinstance(fgraph.freeze(), AbstractFunctionGraph)
+    (True, True)
+    """
 
     inputs: Sequence[Variable]
     outputs: Sequence[Variable]

@@ -50,6 +50,12 @@ class FrozenFunctionGraph(AbstractFunctionGraph):
     ------
     MissingInputError
         If an output depends on a variable that is not given.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> FrozenFunctionGraph([x], [x + 1]) == FrozenFunctionGraph([y], [y + 1])
+    True
     """
 
     __slots__ = ("_graph", "_hash", "_key", "_order")

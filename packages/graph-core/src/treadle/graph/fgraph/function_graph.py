@@ -68,6 +68,17 @@ class FunctionGraph(EditableGraph):
     ------
     MissingInputError
         If an output depends on a variable that is not given.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph = FunctionGraph([x, y], [tt.exp(x) + y])
+    >>> [str(node.op) for node in fgraph.toposort()]
+    ['Exp', 'Add']
+    >>> total = fgraph.outputs[0]
+    >>> fgraph.replace(total, fgraph.inputs[1])
+    >>> len(fgraph.toposort())
+    0
     """
 
     # Set by treadle.graph.fgraph.frozen_graph, which needs this class to define itself.

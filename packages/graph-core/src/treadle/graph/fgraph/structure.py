@@ -33,7 +33,15 @@ Client = tuple[Apply, int]
 
 
 class Output(Op):
-    """Stand-in client of a graph's output; it computes nothing and is never among the graph's nodes."""
+    """Stand-in client of a graph's output; it computes nothing and is never among the graph's nodes.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph = treadle.graph.FunctionGraph([x], [tt.exp(x)])
+    >>> [(str(client.op), position) for client, position in fgraph.clients[fgraph.outputs[0]]]
+    [('Output(idx=0)', 0)]
+    """
 
     __props__ = ("idx",)
 

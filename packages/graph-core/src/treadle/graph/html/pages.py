@@ -39,6 +39,12 @@ def html_page(graph: object, *, title: str | None = None, profile: object = None
         If the library that lays out and draws is not installed: the extra ``graph-core[html]``.
     GraphTypeError
         If `graph` is none of the things above.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> html_page(x + y).splitlines()[0]
+    '<!doctype html>'
     """
     return document.page(records.record(graph, None, profile), title)
 
@@ -62,6 +68,12 @@ def html_comparison(before: object, after: object, report: object = (), *, title
     ------
     DrawingLibraryError, GraphTypeError
         As for `html_page`.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> html_comparison(x + 0, x).splitlines()[0]
+    '<!doctype html>'
     """
     pair = document.Comparison(records.record(before), records.record(after), report)
     return document.page(pair, title)
@@ -111,6 +123,13 @@ class GraphPage:
         A graph, as for `html_page`.
     height
         Of the frame in a notebook, in pixels.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> page = GraphPage(x + y)
+    >>> type(page).__name__
+    'GraphPage'
     """
 
     def __init__(self, graph: object, height: int = 480) -> None:
@@ -141,5 +160,11 @@ def html_fragment(graph: object, *, height: int = 480) -> str:
         A graph, as for `html_page`.
     height
         Of the frame, in pixels.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> html_fragment(x + y)[:7]
+    '<iframe'
     """
     return document.notebook_fragment(graph, height)

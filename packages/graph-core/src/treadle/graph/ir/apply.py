@@ -54,6 +54,13 @@ class Apply(Generic[V_co]):
         If an input or output is not a variable.
     GraphValueError
         If an output belongs to another node already.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> node = (x + y).owner
+    >>> str(node.op), node.inputs, node.out is node.outputs[0]
+    ('Add', [x, y], True)
     """
 
     __slots__ = ("__weakref__", "_tag", "inputs", "op", "outputs", "serial", "user_line")

@@ -23,6 +23,11 @@ def as_flag(what: str, value: object) -> bool:
     ------
     GraphTypeError
         If it is something else.
+
+    Examples
+    --------
+    >>> as_flag("solve: lower", np.True_)
+    True
     """
     if isinstance(value, bool):
         return value
@@ -49,6 +54,11 @@ def as_count(what: str, value: object, least: int = 0, most: int = 10_000) -> in
     ------
     GraphTypeError
         If it is no integer, or out of these bounds.
+
+    Examples
+    --------
+    >>> as_count("resize: length", np.int64(3))
+    3
     """
     number = None if isinstance(value, bool) else as_index(value)
     if number is None or not least <= number <= most:
@@ -64,6 +74,10 @@ def check_name(what: str, name: object) -> None:
     ------
     GraphTypeError
         If it is something else.
+
+    Examples
+    --------
+    >>> check_name("tensor", "x")
     """
     if not (name is None or isinstance(name, str)):
         msg = f"{what}: name must be a string, or None, got {text_of(name)}. Pass name='...' or leave it out."
@@ -71,7 +85,13 @@ def check_name(what: str, name: object) -> None:
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return an iterable as a list; None for anything else."""
+    """Return an iterable as a list; None for anything else.
+
+    Examples
+    --------
+    >>> as_list((1, 2)), as_list(3) is None
+    ([1, 2], True)
+    """
     try:
         return list(value)
     except TypeError:

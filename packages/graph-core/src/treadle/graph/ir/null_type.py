@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 class DisconnectedType(Type):
-    """Type of the gradient of a cost with respect to something it does not depend on."""
+    """Type of the gradient of a cost with respect to something it does not depend on.
+
+    Examples
+    --------
+    >>> DisconnectedType()
+    DisconnectedType()
+    """
 
     __props__ = ()
 
@@ -33,6 +39,11 @@ class NullType(Type):
     ----------
     why
         Why it is not defined; part of the error a user sees who asks for it.
+
+    Examples
+    --------
+    >>> NullType("no gradient")
+    NullType(why='no gradient')
     """
 
     __props__ = ("why",)

@@ -46,6 +46,21 @@ class Op(PublishedBase, ABC):
 
     Two ops are equal if they have the same class and the same static parameters: the fields of a dataclass, or
     the attributes named in ``__props__``; an op with neither equals only itself.
+
+    Examples
+    --------
+    >>> class Double(Op):
+    ...     __props__ = ()
+    ...     def make_node(self, x):
+    ...         x = tt.as_tensor(x)
+    ...         return treadle.graph.Apply(self, [x], [x.type()])
+    ...     def perform(self, node, inputs, outputs):
+    ...         outputs[0][0] = 2 * inputs[0]
+    ...     def pullback(self, inputs, outputs, cotangents):
+    ...         return [2 * cotangents[0]]
+    >>> x = tt.dvector("x")
+    >>> Double()(x).eval({x: [1.0, 2.0]})
+    array([2., 4.])
     """
 
     default_output: int | None = None

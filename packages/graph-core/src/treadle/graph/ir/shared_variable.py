@@ -68,6 +68,15 @@ class Container:
         How values that are assigned are converted: only those of the type already, or with a loss of precision.
     name
         The variable's name, for tools.
+
+    Examples
+    --------
+    >>> w = tt.shared(2.0)
+    >>> w.container.value
+    array(2.)
+    >>> w.container.value = 5.0
+    >>> w.get_value()
+    array(5.)
     """
 
     __slots__ = (
@@ -232,6 +241,15 @@ class SharedVariable(Variable[T_co]):
         The cell to use, in place of `value`.
     name
         Shown when printed.
+
+    Examples
+    --------
+    >>> w = tt.shared([1.0, 2.0], name="w")
+    >>> isinstance(w, SharedVariable), w.get_value()
+    (True, array([1., 2.]))
+    >>> w.set_value([3.0, 4.0])
+    >>> w.get_value()
+    array([3., 4.])
     """
 
     __slots__ = ("_default_update", "allow_downcast", "container", "strict")

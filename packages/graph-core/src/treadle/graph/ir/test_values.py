@@ -38,6 +38,13 @@ def get_test_value(var: object) -> Value:
         If the variable has none.
     GraphTypeError
         If the test value is not of the variable's type, or no converter knows the plain value.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> x.tag.test_value = 2.0
+    >>> get_test_value(x)
+    array(2.)
     """
     if not isinstance(var, Variable):
         return CONVERTERS.type_of(var).filter(var)
@@ -102,6 +109,14 @@ def get_test_values(*args: object) -> list[Value]:
     ------
     TestValueError
         If a value is missing and the option is ``raise``.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> x.tag.test_value = 2.0
+    >>> with treadle.config.config.change_flags(compute_test_value="raise"):
+    ...     print(get_test_values(x))
+    [array(2.)]
     """
     if config.compute_test_value == "off":
         return []
@@ -127,6 +142,15 @@ def compute_test_value(node: Apply) -> None:
         If an input has no test value and the option ``compute_test_value`` is ``raise``.
     NodeError
         If the op fails on the values: shapes that do not fit, for instance. It names op, values and the user's line.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> x.tag.test_value = 2.0
+    >>> y = tt.exp2(x)
+    >>> compute_test_value(y.owner)
+    >>> y.tag.test_value
+    array(4.)
     """
     values = []
     for i, var in enumerate(node.inputs):

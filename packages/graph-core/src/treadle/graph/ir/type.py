@@ -25,14 +25,26 @@ else:
 
 @runtime_checkable
 class HasDataType(Protocol):
-    """A type whose values have elements of one kind."""
+    """A type whose values have elements of one kind.
+
+    Examples
+    --------
+    >>> isinstance(tt.dvector, HasDataType)
+    True
+    """
 
     dtype: Any
 
 
 @runtime_checkable
 class HasShape(Protocol):
-    """A type whose values have a rank, and lengths of which some may be known (None for the others)."""
+    """A type whose values have a rank, and lengths of which some may be known (None for the others).
+
+    Examples
+    --------
+    >>> isinstance(tt.dvector, HasShape)
+    True
+    """
 
     ndim: int
     shape: tuple[int | None, ...]
@@ -47,6 +59,17 @@ class Type(ABC):
 
     A subclass implements `filter`. Equality and hash come from `__props__`, the names of the attributes that tell
     two types apart; a type without `__props__` equals only itself.
+
+    Examples
+    --------
+    >>> class Text(Type):
+    ...     def filter(self, data, strict=False, allow_downcast=None):
+    ...         if not isinstance(data, str):
+    ...             raise TypeError("a text is needed")
+    ...         return data
+    >>> word = Text()("word")
+    >>> word.eval({word: "hello"})
+    'hello'
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = None

@@ -32,7 +32,15 @@ else:
 
 
 class ScratchPad:
-    """Free attributes attached to a variable or node (``tag.test_value``, ``tag.trace`` and the user's own)."""
+    """Free attributes attached to a variable or node (``tag.test_value``, ``tag.trace`` and the user's own).
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> x.tag.colour = "red"
+    >>> x.tag.colour
+    'red'
+    """
 
     # Any attribute may be set and read.
     def __getattr__(self, name: str) -> Any:
@@ -77,6 +85,15 @@ class Variable(Generic[T_co]):
         Which of the owner's outputs it is; None for an input.
     name
         Shown when printed.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> y = tt.exp(x)
+    >>> str(y.owner.op), y.owner.inputs, x.owner is None
+    ('Exp', [x], True)
+    >>> y.eval({x: 0.0})
+    array(1.)
     """
 
     # With the dict variables take further attributes; it is made with the first of them.
@@ -254,7 +271,13 @@ def listed(what: str, variables: Any) -> list[Variable]:
 
 
 class AtomicVariable(Variable[T_co]):
-    """A variable that no node ever computes: a constant, or an input that is identified by its place."""
+    """A variable that no node ever computes: a constant, or an input that is identified by its place.
+
+    Examples
+    --------
+    >>> isinstance(tt.constant(1.0), AtomicVariable), isinstance(tt.dscalar("x"), AtomicVariable)
+    (True, False)
+    """
 
     __slots__ = ()
 
@@ -270,6 +293,12 @@ class Constant(AtomicVariable[T_co]):
         The value. It must not be changed afterwards.
     name
         Shown when printed.
+
+    Examples
+    --------
+    >>> c = tt.constant([1.0, 2.0])
+    >>> c.data, c.owner is None
+    (array([1., 2.]), True)
     """
 
     __slots__ = ("_signature", "data")
@@ -332,7 +361,13 @@ def has_value(var: Variable) -> bool:
 
 
 def as_index(value: Any) -> int | None:
-    """Return the integer a constant or plain index stands for, or None for a symbolic one."""
+    """Return the integer a constant or plain index stands for, or None for a symbolic one.
+
+    Examples
+    --------
+    >>> [10, 20][as_index(tt.constant(1))]
+    20
+    """
     if isinstance(value, Variable):
         if not isinstance(value, Constant):
             return None

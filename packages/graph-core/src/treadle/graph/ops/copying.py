@@ -46,6 +46,12 @@ class DeepCopyOp(_SameValue):
 
     `treadle.compile` puts it before the outputs of a function that would share memory with an input, with a shared
     variable or with another output, where ``borrow`` does not allow that.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> DeepCopyOp()(v).eval({v: [1.0]})
+    array([1.])
     """
 
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
@@ -62,6 +68,11 @@ class ViewOp(_SameValue):
 
     `treadle.compile` puts it before the outputs of a function that may share memory because ``borrow`` allows it; a
     program then need not copy.
+
+    Examples
+    --------
+    >>> ViewOp().view_map
+    {0: [0]}
     """
 
     view_map: dict[int, list[int]] = {0: [0]}  # noqa: RUF012 - the documented contract of Op

@@ -37,6 +37,12 @@ class IfElse(Op):
         Whether outputs may share the memory of the values chosen; else they are copies.
     name
         Shown when printed; it does not tell two ops apart.
+
+    Examples
+    --------
+    >>> c, x = tt.bscalar("c"), tt.dscalar("x")
+    >>> tt.ifelse(c, x, -x).owner.op
+    if{}
     """
 
     __props__ = ("n_outs", "as_view")

@@ -16,6 +16,12 @@ class ChangesPart(ABC):
 
     Where a call may change the first input's value itself, it costs what is changed instead of a copy of all. The
     values of the inputs are those that `Op.perform` takes.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> isinstance(v[0].set(1.0).owner.op, ChangesPart), isinstance(tt.exp(v).owner.op, ChangesPart)
+    (True, False)
     """
 
     @abstractmethod

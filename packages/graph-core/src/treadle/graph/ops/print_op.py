@@ -43,6 +43,12 @@ class Print(Op):
         Attributes of the value to show; methods are called.
     global_fn
         ``global_fn(op, value)`` is called in place of the default, which writes a line for each attribute.
+
+    Examples
+    --------
+    >>> x = tt.dscalar("x")
+    >>> Print("x is")(x).owner.op
+    Print(message='x is', attrs=('__str__',))
     """
 
     __props__ = ("message", "attrs", "global_fn")

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 def default_node_formatter(op: Apply, argstrings: Sequence[str]) -> str:
-    """Return the text of a node: its op, with the texts of its inputs in parentheses."""
+    """Return the text of a node: its op, with the texts of its inputs in parentheses.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> default_node_formatter((x + y).owner, ["a", "b"])
+    'Add(a, b)'
+    """
     return f"{op.op}({', '.join(argstrings)})"
 
 
@@ -42,6 +49,12 @@ def as_string(
     -------
     The texts. A node that is used several times is written ``*n -> text`` where it occurs first, and ``*n`` from
     then on; an output of a node with several is written ``text.i``.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> as_string([x, y], [tt.exp(x) + y])
+    ['Add(Exp(x), y)']
     """
     leaves = set(inputs)
     order = order_nodes(outputs, leaves.__contains__)
@@ -82,7 +95,14 @@ def op_as_string(
     leaf_formatter: Callable[[Variable], str] = str,
     node_formatter: Callable[[Apply, Sequence[str]], str] = default_node_formatter,
 ) -> str:
-    """Return the text of a node, computed from the variables `i` (see `as_string`)."""
+    """Return the text of a node, computed from the variables `i` (see `as_string`).
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> op_as_string([x, y], (x + y).owner)
+    'Add(x, y)'
+    """
     return node_formatter(op, as_string(i, op.inputs, leaf_formatter, node_formatter))
 
 

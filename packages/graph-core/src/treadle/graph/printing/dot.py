@@ -312,6 +312,12 @@ def dot_text(
         For something that is no graph.
     GraphValueError
         If `cond_highlight` is not one node of the graph.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> dot_text(x + y).splitlines()[0]
+    'digraph G {'
     """
     writer = DotWriter(
         compact=compact,

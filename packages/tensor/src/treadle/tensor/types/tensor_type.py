@@ -137,6 +137,15 @@ class TensorType(Type):
         broadcasts, as in NumPy.
     broadcastable
         The older spelling of a shape: which dimensions have the length 1, the others being unknown.
+
+    Examples
+    --------
+    >>> kind = TensorType("float64", (None, 3))
+    >>> kind.ndim, kind.shape, kind is TensorType("float64", (None, 3))
+    (2, (None, 3), True)
+    >>> x = kind("x")
+    >>> x.type == kind, kind.filter([[1, 2, 3]])
+    (True, array([[1., 2., 3.]]))
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("dtype", "shape")

@@ -29,6 +29,18 @@ class Feature:
     A callback is called after the change. One that raises an error undoes the whole edit: the graph is as it was
     before, and every feature that heard of a part of the edit hears of its reverse, with the reason ``"revert"``.
     A callback may edit the graph; features hear of that edit after the one that led to it.
+
+    Examples
+    --------
+    >>> class Counter(Feature):
+    ...     count = 0
+    ...     def on_import(self, fgraph, node, reason):
+    ...         self.count += 1
+    >>> counter, x = Counter(), tt.dscalar("x")
+    >>> fgraph = treadle.graph.FunctionGraph([x], [tt.exp(x)], features=[counter])
+    >>> fgraph.replace(fgraph.outputs[0], tt.log(fgraph.inputs[0]))
+    >>> counter.count
+    1
     """
 
     # True for a feature that keeps its orderings in the graph itself (`FunctionGraph.add_ordering`), so that
@@ -110,7 +122,20 @@ class Feature:
 
 
 class Bookkeeper(Feature):
-    """Feature that treats attaching as the import, and removal as the pruning, of every node."""
+    """Feature that treats attaching as the import, and removal as the pruning, of every node.
+
+    Examples
+    --------
+    >>> class Names(Bookkeeper):
+    ...     seen = ()
+    ...     def on_import(self, fgraph, node, reason):
+    ...         self.seen += (str(node.op),)
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> names = Names()
+    >>> fgraph = treadle.graph.FunctionGraph([x, y], [tt.exp(x) + y], features=[names])
+    >>> names.seen
+    ('Exp', 'Add')
+    """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """Import every node."""
@@ -124,7 +149,16 @@ class Bookkeeper(Feature):
 
 
 class NodeFinder(Bookkeeper):
-    """Feature that finds the nodes of an op: ``fgraph.get_nodes(op)``."""
+    """Feature that finds the nodes of an op: ``fgraph.get_nodes(op)``.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph, finder = treadle.graph.FunctionGraph([x, y], [tt.exp(x) + tt.exp(y)]), NodeFinder()
+    >>> fgraph.attach_feature(finder)
+    >>> len(fgraph.get_nodes(tt.exp))
+    2
+    """
 
     def __init__(self) -> None:
         self._fgraph: FunctionGraph | None = None

@@ -78,6 +78,13 @@ class DestroyHandler(Feature):
 
     It installs on the graph ``destroyers(var)``, the nodes that overwrite a variable's memory,
     ``has_destroyers(variables)``, whether there is such a node for one of them, and ``destroy_handler``, itself.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> fgraph = treadle.graph.FunctionGraph([v], [tt.exp(v)], features=[DestroyHandler()])
+    >>> fgraph.has_destroyers([fgraph.inputs[0]])
+    False
     """
 
     keeps_orderings = True
@@ -449,6 +456,13 @@ def inplace_candidates(
     ------
     ProtocolError
         If the graph has no `DestroyHandler`.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> fgraph = treadle.graph.FunctionGraph([v], [tt.exp(tt.sin(v))], features=[treadle.graph.DestroyHandler()])
+    >>> [str(var.owner.op) for var in inplace_candidates(fgraph, fgraph.outputs[0].owner.inputs)]
+    ['Sin']
     """
     handler: DestroyHandler | None = getattr(fgraph, "destroy_handler", None)
     if handler is None:

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 
 class PreserveNames(Feature):
-    """Feature that gives a replacement the name of what it replaces, where it has none."""
+    """Feature that gives a replacement the name of what it replaces, where it has none.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph = treadle.graph.FunctionGraph([x], [x + 0], features=[PreserveNames()])
+    >>> fgraph.outputs[0].name = "kept"
+    >>> fgraph.replace(fgraph.outputs[0], tt.exp(fgraph.inputs[0]))
+    >>> fgraph.outputs[0].name
+    'kept'
+    """
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
@@ -49,6 +59,13 @@ class Supervisor(Feature):
     ----------
     protected
         Variables, such as inputs whose values belong to the caller. Views of them are protected too.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> fgraph = treadle.graph.FunctionGraph([v], [tt.exp(v)])
+    >>> fgraph.attach_feature(Supervisor(fgraph.inputs))
+    >>> fgraph.validate()
     """
 
     def __init__(self, protected: Iterable[Variable]) -> None:

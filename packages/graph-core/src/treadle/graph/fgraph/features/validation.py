@@ -25,6 +25,17 @@ class History(Feature):
     nodes, clients and their order, inputs, outputs, update mapping and order of evaluation. Features attached at the
     time of the revert hear of each step back; which features are attached is left as it is. Checkpoints taken later
     than the one reverted to are gone.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph, history = treadle.graph.FunctionGraph([x, y], [x + y]), History()
+    >>> fgraph.attach_feature(history)
+    >>> before = fgraph.checkpoint()
+    >>> fgraph.replace(fgraph.outputs[0], fgraph.inputs[0])
+    >>> fgraph.revert(before)
+    >>> tt.pprint(fgraph.outputs[0])
+    'x + y'
     """
 
     def __init__(self) -> None:
@@ -83,7 +94,16 @@ class ReplacementDidNotRemoveError(InconsistencyError):
 
 
 class Validator(Feature):
-    """Feature that tells whether the graph is consistent: ``fgraph.consistent()``; ``fgraph.validate()`` raises."""
+    """Feature that tells whether the graph is consistent: ``fgraph.consistent()``; ``fgraph.validate()`` raises.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph = treadle.graph.FunctionGraph([x, y], [x + y], features=[Validator()])
+    >>> fgraph.validate()
+    >>> fgraph.consistent()
+    True
+    """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """Install ``consistent``."""
@@ -103,6 +123,14 @@ class ReplaceValidate(History, Validator):
 
     It installs ``replace_validate``, ``replace_all_validate`` and ``replace_all_validate_remove``, and what `History`
     and `Validator` install. Every graph has these methods on demand; attached, the feature is cloned with the graph.
+
+    Examples
+    --------
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> fgraph = treadle.graph.FunctionGraph([x, y], [x + y], features=[ReplaceValidate()])
+    >>> fgraph.replace_validate(fgraph.outputs[0], fgraph.inputs[0])
+    >>> fgraph.outputs == [fgraph.inputs[0]]
+    True
     """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
