@@ -31,14 +31,17 @@ A program for PyTensor changes its imports first:
 
 | there | here |
 |---|---|
-| `import pytensor` | `from treadle import compile, config` and the modules below |
+| `import pytensor` | `import treadle.tensor as tt`: `tt.function`, `tt.shared`, `tt.config` are there |
 | `import pytensor.tensor as pt` | `import treadle.tensor as tt` |
-| `pytensor.function`, `.shared`, `.In`, `.Out`, `.Mode` | the same names in `treadle.compile` |
+| `pytensor.function`, `.shared`, `.In`, `.Out`, `.Mode` | the same names in `tt` and in `treadle.compile` |
 | `pytensor.grad`, `pytensor.gradient` | `tt.grad`, `treadle.gradient` |
 | `pytensor.scan`, `pytensor.map` | `treadle.scan.scan`, `treadle.scan.map`; `tt.scan` |
 | `pytensor.ifelse.ifelse` | `tt.ifelse`, `treadle.ifelse` |
 | `pytensor.graph`, `pytensor.printing`, `pytensor.dprint` | `treadle.graph`, `treadle.printing`, its `dprint` |
+| `pytensor.sparse` | `treadle.sparse` ([sparse.md](sparse.md)) |
+| `pytensor.xtensor` | `treadle.named` ([named.md](named.md)) |
 | `pytensor.config`, `PYTENSOR_FLAGS`, `.pytensorrc` | `treadle.config`, `TREADLE_FLAGS`, `.treadlerc` |
+| a whole program, or a library, left as it is | `python -m treadle.as_pytensor program.py` ([pymc.md](pymc.md)) |
 
 ## What behaves otherwise
 
