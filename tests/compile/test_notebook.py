@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import treadle.tensor as tt
 from treadle.compile import function
 
 x = tt.dvector("<x>")
 
 
+@pytest.mark.documents("FunctionMaker.cost")
 def test_a_notebook_shows_how_a_function_is_called_where_it_runs_and_what_it_cost() -> None:
     f = function([x], tt.exp(x) * x, mode="VM", name="<f>")
     shown = f._repr_html_()

@@ -14,10 +14,10 @@ BY_NAME = {"lazy_module", "_lazy_module", "lazy_names", "_lazy_names", "import_m
 # Modules that say where names and functions of others are, and those that are only documented paths.
 TABLES = ("__init__", "wiring", "inplace")
 ALIAS = "Names that stand elsewhere, at the path that the documentation has them at"
-# Modules that may be imported late by name: they show graphs, time functions, or check rules.
+# Modules that may be imported late by name: they show graphs, time functions, or end messages.
 LATE = (
     "treadle.graph.printing", "treadle.graph.html", "treadle.graph.html.document", "treadle.graph.html.records",
-    "treadle.compile.profiling",
+    "treadle.compile.profiling", "treadle.tensor.variables.elsewhere",
 )  # fmt: skip
 
 

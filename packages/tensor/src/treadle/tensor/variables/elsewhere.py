@@ -39,7 +39,7 @@ METHODS: Mapping[str, str] = {
     "backward": "tt.grad(x, wrt), which returns the gradients",
     "block_until_ready": "x.eval({...}): nothing runs before",
     "cpu": "nothing, results of functions are NumPy's arrays",
-    "cuda": 'tt.function(..., mode="JAX") or mode="PYTORCH", where there is a GPU',
+    "cuda": "nothing, the mode of tt.function decides where it runs",
     "detach": "tt.disconnected_grad(x)",
     "double": 'x.astype("float64")',
     "float": 'x.astype("float32")',
