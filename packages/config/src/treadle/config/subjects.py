@@ -43,7 +43,9 @@ _LIBRARIES = tuple({f"{_library(protocol)}." for protocol in _PROTOCOLS})
 # Packages whose functions take whole graphs: an error inside of one is about a part of the graph.
 _OF_GRAPHS = frozenset(("compile", "graph", "link", "rewrite", "printing", "testing", "cache", "config"))
 # Modules whose functions differentiate whole graphs: a class is then the op that is at fault.
-_OF_DERIVATIVES = frozenset(("reverse_mode", "jacobians", "jvp", "derivatives", "numeric_gradients", "calculus"))
+_OF_DERIVATIVES = frozenset(
+    ("gradient", "reverse_mode", "jacobians", "jvp", "derivatives", "numeric_gradients", "calculus")
+)
 # Subjects of conversions of arguments to tensors and types, which users do not call themselves.
 _CONVERSIONS = frozenset(("constant", "as_tensor_variable", "TensorType", "shared", "Variable", "cast"))
 _DEEPEST = 8

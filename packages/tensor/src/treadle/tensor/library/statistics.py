@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
+from treadle.config import text_of
 from treadle.graph import as_flag
 from treadle.tensor.arguments.axes import at_axis, normalize_axes, normalize_axis
 from treadle.tensor.arguments.values import as_callable, as_number, known_integer
@@ -191,7 +192,7 @@ def cov(
            [-2.,  2.]])
     """
     if ddof is not None and known_integer(ddof) is None:
-        msg = f"cov: ddof must be integer, got {ddof!r}."
+        msg = f"cov: ddof must be integer, got {text_of(ddof)}."
         raise ArgumentError(msg)
     by_row = as_flag("cov: rowvar", rowvar)
     x = _rows(m, by_row, dtype)
