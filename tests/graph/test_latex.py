@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
 from tests.graph.arithmetic import add, chain, div_mod, mul, number
 from tests.graph.test_printing_formulas import a, b, c, function, less, minus, neg, over, plus, power, times
-from treadle.graph import Form, FunctionGraph, GraphTypeError, Variable, latex
-from treadle.graph.printing import Formula
+from treadle.graph import Apply, Form, FunctionGraph, GraphTypeError, Op, Variable, latex, pprint
+from treadle.graph.printing import Formula, Operand, Precedence
 
 
 @pytest.mark.parametrize(
@@ -127,3 +128,31 @@ def test_something_that_is_no_graph_is_refused() -> None:
         GraphTypeError, match="latex: a variable, node, graph, function or list of them is needed, got 3"
     ):
         latex(3)
+
+
+@pytest.mark.parametrize("limit", ["a", -1, 2.5, True])
+@pytest.mark.parametrize("write", [latex, pprint])
+def test_a_limit_that_is_no_count_is_refused(write: Any, limit: object) -> None:
+    with pytest.raises(GraphTypeError, match=f"{write.__name__ if write is latex else 'pprint'}: limit must be an int"):
+        write(a, limit=limit)
+
+
+def test_no_graphs_are_an_empty_formula() -> None:
+    assert latex([]) == ""
+
+
+def test_several_divisors_in_one_form_are_written_one_after_the_other() -> None:
+    class Ratio(Op):
+        __props__ = ()
+
+        def make_node(self, *inputs: Variable) -> Apply:
+            return Apply(self, inputs, [inputs[0].type()])
+
+        def printed_form(self, node: Apply) -> Form:
+            x, y, z = (Operand(x, Precedence.ATOM) for x in node.inputs)
+            return Form([x, " / ", y, " / ", z], Precedence.PRODUCT)
+
+        def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+            raise AssertionError
+
+    assert latex(Ratio()(a, b, c)) == r"a\mathtt{\ /\ }b\mathtt{\ /\ }c"

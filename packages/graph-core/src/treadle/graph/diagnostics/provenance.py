@@ -253,9 +253,9 @@ def user_line(depth: int = 1) -> UserLine | None:
 
     Examples
     --------
-    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
-    >>> line = (x + y).user_line
-    >>> type(line).__name__
+    >>> def where_called():
+    ...     return user_line(2)
+    >>> type(where_called()).__name__
     'UserLine'
     """
     start = frame = sys._getframe(depth)

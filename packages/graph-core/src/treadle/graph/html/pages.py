@@ -127,9 +127,8 @@ class GraphPage:
     Examples
     --------
     >>> x, y = tt.dscalar("x"), tt.dscalar("y")
-    >>> page = GraphPage(x + y)
-    >>> type(page).__name__
-    'GraphPage'
+    >>> GraphPage(x + y)._repr_html_()[:7]
+    '<iframe'
     """
 
     def __init__(self, graph: object, height: int = 480) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.graph.algorithms.traversal import toposort
 from treadle.graph.diagnostics.failure import note_op
 from treadle.graph.errors import GraphTypeError
+from treadle.graph.ir.arguments import as_count
 from treadle.graph.ir.notation import Precedence
 from treadle.graph.ir.op import Op
 from treadle.graph.ir.variable import Variable
@@ -104,6 +106,11 @@ class PrinterState:
             name = f"t{self._numbers}"
             if name not in self._used_names:
                 return name
+
+
+def as_limit(what: str, limit: object) -> int:
+    """Return the length of the longest formula that is written in one line."""
+    return as_count(f"{what}: limit", limit, most=sys.maxsize)
 
 
 def in_order(roots: Iterable[Variable], written: Mapping[object, object]) -> list[Variable]:
@@ -309,7 +316,7 @@ class PPrinter:
         Raises
         ------
         GraphTypeError
-            For something that is no graph.
+            For something that is no graph, and a `limit` that is no count.
         """
         if len(args) == 2 and isinstance(args[1], PrinterState):
             return self.process(args[0], args[1])
@@ -320,7 +327,7 @@ class PPrinter:
             updates = printed.updates()
             roots += printed.outputs
             marks += [f"{updates[i]} -> " if i in updates else "" for i in range(len(printed.outputs))]
-        definitions, texts = self._formulas(roots, limit)
+        definitions, texts = self._formulas(roots, as_limit("pprint", limit))
         return _named_lines(definitions, [mark + text for mark, text in zip(marks, texts, strict=True)])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from treadle.graph.ir.notation import STEP, Form, Operand, Precedence
 from treadle.graph.ir.variable import Constant
-from treadle.graph.printing.infix import PPrinter, PrinterState, in_order
+from treadle.graph.printing.infix import PPrinter, PrinterState, as_limit, in_order
 from treadle.graph.printing.printers import Printer, Text, set_precedence
 from treadle.graph.printing.roots import one_line, op_text, read
 
@@ -48,67 +48,15 @@ _OPERATORS = {
 }
 _PREFIXES = {"-": "-", "~": r"\lnot "}
 # What LaTeX has a command of the same name for.
-_FUNCTIONS = frozenset(
-    [
-        "arccos",
-        "arcsin",
-        "arctan",
-        "arg",
-        "cos",
-        "cosh",
-        "cot",
-        "coth",
-        "det",
-        "exp",
-        "gcd",
-        "log",
-        "max",
-        "min",
-        "sec",
-        "sin",
-        "sinh",
-        "tan",
-        "tanh",
-    ]
-)
-_GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-    ]
-)
+_FUNCTIONS = frozenset((
+    "arccos", "arcsin", "arctan", "arg", "cos", "cosh", "cot", "coth", "det", "exp", "gcd", "log", "max", "min",
+    "sec", "sin", "sinh", "tan", "tanh",
+))  # fmt: skip
+_GREEK = frozenset((
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+    "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi",
+    "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+))  # fmt: skip
 _WORDS = {"inf": r"\infty", "nan": r"\mathrm{NaN}", "True": r"\mathrm{true}", "False": r"\mathrm{false}"}
 _SPECIAL = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", " ": r"\ "} | {c: f"\\{c}" for c in "{}$&#_%"}
 _NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d*))?(?:e([+-]?)0*(\d+))?")
@@ -152,8 +100,8 @@ class Formula(str):
 
 
 def _aligned(lines: Sequence[tuple[str, str, str]]) -> str:
-    if len(lines) == 1:
-        return "".join(f"{part} " for part in lines[0] if part).rstrip()
+    if len(lines) < 2:
+        return "".join(f"{part} " for line in lines for part in line if part).rstrip()
     rows = (f"{left} &{sign} {right}" if sign else f"& {left}{right}" for left, sign, right in lines)
     text = r" \\ ".join(rows)
     return rf"\begin{{aligned}} {text} \end{{aligned}}"
@@ -283,10 +231,10 @@ def _operation(form: Form, pstate: PrinterState) -> Text | None:
     if not isinstance(sign, str) or len(form.parts) % 2 == 0:
         return None
     places = [part for part in operands if isinstance(part, Operand)]
-    if len(places) < len(operands):
+    symbol = sign.strip()
+    if len(places) < len(operands) or (symbol in {"/", "//", "**"} and len(places) > 2):
         return None
     variables = [place.variable for place in places]
-    symbol = sign.strip()
     if symbol in {"+", "-"}:
         levels = [Precedence.SUM, *(MINUS + STEP for _ in variables[1:])]
         texts = [_operand(x, level, pstate) for x, level in zip(variables, levels, strict=True)]
@@ -449,7 +397,7 @@ def latex(graph: Any, *, limit: int = LIMIT) -> Formula:
     Raises
     ------
     GraphTypeError
-        For something that is no graph.
+        For something that is no graph, and a `limit` that is no count.
 
     Examples
     --------
@@ -458,4 +406,4 @@ def latex(graph: Any, *, limit: int = LIMIT) -> Formula:
     >>> print(tt.latex(tt.exp(-(x**2) / theta)))
     \exp\left(\frac{-x^{2}}{\theta}\right)
     """
-    return _LATEX.formula(graph, limit)
+    return _LATEX.formula(graph, as_limit("latex", limit))
