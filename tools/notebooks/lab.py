@@ -24,15 +24,9 @@ if TYPE_CHECKING:
 _PAGE = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 _SETTINGS = {"tracker": {"windowingMode": "none"}}
 _FLAGS = (
-    *(
-        "--no-browser",
-        "--allow-root",
-        "--expose-app-in-browser",
-        "--IdentityProvider.token=",
-        "--ServerApp.ip=127.0.0.1",
-    ),
-    *("--LabApp.extension_manager=readonly", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
-)
+    "--no-browser", "--allow-root", "--expose-app-in-browser", "--IdentityProvider.token=", "--ServerApp.ip=127.0.0.1",
+    "--LabApp.extension_manager=readonly", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+)  # fmt: skip
 
 
 class LabError(RuntimeError):

@@ -64,21 +64,13 @@ def _rint(x: np.ndarray) -> np.ndarray:
 
 
 ceil = elementwise(
-    ufunc="ceil",
-    latex=r"\left\lceil #1 \right\rceil",
-    cheap=True,
-    idempotent=True,
-    discrete=True,
+    ufunc="ceil", latex=r"\left\lceil #1 \right\rceil", cheap=True, idempotent=True, discrete=True,
     monotone="increasing",
-)
+)  # fmt: skip
 floor = elementwise(
-    ufunc="floor",
-    latex=r"\left\lfloor #1 \right\rfloor",
-    cheap=True,
-    idempotent=True,
-    discrete=True,
+    ufunc="floor", latex=r"\left\lfloor #1 \right\rfloor", cheap=True, idempotent=True, discrete=True,
     monotone="increasing",
-)
+)  # fmt: skip
 trunc = elementwise(ufunc="trunc", cheap=True, idempotent=True, discrete=True, monotone="increasing", parity="odd")
 round_half_to_even = elementwise(
     name="round_half_to_even", cheap=True, dtypes=_rint_dtypes, impl=_rint, idempotent=True, discrete=True,

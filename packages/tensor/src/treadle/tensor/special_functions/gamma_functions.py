@@ -133,21 +133,13 @@ gamma: Elemwise = elementwise(
 )  # fmt: skip
 # The logarithm of the absolute value.
 gammaln: Elemwise = elementwise(
-    name="gammaln",
-    nin=1,
-    dtypes=double_first,
-    impl=_gammaln,
+    name="gammaln", nin=1, latex=r"\log\left|\Gamma\left(#1\right)\right|", dtypes=double_first, impl=_gammaln,
     pullback=scaled_by(lambda out, x: digamma(x)),
-    latex=r"\log\left|\Gamma\left(#1\right)\right|",
-)
+)  # fmt: skip
 digamma: Elemwise = elementwise(
-    name="digamma",
-    nin=1,
-    dtypes=double_first,
-    impl=of_scipy("psi"),
+    name="digamma", nin=1, latex=r"\psi\left(#1\right)", dtypes=double_first, impl=of_scipy("psi"),
     pullback=scaled_by(lambda out, x: tri_gamma(x)),
-    latex=r"\psi\left(#1\right)",
-)
+)  # fmt: skip
 tri_gamma: Elemwise = elementwise(
     name="tri_gamma", dtypes=double_first, impl=_trigamma, image=(0, inf),
     pullback=scaled_by(lambda out, x: polygamma(2, x)), nonzero=True,
