@@ -30,15 +30,15 @@ from treadle.config.frames import run_inside
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
 from treadle.config.lazy import VERSION, UpwardCalls, lazy_module, lazy_names, list_names, versioned_names
 from treadle.config.locks import live_locks, new_condition, new_lock
-from treadle.config.notices import user_depth, warn_user
+from treadle.config.messages.notices import user_depth, warn_user
+from treadle.config.messages.places import is_installed_file, is_library_file, is_own_file, is_own_module
+from treadle.config.messages.subjects import about_call, alias
+from treadle.config.messages.text import text_of
 from treadle.config.option import Option
 from treadle.config.owners import BACKEND_REQUIREMENTS, DISTRIBUTIONS, LINKER_REQUIREMENTS, install_advice
-from treadle.config.places import is_installed_file, is_library_file, is_own_file, is_own_module
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.spans import Span, Spans, collecting, counted, span, tally
-from treadle.config.subjects import about_call, alias
-from treadle.config.text import text_of
 
 __all__ = [
     "BACKEND_REQUIREMENTS", "BOOL", "DISTRIBUTIONS", "FLOAT", "INT", "LINKER_REQUIREMENTS", "OPTIONAL_BOOL", "PATH",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from treadle.config.errors import DecorationError, OptionScopeError
 from treadle.config.lazy import lazy_module
-from treadle.config.notices import user_place
+from treadle.config.messages.notices import user_place
 from treadle.config.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from treadle.config.errors import OptionDefinitionError, OptionScopeError, ReadO
 from treadle.config.frames import Frame, FrameVar, ScopedValues
 from treadle.config.listing import render, shown
 from treadle.config.locks import new_lock
-from treadle.config.notices import WarnOnce, reader_place, user_place
+from treadle.config.messages.notices import WarnOnce, reader_place, user_place
 from treadle.config.option import Option
 from treadle.config.owners import OWNERS
 from treadle.config.registry import Registry

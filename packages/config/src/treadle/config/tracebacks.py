@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from treadle.config.errors import TreadleError
-from treadle.config.places import is_installed_file, is_library_file, is_own_module
+from treadle.config.messages.places import is_installed_file, is_library_file, is_own_module
 from treadle.config.settings import config
 
 if TYPE_CHECKING:

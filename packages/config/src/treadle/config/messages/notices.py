@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from treadle.config.errors import OptionWarning
-from treadle.config.places import is_own_module
+from treadle.config.messages.places import is_own_module
 
 
 class WarnOnce:

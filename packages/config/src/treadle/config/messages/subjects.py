@@ -15,8 +15,8 @@ from copy import copy
 from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from treadle.config.places import is_own_module
-from treadle.config.text import text_of
+from treadle.config.messages.places import is_own_module
+from treadle.config.messages.text import text_of
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType

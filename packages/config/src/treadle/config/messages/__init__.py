@@ -1,0 +1,1 @@
+"""What people are told: values and places as text, the subject of errors, warnings given once."""
