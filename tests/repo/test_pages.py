@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,9 @@ def test_distributions_are_said_to_be_numpys_where_its_method_of_that_name_draws
 
 def test_pages_of_errors_are_up_to_date_and_every_public_error_has_one() -> None:
     texts = error_pages.texts()  # runs every program
-    assert [path.as_posix() for path, text in texts.items() if (ROOT / path).read_text("utf-8") != text] == []
+    pages = {path: (ROOT / path).read_text("utf-8") for path in texts}
+    differences = (unified_diff(pages[path].splitlines(), texts[path].splitlines(), str(path)) for path in texts)
+    assert "\n".join(line for difference in differences for line in difference) == ""
     for folder in (error_pages.FOLDER, error_pages.SHIPPED):
         assert {path.relative_to(ROOT) for path in (ROOT / folder).glob("*.md")} <= set(texts)
 
