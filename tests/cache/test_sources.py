@@ -1,9 +1,11 @@
 """What keys hold of the code of packages that several distributions bring modules of."""
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -34,6 +36,19 @@ def test_stamp_holds_the_modules_that_other_distributions_bring(package: tuple[s
     (brought / "shuttle.py").write_text("speed = 2\n")
     assert before is not None
     assert before != Sources(later).stamp(name)
+
+
+def test_stamp_of_our_packages_is_the_same_before_they_are_loaded_and_after() -> None:
+    code = """
+        import sys
+        from treadle.cache import Sources
+        assert "treadle.sparse" not in sys.modules
+        before = Sources().stamp("treadle.sparse")
+        import treadle.sparse
+        print(before == Sources().stamp("treadle.sparse") is not None)
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(code)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
 
 
 def test_stamp_does_not_depend_on_where_the_folders_are(package: tuple[str, Path], tmp_path: Path) -> None:

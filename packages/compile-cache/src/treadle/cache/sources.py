@@ -174,9 +174,14 @@ def _version_stamp(root: str) -> str | None:
 
 
 def _folders_of(root: str, file: Path) -> list[str]:
-    """Return the folders of a package's modules: its own, and those that other distributions bring, if it is loaded."""
+    """Return the folders of a package's modules: its own, and those that other distributions bring, loaded or not."""
     loaded = getattr(sys.modules.get(root), "__path__", ())
-    return list(dict.fromkeys([str(file.parent), *map(os.path.realpath, loaded)]))
+    parent, _, name = root.rpartition(".")
+    brought: list[str] = []
+    if is_own_module(root):
+        beside = [f"{folder}/{name}" for folder in getattr(sys.modules.get(parent), "__path__", ())]
+        brought = [folder for folder in beside if os.path.isdir(folder)]  # noqa: PTH112 - text, as all here
+    return list(dict.fromkeys([str(file.parent), *map(os.path.realpath, (*loaded, *brought))]))
 
 
 def _python_files(folders: list[str]) -> Iterator[tuple[str, os.stat_result]]:
