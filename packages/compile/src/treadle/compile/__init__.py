@@ -12,12 +12,14 @@ if TYPE_CHECKING:
         AliasedMemoryError,
         BackendWarning,
         CallError,
+        ClientError,
         CompileError,
         FunctionTypeError,
         FunctionValueError,
         FunctionWarning,
         MissingBackendError,
         ReadOnlyModeError,
+        TaskError,
         UnknownInputError,
         UnknownModeError,
         UnknownNameError,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         insert_deepcopy,
         view_tree_set,
     )
+    from treadle.compile.functions.clients import Engine, register_client
     from treadle.compile.functions.dumping import StripPickler, function_dump
     from treadle.compile.functions.facade import function
     from treadle.compile.functions.function import Function
@@ -86,16 +89,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS", "DUPLICATE", "FAST_COMPILE", "FAST_RUN", "OPT_FAST_COMPILE", "OPT_FAST_RUN", "OPT_FAST_RUN_STABLE",
     "OPT_MERGE", "OPT_MINIMUM", "OPT_NONE", "OPT_O2", "OPT_O3", "OPT_STABILIZE", "OPT_UNSAFE", "AddDestroyHandler",
-    "AddFeatureOptimizer", "AliasedMemoryError", "BackendWarning", "CallError", "CompileError", "CompiledFunction",
-    "Container", "DeepCopyOp", "Function", "FunctionMaker", "FunctionTypeError", "FunctionValueError",
-    "FunctionWarning", "In", "MissingBackendError", "Mode", "MonitorMode", "NestedFunction", "Out",
-    "PrintCurrentFunctionGraph", "ProfileStats", "ReadOnlyModeError", "SharedVariable", "Specification",
-    "StripPickler", "Supervisor", "SymbolicInput", "SymbolicOutput", "UnknownInputError", "UnknownModeError",
-    "UnknownNameError", "UnusedInputError", "ViewOp", "add_supervisor_to_fgraph", "alias_root", "compiled",
-    "deep_copy_op", "evaluate", "function", "function_dump", "get_default_mode", "get_mode", "infer_reuse_pattern",
-    "insert_deepcopy", "optdb", "predefined_linkers", "predefined_modes", "predefined_optimizers",
-    "rebuild_collect_shared", "register_linker", "register_mode", "register_optimizer", "shared", "shared_constructor",
-    "view_op", "view_tree_set",
+    "AddFeatureOptimizer", "AliasedMemoryError", "BackendWarning", "CallError", "ClientError", "CompileError",
+    "CompiledFunction", "Container", "DeepCopyOp", "Engine", "Function", "FunctionMaker", "FunctionTypeError",
+    "FunctionValueError", "FunctionWarning", "In", "MissingBackendError", "Mode", "MonitorMode", "NestedFunction",
+    "Out", "PrintCurrentFunctionGraph", "ProfileStats", "ReadOnlyModeError", "SharedVariable", "Specification",
+    "StripPickler", "Supervisor", "SymbolicInput", "SymbolicOutput", "TaskError", "UnknownInputError",
+    "UnknownModeError", "UnknownNameError", "UnusedInputError", "ViewOp", "add_supervisor_to_fgraph", "alias_root",
+    "compiled", "deep_copy_op", "evaluate", "function", "function_dump", "get_default_mode", "get_mode",
+    "infer_reuse_pattern", "insert_deepcopy", "optdb", "predefined_linkers", "predefined_modes",
+    "predefined_optimizers", "rebuild_collect_shared", "register_client", "register_linker", "register_mode",
+    "register_optimizer", "shared", "shared_constructor", "view_op", "view_tree_set",
 ]  # fmt: skip
 
 _upward.wire(
@@ -115,14 +118,15 @@ __getattr__ = brought_names(
     distribution="compile",
     own={
         "treadle.compile.errors": (
-            "AliasedMemoryError BackendWarning CallError CompileError FunctionTypeError FunctionValueError "
-            "FunctionWarning MissingBackendError ReadOnlyModeError UnknownInputError UnknownModeError "
-            "UnknownNameError UnusedInputError"
+            "AliasedMemoryError BackendWarning CallError ClientError CompileError FunctionTypeError "
+            "FunctionValueError FunctionWarning MissingBackendError ReadOnlyModeError TaskError UnknownInputError "
+            "UnknownModeError UnknownNameError UnusedInputError"
         ),
         "treadle.compile.evaluation": "evaluate",
         "treadle.compile.functions.aliasing": (
             "add_supervisor_to_fgraph alias_root infer_reuse_pattern insert_deepcopy view_tree_set"
         ),
+        "treadle.compile.functions.clients": "Engine register_client",
         "treadle.compile.functions.dumping": "StripPickler function_dump",
         "treadle.compile.functions.facade": "function",
         "treadle.compile.functions.function": "Function",

@@ -59,3 +59,20 @@ class FunctionWarning(TreadleWarning):
 
 class BackendWarning(TreadleWarning):
     """The preferred backend cannot be used; another takes its place."""
+
+
+class ClientError(CallError):
+    """What was given to ``f.map`` as a client cannot run tasks."""
+
+
+class TaskError(TreadleError, RuntimeError):
+    """A task of ``f.map`` failed; the error that it failed with is the cause.
+
+    Attributes
+    ----------
+    index
+        The position of the task among the values that were mapped, from 0; of the first one where a worker was lost
+        with several.
+    """
+
+    index: int = -1

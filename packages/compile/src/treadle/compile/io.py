@@ -160,6 +160,12 @@ class In:
             new.container = new.cell(type_.copy_value(values[self.container]))
         return new
 
+    def on(self, cells: Mapping[Container, Container]) -> In:
+        """Return the input with its default in another cell, which `cells` has for each."""
+        new = copy.copy(self)
+        new.container = None if self.container is None else cells[self.container]
+        return new
+
     def without_update(self) -> In:
         """Return the input, with the same default, as one that no call changes."""
         new = copy.copy(self)

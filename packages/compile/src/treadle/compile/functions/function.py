@@ -13,12 +13,13 @@ from treadle.compile.functions.arguments import PythonSignature, Signature
 from treadle.compile.functions.calling import arguments_of, install_caller
 from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.locking import Snapshot
+from treadle.compile.functions.mapping import map_function
 from treadle.compile.functions.values import Containers, Slots, Values, finder
 from treadle.config import config, lazy_module, text_of
 from treadle.graph import Container, GraphPage, HasInnerGraph, as_flag, retell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from treadle.compile.functions.maker import FunctionMaker
@@ -301,6 +302,89 @@ class Function:
             If the name cannot be part of C names.
         """
         return export_function(self, directory, name)
+
+    # Many calls
+
+    def map(
+        self,
+        values: Iterable[object],
+        client: object = None,
+        *,
+        chunk_size: int | None = None,
+        discard_updates: bool = False,
+    ) -> list[Any]:
+        """Return the results of many calls, the tasks, done here or by the workers of a client.
+
+        Workers get the function once, and keep it; what they compile goes into the compile cache and comes from there.
+        All tasks begin with the values that shared variables and defaults have at the time of the call. Each shared
+        generator that the function moves on spawns one for each task, by the task's number: draws are independent, and
+        the same whatever the client, the number of workers and `chunk_size`. The generator has then moved on by having
+        spawned, as by its own method ``spawn``. A generator that the function draws from without an update gives the
+        same numbers in all tasks, as it does in calls.
+
+        Parameters
+        ----------
+        values
+            An item for each task: a tuple of arguments by position, a dict of arguments by name, or anything else as
+            the only argument. Where arguments are nested, it is a tuple of them. Iterables are read to their end first.
+        client
+            None for this process; an executor of ``concurrent.futures``, a ``multiprocessing.Pool``, a
+            ``dask.distributed.Client``, a ``joblib.Parallel``, whatever has ``submit`` that returns futures, or what
+            `register_client` was told of.
+        chunk_size
+            How many tasks travel together. If None, they are parted into four chunks for each worker.
+        discard_updates
+            Whether the function may update other shared variables than generators, or defaults: what tasks write is
+            gone with the task.
+
+        Returns
+        -------
+        A list of what the calls return, in the order of the tasks.
+
+        Raises
+        ------
+        TaskError
+            If a task fails: the first one in order, by its number and arguments. The error itself is the cause. Tasks
+            that have not begun are given up.
+        ClientError
+            If the client is none, or is closed.
+        CallError
+            If a task has too few or too many arguments, or names that the function does not know; nothing is run then.
+        FunctionValueError
+            If the function updates shared variables and `discard_updates` is False, if a generator cannot spawn, or
+            if the function cannot be pickled for workers in other processes.
+
+        Examples
+        --------
+        >>> import treadle.tensor as tt
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> x, y = tt.dscalars("x", "y")
+        >>> f = tt.function([x, y], x**y, mode="VM")
+        >>> with ThreadPoolExecutor(2) as pool:
+        ...     [float(z) for z in f.map([(2.0, 3.0), {"x": 3.0, "y": 2.0}], client=pool)]
+        [8.0, 9.0]
+        """
+        return map_function(self, values, client, chunk_size, discard_updates)
+
+    @property
+    def __name__(self) -> str:
+        """The function's name, or ``function``: what Dask, xarray and others show."""
+        return self.name or "function"
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether arguments are nested."""
+        return False
+
+    def apart(self) -> Function:
+        """Return a function that runs the same program on values of its own, which are now those of this one.
+
+        It serves a call or a few: its expressions name the shared variables of this one.
+        """
+        function = self.maker.apart().create()
+        if function.trust_input != self._trust_input:
+            function.trust_input = self._trust_input
+        return function
 
     # Looking inside
 

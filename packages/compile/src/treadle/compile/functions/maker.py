@@ -255,6 +255,13 @@ class FunctionMaker:
             maker.load_fgraph_with(lambda: self.fgraph.clone())  # noqa: PLW0108 - the graph is loaded late
         return maker
 
+    def apart(self) -> FunctionMaker:
+        """Return a maker of a function that runs this one's program on cells of its own, without a profile."""
+        maker = self.variant(self.specification.apart(), self.name, profile=False)
+        maker._program = self._program
+        maker.load_fgraph_with(lambda: self.fgraph.clone())  # noqa: PLW0108 - the graph is loaded late
+        return maker
+
     def where(self) -> str:
         """Return mode and backend, for messages."""
         backend = self.mode.backend.name

@@ -235,6 +235,15 @@ class NestedFunction(Function):
         """Return another function that computes the same (parameters and errors as for `Function.copy`)."""
         return NestedFunction(super().copy(*args, **kwargs), self.nesting)
 
+    def apart(self) -> NestedFunction:
+        """Return a function that computes the same on cells of its own (see `Function.apart`)."""
+        return NestedFunction(super().apart(), self.nesting)
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether arguments are nested."""
+        return any(form.cls is not None for form in self.nesting.arguments)
+
     def __deepcopy__(self, memo: dict[int, object]) -> NestedFunction:
         """Return a function with a graph and state of its own."""
         return NestedFunction(super().__deepcopy__(memo), self.nesting)

@@ -14,6 +14,7 @@ from treadle.compile.io import In, Out, as_in, as_out, check_downcast
 from treadle.config import config, text_of
 from treadle.graph import (
     Constant,
+    Container,
     FunctionGraph,
     MissingInputError,
     SharedVariable,
@@ -26,7 +27,7 @@ from treadle.graph import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import Container, Type, Variable
+    from treadle.graph import Type, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,10 @@ class Specification:
         """Return for each input of the graph the container that its value is kept in, or None."""
         return [*(i.container for i in self.inputs), *(s.container for s in self.shared)]
 
+    def kept_cells(self) -> list[Container]:
+        """Return the cells of all values that are kept: of inputs with defaults, then of shared variables."""
+        return [*(i.container for i in self.inputs if i.container is not None), *(s.container for s in self.state())]
+
     def state(self) -> list[SharedVariable]:
         """Return the shared variables: those that are read, then those that are only updated."""
         read = {s.container for s in self.shared}
@@ -143,6 +148,27 @@ class Specification:
         moved = {a.container: b.container for a, b in zip(self.inputs, inputs, strict=True)}
         updates = tuple((moved.get(cell) or cell, new) for cell, new in self.updates)
         return replace(self, inputs=inputs, updates=updates)
+
+    def apart(self) -> Specification:
+        """Return the same with cells of its own for all that is kept, for a program that exists already.
+
+        Its expressions are those of this one, with the shared variables that these have.
+        """
+        cells = {
+            cell: Container(cell.type, value, strict=cell.strict, allow_downcast=cell.allow_downcast, name=cell.name)
+            for cell, value in read_together(self.kept_cells()).items()
+        }
+        twins = {
+            s: type(s)(s.type, None, s.strict, s.allow_downcast, container=cells[s.container], name=s.name)
+            for s in (*self.shared, *self.updated)
+        }
+        return replace(
+            self,
+            inputs=tuple(i.on(cells) for i in self.inputs),
+            shared=tuple(twins[s] for s in self.shared),
+            updates=tuple((cells[cell], new) for cell, new in self.updates),
+            updated=tuple(twins[s] for s in self.updated),
+        )
 
     def without_updates(self) -> Specification:
         """Return the same without updates."""

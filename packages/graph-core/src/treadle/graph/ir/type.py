@@ -264,6 +264,15 @@ class Type(ABC):
         """Return a value that shares no memory with `value`."""
         return copy.deepcopy(value)
 
+    @staticmethod
+    def spawned(value: Value, count: int) -> tuple[Value, list[Value]] | None:
+        """Return what a value is after it gave one to each of a number of tasks, and these; None if all take the same.
+
+        Generators of random numbers spawn generators. The value given stays as it is.
+        """
+        del value, count
+        return None
+
     def to_host(self, value: Value) -> Value:
         """Return the value in this type's own form, given in any backend's native form."""
         return self.filter(value)

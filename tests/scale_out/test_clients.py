@@ -1,0 +1,76 @@
+"""``f.map`` by real workers: processes of a pool, of joblib, of a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from tests.scale_out.work import counts, positive_root
+from treadle.compile import Function, TaskError, function, shared
+from treadle.compile.functions.parcels import PARCELS
+from treadle.tensor.random import RandomStream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLIENTS = ("pool", "joblib", "dask")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(params=CLIENTS)
+def client(request: pytest.FixtureRequest) -> Any:
+    return joblib.Parallel(n_jobs=2) if request.param == "joblib" else request.getfixturevalue(request.param)
+
+
+def worker_counts(client: Any) -> set[tuple[int, int, int]]:
+    """Return what each worker has counted."""
+    if isinstance(client, ProcessPoolExecutor):
+        return {future.result() for future in [client.submit(counts, 0.1) for _ in range(4)]}
+    if isinstance(client, joblib.Parallel):
+        return set(client(joblib.delayed(counts)(0.1) for _ in range(4)))
+    return set(client.run(counts).values())
+
+
+def test_workers_load_a_function_once_and_compile_nothing(client: Any) -> None:
+    stream, w, x = RandomStream(11), shared(np.arange(3.0), name="w"), tt.dvector("x")
+    f: Function = function([x], (x * w).sum() + stream.normal(), mode="C")
+    here = f.map(np.eye(3), chunk_size=2)
+    dumps, before = PARCELS.dumps, {pid: (loads, made) for pid, loads, made in worker_counts(client)}
+    stream.seed(11)
+    np.testing.assert_array_equal(f.map(np.eye(3), client=client, chunk_size=1), here)
+    stream.seed(11)
+    w.set_value(np.arange(3.0) + 1)
+    np.testing.assert_allclose(f.map(np.eye(3), client=client), np.array(here) + 1, rtol=1e-12)
+    assert PARCELS.dumps == dumps + 1
+    for pid, loads, made in worker_counts(client):
+        old_loads, old_made = before.get(pid, (0, 0))
+        assert loads - old_loads <= 1
+        assert made == old_made == 0
+
+
+def test_a_failure_on_a_worker_names_the_task(client: Any) -> None:
+    x = tt.dscalar("x")
+    f = function([x], tt.wrap_py([tt.dscalar], [tt.dscalar])(positive_root)(x), mode="VM")
+    with pytest.raises(TaskError, match=r"task 1 of 3 \(x=-4.0\)") as failure:
+        f.map([1.0, -4.0, 9.0], client=client)
+    assert "negative: -4.0" in str(failure.value.__cause__)
+    assert [float(value) for value in f.map([1.0, 9.0], client=client)] == [1.0, 3.0]
