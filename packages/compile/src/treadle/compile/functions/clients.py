@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from treadle.compile.functions.parcels import Parcel
     from treadle.compile.functions.tasks import Chunk, Outcome
+    from treadle.graph import Value
 
     Run = Callable[[Sequence[Parcel], Chunk], Outcome]
 
@@ -61,7 +62,7 @@ class Engine(ABC):
     shares_files: bool = False
     by_value: bool = False
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Value) -> None:
         self.client = client
 
     @abstractmethod
@@ -154,7 +155,7 @@ class JoblibEngine(Engine):
     shares_files = True
     by_value = True
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Value) -> None:
         super().__init__(client)
         self.shares_memory = bool(getattr(getattr(client, "_backend", None), "supports_sharedmem", False))
 
@@ -180,7 +181,7 @@ class Scattered:
         self._lock = new_lock()
         self._futures: WeakKeyDictionary[Any, OrderedDict[str, dict[str, Any]]] = WeakKeyDictionary()
 
-    def send(self, client: Any, parcels: Sequence[Parcel]) -> list[Any]:
+    def send(self, client: Value, parcels: Sequence[Parcel]) -> list[Value]:
         """Return futures of parcels that all workers have: of a function, and of the values that it keeps."""
         with self._lock:
             held = self._futures.setdefault(client, OrderedDict())
@@ -205,7 +206,7 @@ class DaskEngine(Engine):
 
     by_value = True
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Value) -> None:
         super().__init__(client)
         if getattr(client, "asynchronous", False):
             msg = (
