@@ -11,15 +11,17 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from itertools import islice
+from queue import SimpleQueue
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from treadle.compile.errors import ClientError, FunctionTypeError
 from treadle.config import discover, new_lock, text_of
 from treadle.graph import DuplicateRegistrationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from treadle.compile.functions.parcels import Parcel
     from treadle.compile.functions.tasks import Chunk, Outcome
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "register_client"]
 
 GROUP = "treadle.clients"
+# How many chunks a pool that takes none back is given for each worker.
+_AHEAD = 2
 # How many functions stay with the workers of a Dask cluster between calls.
 _MOST_SENT = 32
 
@@ -73,7 +77,7 @@ class Engine(ABC):
     def outcomes(self, run: Run, parcels: Sequence[Parcel], chunks: Sequence[Chunk]) -> Iterator[Outcome]:
         """Yield ``run(parcels, chunk)`` of each chunk, in their order; all of these can be pickled.
 
-        When the iterator is closed early, chunks that have not begun are given up.
+        When the iterator is closed early, because a task has failed, chunks that have not begun are to be given up.
         """
 
 
@@ -135,12 +139,32 @@ class PoolEngine(Engine):
         return int(getattr(self.client, "_processes", None) or os.cpu_count() or 1)
 
     def outcomes(self, run: Run, parcels: Sequence[Parcel], chunks: Sequence[Chunk]) -> Iterator[Outcome]:
-        """Submit all chunks, and wait for one after the other."""
-        try:
-            pending = [self.client.apply_async(run, (parcels, chunk)) for chunk in chunks]
-        except ValueError as error:  # a pool that is closed
-            raise _refused(self.client, error) from error
-        return (each.get() for each in pending)
+        """Submit some chunks for each worker, another one whenever one is done, and yield them in order.
+
+        What a pool was given cannot be taken back: it gets no more than keeps its workers busy.
+        """
+        done: SimpleQueue[int] = SimpleQueue()
+        pending: dict[int, Any] = {}
+
+        def submit(at: int) -> None:
+            def note(_: object) -> None:
+                done.put(at)
+
+            try:
+                pending[at] = self.client.apply_async(run, (parcels, chunks[at]), callback=note, error_callback=note)
+            except ValueError as error:  # a pool that is closed
+                raise _refused(self.client, error) from error
+
+        waiting = iter(range(len(chunks)))
+        for at in islice(waiting, _AHEAD * self.workers()):
+            submit(at)
+        ready: set[int] = set()
+        for k in range(len(chunks)):
+            while k not in ready:
+                ready.add(done.get())
+                for at in islice(waiting, 1):
+                    submit(at)
+            yield pending.pop(k).get()
 
 
 class ThreadPoolEngine(PoolEngine):
@@ -165,7 +189,7 @@ class JoblibEngine(Engine):
         return int(jobs) if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(jobs))
 
     def outcomes(self, run: Run, parcels: Sequence[Parcel], chunks: Sequence[Chunk]) -> Iterator[Outcome]:
-        """Run all chunks by one call; it may return them as they come."""
+        """Run all chunks by one call, which does them all, also when a task fails; it may return them as they come."""
         calls: Any = ((run, (parcels, chunk), {}) for chunk in chunks)  # what joblib.delayed makes
         yield from sorted(self.client(calls), key=_first)
 
@@ -179,11 +203,14 @@ class Scattered:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._futures: WeakKeyDictionary[Any, OrderedDict[str, dict[str, Any]]] = WeakKeyDictionary()
+        self._futures: dict[Any, OrderedDict[str, dict[str, Any]]] = {}
 
     def send(self, client: Value, parcels: Sequence[Parcel]) -> list[Value]:
         """Return futures of parcels that all workers have: of a function, and of the values that it keeps."""
         with self._lock:
+            # Futures refer to their client, so that it does not go by itself.
+            for known in [known for known in self._futures if known.status == "closed"]:
+                del self._futures[known]
             held = self._futures.setdefault(client, OrderedDict())
             before = held.pop(parcels[0].key, {})
             futures: dict[str, Any] = {}
@@ -240,20 +267,28 @@ def _run_scattered(run: Run, chunk: Chunk, *parcels: Parcel) -> Outcome:
 
 def _refused(client: object, error: Exception) -> ClientError:
     return ClientError(
-        f"f.map: client: {text_of(client)} takes no work ({text_of(error, str)}). Call f.map while it is open."
+        f"f.map: client: {text_of(client)} takes no work ({text_of(error, str)}). Call f.map while it is open; make "
+        "another one if its workers are gone."
     )
 
 
-_KNOWN: dict[str, type[Engine]] = {
-    "concurrent.Executor": ExecutorEngine,
-    "concurrent.InterpreterPoolExecutor": ExecutorEngine,
-    "concurrent.ProcessPoolExecutor": ProcessEngine,
-    "concurrent.ThreadPoolExecutor": ThreadEngine,
-    "distributed.Client": DaskEngine,
-    "joblib.Parallel": JoblibEngine,
-    "multiprocessing.Pool": PoolEngine,
-    "multiprocessing.ThreadPool": ThreadPoolEngine,
-}
+_KNOWN: Mapping[str, type[Engine]] = MappingProxyType(
+    {
+        "concurrent.Executor": ExecutorEngine,
+        "concurrent.InterpreterPoolExecutor": ExecutorEngine,
+        "concurrent.ProcessPoolExecutor": ProcessEngine,
+        "concurrent.ThreadPoolExecutor": ThreadEngine,
+        "distributed.Client": DaskEngine,
+        "joblib.Parallel": JoblibEngine,
+        "multiprocessing.Pool": PoolEngine,
+        "multiprocessing.ThreadPool": ThreadPoolEngine,
+    }
+)
+
+
+def _name_of(kind: type) -> str:
+    """Return a class's package and name."""
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
 
 
 class Clients:
@@ -273,8 +308,10 @@ class Clients:
             )
             raise FunctionTypeError(msg)
         key = f"{kind.partition('.')[0]}.{kind.rpartition('.')[2]}" if isinstance(kind, str) else kind
+        name = _name_of(key) if isinstance(key, type) else key
+        is_taken = name in _KNOWN or name in discover(GROUP)
         with self._lock:
-            if not replace and (key in self._registered or key in _KNOWN):
+            if not replace and (is_taken or {key, name} & self._registered.keys()):
                 msg = (
                     f"register_client: {text_of(kind)} has an engine. Pass replace=True to put another one in "
                     "its place."
@@ -302,7 +339,7 @@ class Clients:
         raise ClientError(msg)
 
     def _of_class(self, kind: type) -> type[Engine] | None:
-        name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        name = _name_of(kind)
         for key in (kind, name):
             if key in self._registered:
                 return self._registered[key]

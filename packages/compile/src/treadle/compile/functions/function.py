@@ -376,6 +376,10 @@ class Function:
         """Whether arguments are nested."""
         return False
 
+    def leaves(self, args: Sequence[Value]) -> Sequence[Value]:
+        """Return the arguments for the inputs, given those of a call by position: other ones where these are nested."""
+        return args
+
     def apart(self) -> Function:
         """Return a function that runs the same program on values of its own, which are now those of this one.
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from treadle.graph import CALL_FILE, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from treadle.graph import Compute, Container, Value
 
 # More locks than this are taken together, which then costs less than a block for each.
 _MOST_BLOCKS = 8
 _LOCKED = re.compile(r" *with (c\d+)\.lock:")
+_Result = TypeVar("_Result")
 _FREE = "gone.extend(map(release, locks[len(gone):len(taken)]))"
 
 
@@ -120,3 +121,11 @@ def read_together(cells: Iterable[Container]) -> dict[Container, object]:
     names = text.enter(cells)
     text.leave(f"[{', '.join(f'{name}.read_host()' for name in names.values())}]")
     return dict(zip(names, text.compiled()(), strict=True))
+
+
+def under_locks(cells: Iterable[Container], work: Callable[[], _Result]) -> _Result:
+    """Return what `work` returns, called while the locks of cells are held."""
+    text = LockingText("def run():", {"work": work})
+    text.enter(cells)
+    text.leave("work()")
+    return cast("_Result", text.compiled()())

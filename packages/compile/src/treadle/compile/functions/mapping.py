@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from treadle.compile.errors import CallError, ClientError, FunctionValueError, TaskError
 from treadle.compile.functions.clients import CLIENTS
+from treadle.compile.functions.locking import under_locks
 from treadle.compile.functions.parcels import FILES, PARCELS, Parcel, value_parcel
 from treadle.compile.functions.tasks import Chunk, describe, read_task, run_chunk
 from treadle.config import text_of
@@ -38,19 +40,15 @@ def map_function(
         _check_updates(function)
     if not tasks:
         return []
-    kept, spawned = _started(function, len(tasks))
     if size is None:
         pieces = 1 if client is None else _CHUNKS_EACH * engine.workers()
         size = -(-len(tasks) // pieces)
-    chunks = [
-        Chunk(
-            first,
-            tuple(tasks[first : first + size]),
-            tuple({k: each[at] for k, each in spawned.items()} for at in range(first, min(first + size, len(tasks)))),
-        )
-        for first in range(0, len(tasks), size)
-    ]
-    return _results(function, engine, kept, chunks, len(tasks))
+    start = _Start.of(function, len(tasks))
+    try:
+        return _results(function, engine, start.kept, start.chunks(tasks, size), len(tasks))
+    except BaseException:
+        start.take_back()
+        raise
 
 
 def _listed(values: object) -> Iterable[object]:
@@ -96,43 +94,82 @@ def _is_alike_for_all(cell: Container) -> bool:
     return _kind(cell).spawned is Type.spawned
 
 
-def _started(function: Function, count: int) -> tuple[list[Value], dict[int, list[Value]]]:
-    """Return what the function keeps at this moment, and, by position, the generators of the tasks.
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What the tasks of one call of ``f.map`` begin with.
 
-    Generators that the function moves on are moved on by spawning those of the tasks.
+    Attributes
+    ----------
+    kept
+        The values that the function keeps, by position; None in place of generators that have spawned.
+    spawned
+        The generators of the tasks, by the position of the one that they come from.
+    moved
+        The cells of generators that have spawned, each with its value before and after.
     """
-    spec = function.maker.specification
-    cells = spec.kept_cells()
-    written = {cell for cell, _ in spec.updates}
-    spawned: dict[int, list[Value]] = {}
-    after: list[tuple[Container, Value]] = []
-    with ExitStack() as locks:
-        # In the order that calls take them in.
-        for cell in sorted(set(cells), key=lambda cell: cell.order):
-            locks.enter_context(cell.lock)
-        values = [cell.read_host() for cell in cells]
-        known: dict[Container, list[Value]] = {}
-        for k, cell in enumerate(cells):
-            if cell not in written or values[k] is None or _is_alike_for_all(cell):
-                continue
-            if cell not in known:
-                try:
-                    both = _kind(cell).spawned(values[k], count)
-                except TypeError as error:
-                    msg = (
-                        f"f.map: {cell.name or 'the generator'} cannot give each task a generator of its own "
-                        f"({error}). Set one that numpy.random.default_rng(seed) makes, or a PortableGenerator."
-                    )
-                    raise FunctionValueError(msg) from error
-                if both is None:
-                    continue
-                known[cell] = both[1]
-                after.append((cell, both[0]))
-            spawned[k] = known[cell]
-        for cell, value in after:
-            cell.write(value)
-    # What no task begins with needs not travel.
-    return [None if k in spawned else value for k, value in enumerate(values)], spawned
+
+    kept: list[Value]
+    spawned: dict[int, list[Value]]
+    moved: list[tuple[Container, Value, Value]]
+
+    @classmethod
+    def of(cls, function: Function, count: int) -> _Start:
+        """Return what the function keeps at this moment; let the generators that it moves on spawn one for each task.
+
+        Raises
+        ------
+        FunctionValueError
+            If a generator cannot spawn. All are then as they were.
+        """
+        spec = function.maker.specification
+        cells = spec.kept_cells()
+        written = {cell for cell, _ in spec.updates}
+
+        def begin() -> _Start:
+            values = {cell: cell.read_host() for cell in cells}
+            families = {
+                cell: _spawned(cell, value, count)
+                for cell, value in values.items()
+                if cell in written and value is not None and not _is_alike_for_all(cell)
+            }
+            for cell, (after, _) in families.items():
+                cell.write(after)
+            return cls(
+                kept=[None if cell in families else values[cell] for cell in cells],
+                spawned={k: families[cell][1] for k, cell in enumerate(cells) if cell in families},
+                moved=[(cell, values[cell], after) for cell, (after, _) in families.items()],
+            )
+
+        return under_locks(cells, begin)
+
+    def chunks(self, tasks: Sequence[Arguments], size: int) -> list[Chunk]:
+        """Return the tasks in chunks, each task with its generators."""
+        starts = [{k: family[at] for k, family in self.spawned.items()} for at in range(len(tasks))]
+        return [
+            Chunk(first, tuple(tasks[first : first + size]), tuple(starts[first : first + size]))
+            for first in range(0, len(tasks), size)
+        ]
+
+    def take_back(self) -> None:
+        """Put generators back to where they were, those that nobody has used since."""
+        for cell, before, after in self.moved:
+            cell.change(partial(_unless_changed, before, after))
+
+
+def _unless_changed(before: Value, after: Value, now: Value) -> Value:
+    return before if now is after else now
+
+
+def _spawned(cell: Container, value: Value, count: int) -> tuple[Value, list[Value]]:
+    """Return a generator after it spawned one for each task, and these."""
+    try:
+        return cast("tuple[Value, list[Value]]", _kind(cell).spawned(value, count))
+    except TypeError as error:
+        msg = (
+            f"f.map: {cell.name or 'the generator'} cannot give each task a generator of its own "
+            f"({error}). Set one that numpy.random.default_rng(seed) makes, or a PortableGenerator."
+        )
+        raise FunctionValueError(msg) from error
 
 
 # The run
@@ -173,6 +210,8 @@ def _collect(
                 continue
             done = len(outcome.results)
             results[chunk.first : chunk.first + done] = outcome.results
+            if outcome.error is not None and not outcome.is_loaded:
+                _fail_to_load(chunk.first, outcome.error)
             if outcome.error is not None:
                 _fail(function, len(results), chunk.first + done, chunk.tasks[done], outcome.error)
     finally:
@@ -208,10 +247,20 @@ def _parcels(function: Function, engine: Engine, kept: Sequence[Value]) -> list[
     return [PARCELS.of_function(function, engine.by_value), *(value_parcel(v, engine.by_value) for v in kept)]
 
 
-def _fail(function: Function, count: int, index: int, arguments: Arguments, error: Exception) -> None:
+def _fail(function: Function, count: int, index: int, arguments: Arguments, error: Exception) -> NoReturn:
     msg = (
         f"f.map: task {index} of {count} ({describe(function, arguments)}) failed with {type(error).__name__}: "
         f"{text_of(error, str)}"
+    )
+    failure = TaskError(msg)
+    failure.index = index
+    raise failure from error
+
+
+def _fail_to_load(index: int, error: Exception) -> NoReturn:
+    msg = (
+        f"f.map: a worker cannot load the function: {type(error).__name__}: {text_of(error, str)}. Workers need the "
+        "packages and modules that it was made with; what a notebook or the main program defines belongs into a module."
     )
     failure = TaskError(msg)
     failure.index = index

@@ -169,7 +169,7 @@ class NestedFunction(Function):
         if is_subset and nesting.results is not None:
             msg = f"{self.signature.title}: results that are nested come all at once. Leave output_subset out."
             raise CallError(msg)
-        leaves = self._leaves(args)
+        leaves = self.leaves(args)
         try:
             results = self._flat_call(*leaves, **kwargs)
         except CallError as error:
@@ -191,8 +191,14 @@ class NestedFunction(Function):
             at += form.count
         return taking
 
-    def _leaves(self, args: Sequence[Value]) -> list[Value]:
-        """Return the leaves of the arguments given by position."""
+    def leaves(self, args: Sequence[Value]) -> list[Value]:
+        """Return the leaves of the arguments given by position.
+
+        Raises
+        ------
+        CallError
+            If they are too many, one that is nested is missing, or one is not nested as declared.
+        """
         taking = self._taking()
         if len(args) > len(taking):
             msg = f"{self.signature.title}: {len(taking)} arguments at most, got {len(args)}."

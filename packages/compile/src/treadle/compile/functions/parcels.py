@@ -123,8 +123,8 @@ def _loaded(data: bytes) -> Function:
     function: Function | None = pickle.loads(data)
     if function is None:
         msg = (
-            "f.map: the worker makes no function of its pickle, since option unpickle_function is False there. Set it "
-            "to True for workers."
+            "f.map: option unpickle_function is False on the worker, which makes no functions of pickles then. Set it "
+            "to True there."
         )
         raise FunctionValueError(msg)
     return function
@@ -234,7 +234,7 @@ def _dumped(what: object, title: str, by_value: bool, cells: frozenset[Container
     for pickler in picklers:
         try:
             return _dump(what, pickler, cells)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001 - pickles of others' objects fail in any way
             problem = problem or error
     advice = "" if has_cloudpickle else ", or install cloudpickle, which pickles functions that no module has"
     msg = (

@@ -61,22 +61,28 @@ class Outcome:
         What the next task failed with, or None.
     is_unknown
         Whether nothing was done, because the worker has neither the function nor its pickle.
+    is_loaded
+        Whether the worker could load the function; otherwise `error` says what hinders it.
     """
 
     first: int
     results: tuple[Value, ...] = ()
     error: Exception | None = None
     is_unknown: bool = False
+    is_loaded: bool = True
 
 
 def run_chunk(parcels: Sequence[Parcel], chunk: Chunk) -> Outcome:
     """Do the tasks of a chunk, on a worker."""
     live = cast("Function | None", parcels[0].live)
-    results: list[Value] = []
     try:
         held = KEPT.take(parcels) if live is None else (live, tuple(parcel.live for parcel in parcels[1:]))
-        if held is None:
-            return Outcome(chunk.first, is_unknown=True)
+    except Exception as error:  # noqa: BLE001 - pickles of others' objects fail in any way
+        return Outcome(chunk.first, error=_sendable(error), is_loaded=False)
+    if held is None:
+        return Outcome(chunk.first, is_unknown=True)
+    results: list[Value] = []
+    try:
         worker = _Worker(*held)
         for (args, kwargs), own in zip(chunk.tasks, chunk.starts, strict=True):
             results.append(worker.call(args, kwargs, own))
@@ -132,8 +138,6 @@ def read_task(function: Function, item: object, index: int) -> Arguments:
         raise CallError(msg)
     args: tuple[Value, ...] = item if isinstance(item, tuple) else () if isinstance(item, Mapping) else (item,)
     kwargs = dict(item) if isinstance(item, Mapping) else {}
-    if function.has_trees:
-        return args, kwargs
     if any(not isinstance(key, str) for key in kwargs) or "output_subset" in kwargs:
         msg = (
             f"f.map: task {index}: a dict must have the names of inputs as keys, got {text_of(list(kwargs))}. To "
@@ -141,7 +145,7 @@ def read_task(function: Function, item: object, index: int) -> Arguments:
         )
         raise CallError(msg)
     try:
-        function.signature.check_complete(function.signature.match(args, kwargs))
+        function.signature.check_complete(function.signature.match(function.leaves(args), kwargs))
     except CallError as error:
         advice = " For tasks without arguments give empty tuples: [()] * n." if not function.signature.inputs else ""
         msg = f"f.map: task {index}: {error}{advice}"
