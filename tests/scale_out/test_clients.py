@@ -1,9 +1,13 @@
-"""``f.map`` by real workers: processes of a pool, of joblib, of a Dask cluster."""
+"""``f.map`` by real workers: processes of pools, of joblib, of a Dask cluster."""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.pool import Pool
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -11,29 +15,50 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from tests.scale_out.work import counts, positive_root
+from tests.scale_out.work import counts, positive_root, slow_root
 from treadle.compile import Function, TaskError, function, shared
 from treadle.compile.functions.parcels import PARCELS
 from treadle.tensor.random import RandomStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from multiprocessing.context import ForkServerContext
 
-CLIENTS = ("pool", "joblib", "dask")
+CLIENTS = ("executor", "pool", "joblib", "dask")
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as made:
+def server() -> ForkServerContext:
+    """Return how processes begin: as forks of one that has imported what they need, which saves most of their time."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.scale_out.work", "distributed", "distributed.nanny"])
+    return context
+
+
+@pytest.fixture(scope="module")
+def executor(server: ForkServerContext) -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=server) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def dask() -> Iterator[Any]:
+def pool(server: ForkServerContext) -> Iterator[Pool]:
+    with server.Pool(2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def dask(server: ForkServerContext) -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
+    config = pytest.importorskip("dask.config")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        config.set({"distributed.worker.multiprocessing-method": server.get_start_method()}),
+    ):
+        patch.setattr("distributed.utils._forkserver_preload_set", True)  # it is set above
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+            yield client
 
 
 @pytest.fixture(params=CLIENTS)
@@ -45,6 +70,8 @@ def worker_counts(client: Any) -> set[tuple[int, int, int]]:
     """Return what each worker has counted."""
     if isinstance(client, ProcessPoolExecutor):
         return {future.result() for future in [client.submit(counts, 0.1) for _ in range(4)]}
+    if isinstance(client, Pool):
+        return set(client.map(counts, [0.1] * 4, chunksize=1))
     if isinstance(client, joblib.Parallel):
         return set(client(joblib.delayed(counts)(0.1) for _ in range(4)))
     return set(client.run(counts).values())
@@ -74,3 +101,32 @@ def test_a_failure_on_a_worker_names_the_task(client: Any) -> None:
         f.map([1.0, -4.0, 9.0], client=client)
     assert "negative: -4.0" in str(failure.value.__cause__)
     assert [float(value) for value in f.map([1.0, 9.0], client=client)] == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["executor", "pool", "dask"])
+def test_tasks_that_have_not_begun_are_given_up(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    client, x = request.getfixturevalue(name), tt.dscalar("x")
+    folder = tt.constant(np.frombuffer(bytes(tmp_path), "int8"))
+    f = function([x], tt.wrap_py([tt.dscalar, tt.bvector], [tt.dscalar])(slow_root)(x, folder), mode="VM")
+    f.map([1.0, 2.0], client=client, chunk_size=1)
+    with pytest.raises(TaskError, match="task 0 of 200"):
+        f.map([-1.0, *range(199)], client=client, chunk_size=1)
+    # Had they not been given up, they would come before this.
+    f.map([1.0, 2.0], client=client)
+    assert len(list(tmp_path.iterdir())) < 150
+
+
+def test_files_go_with_the_function(executor: ProcessPoolExecutor) -> None:
+    def folders() -> set[Path]:
+        return set(Path(gettempdir()).glob("treadle-map-*"))
+
+    before, w, x = folders(), shared(np.zeros(3), name="w"), tt.dvector("x")
+    f = function([x], x + w, mode="VM")
+    for value in range(3):
+        w.set_value(np.full(3, value))
+        f.map(np.eye(3), client=executor)
+    (made,) = folders() - before
+    assert len(list(made.iterdir())) == 2  # the function, and the value that it has now
+    del f
+    gc.collect()
+    assert not made.exists()
