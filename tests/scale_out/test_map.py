@@ -141,7 +141,7 @@ def test_the_generator_moves_on_by_spawning(draws: tuple[Function, RandomStream]
 
 @pytest.mark.parametrize("client", [None, Elsewhere()])
 @pytest.mark.parametrize("generator", ["numpy", "portable"])
-def test_a_map_that_fails_leaves_shared_variables_as_they_were(client: object, generator: str) -> None:
+def test_a_map_that_fails_leaves_shared_variables_as_they_were(client: object, generator: Any) -> None:
     stream, x, w = RandomStream(5, generator=generator), tt.dscalar("x"), shared(np.ones(2), name="w")
     op = tt.wrap_py([tt.dscalar], [tt.dscalar])(positive_root)
     f = function([x], op(x) + stream.normal() + w[0], updates={w: w[0].inc(x)}, mode="VM")

@@ -15,7 +15,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, finalize
 
 from treadle.compile.errors import FunctionValueError
@@ -70,13 +70,22 @@ class Parcel:
 
 
 class _Entry:
-    """A function that a worker keeps, and the values that came last, by position."""
+    """A function that a worker keeps, the values that came last, by position, and copies that no chunk uses now."""
 
-    __slots__ = ("function", "values")
+    __slots__ = ("function", "idle", "values")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.values: dict[int, tuple[str, Value]] = {}
+        self.idle: list[Function] = []
+
+
+class Held(NamedTuple):
+    """A function, the values of what it keeps, and copies of it with cells of their own that no chunk uses now."""
+
+    function: Function
+    values: tuple[Value, ...]
+    idle: list[Function]
 
 
 class Kept:
@@ -93,7 +102,7 @@ class Kept:
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self.loads = 0
 
-    def take(self, parcels: Sequence[Parcel]) -> tuple[Function, tuple[Value, ...]] | None:
+    def take(self, parcels: Sequence[Parcel]) -> Held | None:
         """Return a function and the values of what it keeps; None where a parcel came without its pickle."""
         function, *values = parcels
         with self._lock:
@@ -113,7 +122,7 @@ class Kept:
                     if data is None:
                         return None
                     entry.values[k] = parcel.key, pickle.loads(data)
-            return entry.function, tuple(entry.values[k][1] for k in range(len(values)))
+            return Held(entry.function, tuple(entry.values[k][1] for k in range(len(values))), entry.idle)
 
 
 KEPT = Kept()

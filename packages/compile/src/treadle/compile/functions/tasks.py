@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from treadle.compile.errors import CallError, TaskError
-from treadle.compile.functions.parcels import KEPT
+from treadle.compile.functions.parcels import KEPT, Held
 from treadle.config import lazy_module, text_of
 
 if TYPE_CHECKING:
@@ -76,31 +76,38 @@ def run_chunk(parcels: Sequence[Parcel], chunk: Chunk) -> Outcome:
     """Do the tasks of a chunk, on a worker."""
     live = cast("Function | None", parcels[0].live)
     try:
-        held = KEPT.take(parcels) if live is None else (live, tuple(parcel.live for parcel in parcels[1:]))
+        held = KEPT.take(parcels) if live is None else Held(live, tuple(parcel.live for parcel in parcels[1:]), [])
     except Exception as error:  # noqa: BLE001 - pickles of others' objects fail in any way
         return Outcome(chunk.first, error=_sendable(error), is_loaded=False)
     if held is None:
         return Outcome(chunk.first, is_unknown=True)
     results: list[Value] = []
+    worker = None
     try:
-        worker = _Worker(*held)
+        worker = _Worker(held)
         for (args, kwargs), own in zip(chunk.tasks, chunk.starts, strict=True):
             results.append(worker.call(args, kwargs, own))
     except Exception as error:  # noqa: BLE001 - whatever a task failed with goes back to the caller
         return Outcome(chunk.first, tuple(results), error if live is not None else _sendable(error))
+    finally:
+        if worker is not None:
+            held.idle.append(worker.function)
     return Outcome(chunk.first, tuple(results))
 
 
 class _Worker:
     """A function with state of its own, put back to where it began before each task."""
 
-    def __init__(self, function: Function, values: Sequence[Value]) -> None:
-        self.values = values
-        self.function = function if not values else function.apart()
+    def __init__(self, held: Held) -> None:
+        self.values = held.values
+        try:
+            self.function = held.idle.pop()
+        except IndexError:
+            self.function = held.function.apart() if held.values else held.function
         self.cells = self.function.maker.specification.kept_cells()
         written = {cell for cell, _ in self.function.maker.specification.updates}
         self.written = [k for k, cell in enumerate(self.cells) if cell in written]
-        for cell, value in zip(self.cells, values, strict=True):
+        for cell, value in zip(self.cells, self.values, strict=True):
             cell.write(value)
 
     def call(self, args: Sequence[Value], kwargs: Mapping[str, Value], own: Mapping[int, Value]) -> Value:
