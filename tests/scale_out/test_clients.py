@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.pool import Pool
 from pathlib import Path
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext
 
 CLIENTS = ("executor", "pool", "joblib", "dask")
-
-
-@pytest.fixture(scope="module")
-def server() -> ForkServerContext:
-    """Return how processes begin: as forks of one that has imported what they need, which saves most of their time."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.scale_out.work", "distributed", "distributed.nanny"])
-    return context
-
-
-@pytest.fixture(scope="module")
-def executor(server: ForkServerContext) -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(2, mp_context=server) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
