@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,11 @@ def compare_gradients() -> int:
     values = rng.normal(size=3), rng.normal(size=(64, 3)), (rng.uniform(size=64) < 0.5).astype(float)
     with jax.enable_x64(True):
         mesh = jax.make_mesh((8,), ("batch",), axis_types=(AxisType.Auto,))
-        whole, rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("batch"))
+        specs: list[Any] = [PartitionSpec(), PartitionSpec("batch")]  # type: ignore[no-untyped-call]
+        whole, rows = (NamedSharding(mesh, spec) for spec in specs)
         split = [jax.device_put(v, s) for v, s in zip(values, (whole, rows, rows), strict=True)]
         here = [jax.device_put(v, jax.devices()[0]) for v in values]
-        assert "all-reduce" in step.lower(*split).compile().as_text()
+        assert "all-reduce" in str(step.lower(*split).compile().as_text())
         assert len(split[1].addressable_shards) == 8
         assert split[1].addressable_shards[0].data.shape == (8, 3)
         results = [step(*split), step(*here), jax.jit(jax.value_and_grad(lambda *args: cost(*args)[0]))(*split)]

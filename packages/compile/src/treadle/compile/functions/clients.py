@@ -213,12 +213,13 @@ class Scattered:
                 del self._futures[known]
             held = self._futures.setdefault(client, OrderedDict())
             before = held.pop(parcels[0].key, {})
-            futures: dict[str, Any] = {}
-            for parcel in parcels:
-                future = before.get(parcel.key) or futures.get(parcel.key)
-                if future is None or future.status != "finished":
-                    future = client.scatter(parcel, broadcast=True, hash=False)
-                futures[parcel.key] = future
+            wanted = {parcel.key: parcel for parcel in parcels}
+            futures = {key: before[key] for key in wanted if key in before and before[key].status == "finished"}
+            new = [key for key in wanted if key not in futures]
+            if new:
+                futures |= zip(
+                    new, client.scatter([wanted[key] for key in new], broadcast=True, hash=False), strict=True
+                )
             held[parcels[0].key] = futures
             if len(held) > _MOST_SENT:
                 held.popitem(last=False)

@@ -345,7 +345,8 @@ class Function:
         ------
         TaskError
             If a task fails: the first one in order, by its number and arguments. The error itself is the cause. Tasks
-            that have not begun are given up.
+            that have not begun are given up, where the client can, and generators are put back to where they were. Also
+            if a worker is lost, or cannot load the function.
         ClientError
             If the client is none, or is closed.
         CallError
