@@ -6,7 +6,6 @@ import gc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.pool import Pool
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -39,7 +38,12 @@ def dask(server: ForkServerContext) -> Iterator[Any]:
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with (
         pytest.MonkeyPatch.context() as patch,
-        config.set({"distributed.worker.multiprocessing-method": server.get_start_method()}),
+        config.set(
+            {
+                "distributed.worker.multiprocessing-method": server.get_start_method(),
+                "distributed.comm.timeouts.connect": "120s",  # processes begin slowly on a busy machine
+            }
+        ),
     ):
         patch.setattr("distributed.utils._forkserver_preload_set", True)  # it is set above
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
@@ -101,16 +105,16 @@ def test_tasks_that_have_not_begun_are_given_up(name: str, request: pytest.Fixtu
     assert len(list(tmp_path.iterdir())) < 150
 
 
-def test_files_go_with_the_function(executor: ProcessPoolExecutor) -> None:
-    def folders() -> set[Path]:
-        return set(Path(gettempdir()).glob("treadle-map-*"))
-
-    before, w, x = folders(), shared(np.zeros(3), name="w"), tt.dvector("x")
+def test_files_go_with_the_function(
+    executor: ProcessPoolExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    w, x = shared(np.zeros(3), name="w"), tt.dvector("x")
     f = function([x], x + w, mode="VM")
     for value in range(3):
         w.set_value(np.full(3, value))
         f.map(np.eye(3), client=executor)
-    (made,) = folders() - before
+    (made,) = tmp_path.iterdir()
     assert len(list(made.iterdir())) == 2  # the function, and the value that it has now
     del f
     gc.collect()
