@@ -232,8 +232,8 @@ def _next_of(outcomes: Iterator[Outcome], chunk: Chunk, count: int) -> Outcome:
         which = f"task {last}" if last == chunk.first else f"tasks {chunk.first} to {last}"
         lost = (
             f"f.map: {which} of {count}: the client returned no result, but {type(error).__name__}: "
-            f"{text_of(error, str).rstrip('.')}. Look at the workers' own messages: a worker may have run out of memory, or its "
-            "arguments or results may be such that pickle refuses them."
+            f"{text_of(error, str).rstrip('.')}. Look at the workers' own messages: a worker may have run out of "
+            "memory, or its arguments or results may be such that pickle refuses them."
         )
         failure = TaskError(lost)
         failure.index = chunk.first
