@@ -68,7 +68,8 @@ def test_results_belong_to_the_caller() -> None:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ("x", "inputs must be a list of variables, got x"),
+        ("x", "inputs must be a list of variables, got x. Put it into a list"),
+        ({"a": "x"}, "got {'a': 'x'}. List its values, or make a function of dictionaries with compiled"),
         (["x", 3], "an input must be a variable or In, got 3"),
         (["x", None], "an input must be a variable or In, got None"),
     ],
@@ -76,7 +77,7 @@ def test_results_belong_to_the_caller() -> None:
 @pytest.mark.documents("function.inputs", "error:FunctionTypeError", "F9")
 def test_inputs_must_be_a_list_of_variables(inputs: Any, message: str) -> None:
     x = tt.dscalar("x")
-    variables = x if inputs == "x" else [x, *inputs[1:]]
+    variables = x if inputs == "x" else inputs if isinstance(inputs, dict) else [x, *inputs[1:]]
     with pytest.raises(FunctionTypeError, match=message):
         compiled(variables, x)
 

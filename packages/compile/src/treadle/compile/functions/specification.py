@@ -345,7 +345,9 @@ def specify(
         msg = f"function: on_unused_input must be raise, warn or ignore, got {text_of(on_unused_input)}."
         raise FunctionValueError(msg)
     if not isinstance(inputs, list | tuple):
-        msg = f"function: inputs must be a list of variables, got {text_of(inputs)}. Put it into a list."
+        trees = "List its values, or make a function of dictionaries with compiled(f)."
+        cure = trees if isinstance(inputs, dict) else "Put it into a list."
+        msg = f"function: inputs must be a list of variables, got {text_of(inputs)}. {cure}"
         raise FunctionTypeError(msg)
     check_downcast("function: allow_input_downcast", allow_input_downcast)
     ins = [as_in(i).bound(allow_input_downcast) for i in inputs]
