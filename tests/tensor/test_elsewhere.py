@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+from operator import attrgetter
 
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.tensor.variables.elsewhere import FUNCTIONS, METHODS
+from treadle.graph import GraphTypeError
+from treadle.tensor.variables.elsewhere import FUNCTIONS, METHODS, MODULE_NAMES
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,33 @@ def test_attributes_of_other_arrays_are_told_by_what_to_write(name: str) -> None
     with pytest.raises(AttributeError, match="'TensorVariable' object has no attribute") as error:
         getattr(tt.dvector("x"), name)
     assert f"{name!r}. Here: {METHODS[name]}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in MODULE_NAMES.items() for name in names]
+)
+def test_names_of_other_modules_are_told_by_what_to_write(module: str, name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"module 'treadle\.tensor\.{module}' has no attribute") as error:
+        getattr(getattr(tt, module), name)
+    assert str(error.value).endswith(f"{name!r}. Here: {MODULE_NAMES[module][name]}")
+
+
+def test_gradient_of_a_function_asks_for_an_expression() -> None:
+    def square(x: tt.TensorVariable) -> tt.TensorVariable:
+        return x**2
+
+    with pytest.raises(GraphTypeError, match=r"grad takes an expression, not a function.*Call the function with var"):
+        tt.grad(square)  # type: ignore[call-overload]
+
+
+def test_hints_name_what_is_there() -> None:
+    texts = [
+        *FUNCTIONS.values(),
+        *METHODS.values(),
+        *(text for names in MODULE_NAMES.values() for text in names.values()),
+    ]
+    for path in {path for text in texts for path in re.findall(r"\btt((?:\.\w+)+)", text)}:
+        attrgetter(path[1:])(tt)
 
 
 def test_hints_are_only_for_names_that_are_not_here() -> None:

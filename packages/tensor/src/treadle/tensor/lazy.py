@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from treadle.config import lazy_module
 from treadle.tensor.names import LAZY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Modules that are public themselves, as in ``treadle.tensor.special.softmax``.
 SUBMODULES: tuple[str, ...] = ("array_api", "special")
@@ -43,3 +47,17 @@ def hint(name: str) -> str:
     """
     text: str = _elsewhere.function_hint(name)
     return text
+
+
+def hint_below(module: str) -> Callable[[str], str]:
+    """Return what gives the end of the message about a name that a module below `treadle.tensor` lacks.
+
+    >>> hint_below("random")("PRNGKey")
+    '. Here: tt.random.RandomStream(seed), which needs no keys'
+    """
+
+    def hint_in_module(name: str) -> str:
+        text: str = _elsewhere.module_hint(module, name)
+        return text
+
+    return hint_in_module

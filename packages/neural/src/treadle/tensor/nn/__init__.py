@@ -7,6 +7,7 @@ knows of it.
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names
+from treadle.tensor.lazy import hint_below
 
 if TYPE_CHECKING:
     from treadle.tensor.elementwise.exponential import sigmoid as sigmoid
@@ -39,4 +40,5 @@ else:
             "treadle.tensor.reductions.normalization": "log_softmax logsumexp softmax",
             "treadle.tensor.signal.pooling": "avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d",
         },
+        hint_below("nn"),
     )

@@ -8,6 +8,7 @@ import every room of `treadle.tensor`, and linear algebra; only entry points kno
 from typing import TYPE_CHECKING
 
 from treadle.config import lazy_names, package_folders
+from treadle.tensor.lazy import hint_below
 
 if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.random.consumer import *  # noqa: F403
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
 else:
     # Documented modules, of which other distributions bring some, are found as attributes.
     _PATHS = ("basic", "type", "utils", "var", "variable")
-    __getattr__ = lazy_names(__name__, {f"{__name__}.{path}": path for path in _PATHS})
+    __getattr__ = lazy_names(__name__, {f"{__name__}.{path}": path for path in _PATHS}, hint_below("random"))
 
 # Other distributions may bring modules of the package.
 __path__ = package_folders(__name__)
