@@ -7,11 +7,12 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-import torch
 
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
+
+torch: Any = pytest.importorskip("torch")
 
 
 def array_of(library: str, value: Any) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-import torch
 
 import treadle.tensor as tt
 import treadle.tensor.random as tr
@@ -31,6 +30,8 @@ from treadle.config import config
 from treadle.graph import LoweringError, NodeTypeError
 from treadle.link.vm import PythonStepWarning, WrongLengthWarning
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
+
+torch: Any = pytest.importorskip("torch")
 
 MODES = ("NUMBA", "JAX", "PYTORCH")
 VALUE = np.array([3.0, 1.0, 2.0])

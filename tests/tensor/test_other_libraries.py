@@ -13,7 +13,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import torch
 import xarray as xr
 
 import treadle.tensor
@@ -22,6 +21,8 @@ from treadle.config import TreadleError
 from treadle.graph import DuplicateRegistrationError, Variable
 from treadle.tensor import MissingValueError, NumpyFunctionError, TensorTypeError
 from treadle.tensor.types.other_arrays import OTHER_ARRAYS
+
+torch: Any = pytest.importorskip("torch")
 
 tt: Any = treadle.tensor
 register_array: Any = tt.register_array

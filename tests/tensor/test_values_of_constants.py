@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.special
-import torch
 
 import treadle.tensor
 from treadle.compile import function
 from treadle.config import TreadleError
 from treadle.graph import GraphTypeError
+
+torch: Any = pytest.importorskip("torch")
 
 tt: Any = treadle.tensor
 X = tt.dvector("x")
