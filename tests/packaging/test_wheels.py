@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
 import pytest
+
+from tools.release.archives import Workspace, wheel_faults
+from tools.release.environments import clean
+from tools.release.workspace import Project, projects
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS = {
@@ -32,12 +35,6 @@ print(float(f(np.array([0.0, 1.0, 2.0]))))
 """
 
 pytestmark = pytest.mark.packaging
-
-
-def clean() -> dict[str, str]:
-    """Return the process environment without what would let the checkout's own packages, or its options, in."""
-    dropped = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "TREADLE_FLAGS"}
-    return {name: value for name, value in os.environ.items() if name not in dropped}
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -88,6 +85,12 @@ def numba_system(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Instal
 def test_every_distribution_becomes_a_wheel_of_its_own_portion(dist: Path) -> None:
     wheels = {path.name.split("-")[0].replace("_", "-") for path in dist.glob("*.whl")}
     assert wheels == {path.parent.name for path in ROOT.glob("packages/*/pyproject.toml")}
+
+
+@pytest.mark.parametrize("project", projects(ROOT), ids=lambda project: project.name)
+def test_a_wheel_holds_what_it_should(dist: Path, project: Project) -> None:
+    workspace = Workspace(projects(ROOT), (ROOT / "LICENSE").read_text(encoding="utf-8"))
+    assert list(wheel_faults(project, dist / f"{project.stem}-py3-none-any.whl", workspace)) == []
 
 
 def test_only_our_packages_and_known_third_parties_come_in(numba_system: Installed) -> None:

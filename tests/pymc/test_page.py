@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.repo.test_blocks import NEEDS_PYMC, blocks, pages, program
+from tests.repo.test_blocks import NEEDS_PYMC, languages, pages
 from tests.repo.tree import ROOT
+from tools.release.follow import program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.pymc
-PAGES = [page for page in pages() if any(language == NEEDS_PYMC for language, _ in blocks(page))]
+PAGES = [page for page in pages() if NEEDS_PYMC in languages(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_that_need_pymc_run(page: Path, tmp_path: Path) -> None:
     file = tmp_path / "blocks.py"
-    file.write_text(program(page, NEEDS_PYMC), encoding="utf-8")
+    file.write_text(program(page.read_text(encoding="utf-8"), NEEDS_PYMC), encoding="utf-8")
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 

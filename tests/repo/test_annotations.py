@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.repo.tree import Distribution, distributions
+from tests.repo.tree import distributions
+from tools.release.workspace import Project
 
 # Percent of a distribution's annotations that may say Any.
 LIMIT = 5
@@ -35,9 +36,9 @@ def says_any(annotation: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "Any" for node in ast.walk(annotation))
 
 
-def by_package() -> dict[str, list[Distribution]]:
+def by_package() -> dict[str, list[Project]]:
     """Return the distributions; those that bring rooms of treadle.tensor together with tensor, whose package it is."""
-    together: dict[str, list[Distribution]] = {}
+    together: dict[str, list[Project]] = {}
     for item in distributions():
         brings_rooms = all(module.startswith("treadle.tensor.") for module in item.modules)
         together.setdefault("tensor" if brings_rooms else item.name, []).append(item)

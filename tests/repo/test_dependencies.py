@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.repo.tree import Distribution, distributions, imported_modules
+from tests.repo.tree import distributions, imported_modules
+from tools.release.workspace import Project
 
 ALL = distributions()
 # Requirements that the code must not import: installing compile alone gives a working system.
@@ -26,9 +27,9 @@ NOT_TO_IMPORT = {
 FOR_TYPE_CHECKERS = {"typing_extensions"}
 
 
-def required_names(item: Distribution) -> set[str]:
+def required_names(item: Project) -> set[str]:
     """List the distributions that `item` declares, without versions."""
-    return {re.split(r"[\[<>=!~; ]", entry, maxsplit=1)[0].lower() for entry in item.requirements}
+    return {re.split(r"[\[<>=!~; ]", entry, maxsplit=1)[0].lower() for entry in item.declared_requirements}
 
 
 @cache
@@ -50,7 +51,7 @@ def _distributions_by_module() -> Mapping[str, list[str]]:
 
 
 @pytest.mark.parametrize("item", ALL, ids=[item.name for item in ALL])
-def test_every_imported_distribution_is_declared(item: Distribution) -> None:
+def test_every_imported_distribution_is_declared(item: Project) -> None:
     allowed = required_names(item) - NOT_TO_IMPORT.get(item.name, set()) | {item.name}
     paths: list[Path] = sorted(item.folder.glob("src/**/*.py"))
     if item.name == "tensor":
@@ -61,9 +62,9 @@ def test_every_imported_distribution_is_declared(item: Distribution) -> None:
 
 
 @pytest.mark.parametrize("item", ALL, ids=[item.name for item in ALL])
-def test_requirements_on_our_packages_name_their_own_major_version(item: Distribution) -> None:
+def test_requirements_on_our_packages_name_their_own_major_version(item: Project) -> None:
     majors = {other.name: int(other.pyproject["project"]["version"].partition(".")[0]) for other in ALL}
-    ours = [entry for entry in item.requirements if re.split(r"[<>=]", entry)[0] in majors]
+    ours = [entry for entry in item.declared_requirements if re.split(r"[<>=]", entry)[0] in majors]
     for entry in ours:
         name, floor, ceiling = re.fullmatch(r"([a-z-]+)>=(\d+)\.0,<(\d+)", entry).groups()  # type: ignore[union-attr]
         assert (int(floor), int(ceiling)) == (majors[name], majors[name] + 1)

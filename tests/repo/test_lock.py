@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.repo.tree import ROOT, Distribution, distributions
+from tests.repo.tree import ROOT, distributions
+from tools.release.workspace import Project
 
 LOCK: dict[str, Any] = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
 RECORDS: dict[str, dict[str, Any]] = {record["name"]: record for record in LOCK["package"]}
@@ -40,9 +41,9 @@ def test_pytorch_is_not_in_the_lock() -> None:
 
 
 @pytest.mark.parametrize("item", ALL, ids=[item.name for item in ALL])
-def test_the_lock_was_made_from_the_present_requirements(item: Distribution) -> None:
+def test_the_lock_was_made_from_the_present_requirements(item: Project) -> None:
     names = {other.name for other in ALL}
-    declared = [normal(entry) for entry in item.requirements]
+    declared = [normal(entry) for entry in item.declared_requirements]
     expected = {f"{name} {versions}" for name, versions in declared if name not in names}
     record = RECORDS[item.name]
     assert record["version"] == item.pyproject["project"]["version"]

@@ -1,0 +1,1 @@
+"""Release the distributions: build them, look through the archives, install them and run what they promise."""

@@ -1,0 +1,75 @@
+"""What is missing for a release that is more than a dry run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tools.release.dry_run import RECORD
+from tools.release.environments import run
+from tools.release.pythons import VERSIONS
+from tools.release.workspace import Changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tools.release.workspace import Project
+
+# Other projects have these names on the public index (README, "Installing them elsewhere").
+TAKEN = ("compile", "config", "linalg", "rewrite", "tensor")
+
+
+def missing(projects: Sequence[Project]) -> Iterator[str]:
+    """Yield what has to be done before, each as a sentence."""
+    yield from _of_versions(projects)
+    yield from _of_the_checkout(projects)
+    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+    yield from of_the_record(record, run(["git", "rev-parse", "HEAD"]).strip())
+    names = ", ".join(name for name in TAKEN if name in {project.name for project in projects})
+    if names:
+        yield (
+            f"A place to publish to: on the public index the names {names} belong to other projects, so that "
+            "it needs an index of its own, or other names."
+        )
+    yield "Somebody who may publish there, with the means to prove it: ./dev holds none, and uploads nothing."
+
+
+def _of_versions(projects: Sequence[Project]) -> Iterator[str]:
+    """Yield the versions that are to be raised, and addresses that are to be named."""
+    for project in projects:
+        lines = Changes.read(project.folder / "CHANGELOG.md").unreleased
+        if lines:
+            yield (
+                f"{project.name}: {len(lines)} changes are unreleased. Give them a version above {project.version} in "
+                "CHANGELOG.md and pyproject.toml."
+            )
+    silent = [project.name for project in projects if not project.metadata.get("urls")]
+    if silent:
+        yield f"[project.urls] of {len(silent)} distributions: none says where its sources and documentation are."
+
+
+def _of_the_checkout(projects: Sequence[Project]) -> Iterator[str]:
+    """Yield what git says against it."""
+    if run(["git", "status", "--porcelain"]).strip():
+        yield "A clean checkout: there are changes that no commit has."
+    tags = set(run(["git", "tag", "--points-at", "HEAD"]).split())
+    lacking = [f"{project.name}-{project.version}" for project in projects]
+    lacking = [tag for tag in lacking if tag not in tags]
+    if lacking:
+        yield f"Tags of this commit, one for each distribution that is released: {', '.join(lacking)}."
+
+
+def of_the_record(record: dict[str, Any], commit: str) -> Iterator[str]:
+    """Yield what the last dry run does not show."""
+    if not record:
+        yield "A dry run without faults: ./dev release --dry-run."
+        return
+    if record["commit"] != commit or not record["clean"]:
+        yield "A dry run of this commit: the last one was of another, or of a checkout with changes."
+    if not record["whole"]:
+        yield "A whole dry run: the last one was made with --quick, --without-torch, --pages or --only."
+    if record["faults"]:
+        yield f"A dry run without faults: the last one found {len(record['faults'])}."
+    untried = [version for version in VERSIONS if version not in record["pythons"]]
+    if untried:
+        yield f"A dry run on Python {', '.join(untried)}: the last one had none."
