@@ -56,12 +56,13 @@ def test_installed_packages_do_not_count(tmp_path: Path) -> None:
 
 def test_line_without_source_shows_the_place_alone() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from treadle.graph import user_line\nprint(user_line())"],
+        [sys.executable, "-"],
+        input="from treadle.graph import user_line\nprint(user_line())",
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "<string>:2\n"
+    assert done.stdout == "<stdin>:2\n"
 
 
 def test_lines_compare_and_pickle_by_file_and_line() -> None:

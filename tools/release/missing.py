@@ -40,7 +40,7 @@ def _of_versions(projects: Sequence[Project]) -> Iterator[str]:
         lines = Changes.read(project.folder / "CHANGELOG.md").unreleased
         if lines:
             yield (
-                f"{project.name}: {len(lines)} changes are unreleased. Give them a version above {project.version} in "
+                f"{project.name}: unreleased changes ({len(lines)}) need a version above {project.version} in "
                 "CHANGELOG.md and pyproject.toml."
             )
     silent = [project.name for project in projects if not project.metadata.get("urls")]
