@@ -30,7 +30,18 @@ DIST = ROOT / "dist" / "release"
 RECORD = ROOT / "dist" / "release.json"
 # What tests of full suites import besides; quick ones do with the first.
 LIBRARIES = ("pytest", "pytest-xdist", "hypothesis", "cloudpickle", "mpmath")
-MORE_LIBRARIES = (*LIBRARIES, "array-api-strict", "ipython", "netron", "pandas", "polars", "pyarrow", "xarray")
+MORE_LIBRARIES = (
+    *LIBRARIES,
+    "array-api-strict",
+    "distributed",
+    "ipython",
+    "joblib",
+    "netron",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "xarray",
+)
 # Run in an environment: import our modules, see where they lie, and load what entry points name.
 PROBE = """\
 import importlib, importlib.metadata, json, sys, sysconfig

@@ -77,7 +77,7 @@ SUITES = {
         ("tests/link_torch",), ("tests/link_torch/test_table.py", "tests/link_torch/test_program.py"), needs_torch=True
     ),
     "compile": Suite(
-        ("tests/compile", "tests/concurrency"),
+        ("tests/compile", "tests/concurrency", "tests/scale_out"),
         ("tests/compile/test_function.py", "tests/compile/test_options.py", "tests/compile/test_evaluation.py"),
     ),
     "pytensor-surface": Suite(("tests/from_pytensor", *_SURFACE), _SURFACE),
